@@ -1,0 +1,1 @@
+@main struct Jot { static func main() {} }

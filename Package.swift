@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// Arrows point only toward HoldfastCore; the client (`Holdfast`) and the server never import each other.
+let package = Package(
+  name: "holdfast",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "Holdfast", targets: ["Holdfast"]),
+    .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
+    .executable(name: "holdfast", targets: ["HoldfastCommand"]),
+    .executable(name: "jot", targets: ["Jot"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .target(name: "HoldfastCore", swiftSettings: strict),
+    .target(
+      name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: strict),
+    .target(
+      name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
+    .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
+    .target(
+      name: "HoldfastServer",
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastHTTP", "CSodium"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "HoldfastCommand",
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
+      resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastSQLiteTests", dependencies: ["HoldfastSQLite"], swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastServerTests",
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer"], swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastServer", "HoldfastHTTP",
+        "HoldfastCommand", "Jot",
+      ],
+      swiftSettings: strict),
+  ]
+)

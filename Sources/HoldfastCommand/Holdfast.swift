@@ -1,0 +1,1 @@
+@main struct Holdfast { static func main() {} }
