@@ -1,0 +1,85 @@
+/// The form of a record's `id`: a lower-case UUID of version 7 (RFC 9562, section 5.7).
+///
+/// Ids sort by the millisecond of their making, which keeps inserts at the end of an index.
+public enum Identifier {
+  /// Makes an id.
+  ///
+  /// - Parameters:
+  ///   - milliseconds: since 1970-01-01 UTC; the lower 48 bits count.
+  ///   - random: two words of random bits, of which 74 bits are used.
+  public static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
+    let high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random.0 & 0x0fff
+    let low = 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff
+    return String(unsafeUninitializedCapacity: 36) { buffer in
+      var index = 0
+      for nibble in 0..<32 {
+        if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
+          buffer[index] = UInt8(ascii: "-")
+          index += 1
+        }
+        let word = nibble < 16 ? high : low
+        buffer[index] = Hexadecimal.digit(UInt8(truncatingIfNeeded: word >> (60 - 4 * UInt64(nibble % 16))) & 15)
+        index += 1
+      }
+      return 36
+    }
+  }
+
+  /// Whether a text is a lower-case UUID of version 7.
+  public static func isValid(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { isValid($0) }
+  }
+
+  /// Whether bytes are a lower-case UUID of version 7.
+  public static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard bytes.count == 36 else { return false }
+    for index in 0..<36 {
+      let byte = bytes[index]
+      switch index {
+      case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return false }
+      case 14: guard byte == UInt8(ascii: "7") else { return false }
+      case 19:
+        guard byte == UInt8(ascii: "8") || byte == UInt8(ascii: "9") || byte == UInt8(ascii: "a") || byte == UInt8(ascii: "b")
+        else { return false }
+      default: guard Hexadecimal.value(byte) != nil else { return false }
+      }
+    }
+    return true
+  }
+}
+
+/// Lower-case hexadecimal digits.
+enum Hexadecimal {
+  static func digit(_ nibble: UInt8) -> UInt8 {
+    nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+  }
+
+  static func value(_ byte: UInt8) -> UInt64? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a")) + 10
+    default: nil
+    }
+  }
+
+  /// Sixteen digits.
+  static func text(_ word: UInt64) -> String {
+    String(unsafeUninitializedCapacity: 16) { buffer in
+      for index in 0..<16 { buffer[index] = digit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * index)) & 15) }
+      return 16
+    }
+  }
+
+  /// The word of exactly sixteen digits, or nil.
+  static func word(_ text: some StringProtocol) -> UInt64? {
+    let bytes = text.utf8
+    guard bytes.count == 16 else { return nil }
+    var word: UInt64 = 0
+    for byte in bytes {
+      guard let nibble = value(byte) else { return nil }
+      word = word << 4 | nibble
+    }
+    return word
+  }
+}

@@ -1,0 +1,50 @@
+/// An edit of one column, as it reaches the server.
+public struct ColumnEdit: Hashable, Sendable {
+  /// The new value.
+  public let value: Value
+  /// The value that the editor saw before; nil when it is not known.
+  public let base: Value?
+  /// The rev of the record that the edit was based on.
+  public let rev: Int64
+  /// When the edit was made, already bounded by the server's clock.
+  public let stamp: Stamp
+  /// The server's number of the device.
+  public let device: Int64
+
+  /// An edit of its parts.
+  public init(value: Value, base: Value?, rev: Int64, stamp: Stamp, device: Int64) {
+    self.value = value
+    self.base = base
+    self.rev = rev
+    self.stamp = stamp
+    self.device = device
+  }
+}
+
+/// What becomes of an edit of one column.
+public enum ColumnMerge: Hashable, Sendable {
+  /// The column has this value already.
+  case unchanged
+  /// Nobody else changed the column since: the edit is applied.
+  case applied
+  /// Somebody else did, and the edit wins: it is applied, and the value it replaces is logged.
+  case won
+  /// Somebody else did, and keeps the column: the edit is logged.
+  case lost
+
+  /// Decides. Pure: the same everywhere.
+  ///
+  /// - Parameters:
+  ///   - current: the column's value on the server, and `last`, the stamp of its last change.
+  ///   - edit: the edit that arrives.
+  ///   - policy: the column's policy.
+  public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy) -> ColumnMerge {
+    if current == edit.value { return .unchanged }
+    let isConcurrent = last.rev > edit.rev && last.device != edit.device && current != edit.base
+    guard isConcurrent else { return .applied }
+    switch policy {
+    case .latest: return (edit.stamp, edit.device) > (last.stamp, last.device) ? .won : .lost
+    case .server: return .lost
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/// Who changed a column last, when, and at which revision of the record.
+public struct ColumnStamp: Hashable, Sendable {
+  /// The record's rev that the change made.
+  public let rev: Int64
+  /// When the edit was made.
+  public let stamp: Stamp
+  /// The server's number of the device that made it; 0 is the server itself.
+  public let device: Int64
+
+  /// A column stamp of its parts.
+  public init(rev: Int64, stamp: Stamp, device: Int64) {
+    self.rev = rev
+    self.stamp = stamp
+    self.device = device
+  }
+}
+
+/// The column stamps of one record: one for its creation, and one for each column that was changed since.
+///
+/// As text, the form in which the server keeps it: `REV.STAMP.DEVICE`, then `;COLUMN=REV.STAMP.DEVICE` for each.
+public struct RecordStamps: Hashable, Sendable {
+  /// The stamp of the creation, which holds for every column not changed since.
+  public let creation: ColumnStamp
+  private var changed: [(column: String, stamp: ColumnStamp)] = []
+
+  /// The stamps of a record just created.
+  public init(creation: ColumnStamp) { self.creation = creation }
+
+  /// Reads what `text` wrote; nil when it is something else.
+  public init?(_ text: String) {
+    var parts = text.split(separator: ";").makeIterator()
+    guard let first = parts.next(), let creation = Self.parse(first) else { return nil }
+    self.creation = creation
+    while let part = parts.next() {
+      let pair = part.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, let stamp = Self.parse(pair[1]) else { return nil }
+      changed.append((String(pair[0]), stamp))
+    }
+  }
+
+  /// The stamp of a column's last change.
+  public subscript(column: String) -> ColumnStamp {
+    get { changed.first { $0.column == column }?.stamp ?? creation }
+    set {
+      if let index = changed.firstIndex(where: { $0.column == column }) {
+        changed[index].stamp = newValue
+      } else {
+        changed.append((column, newValue))
+      }
+    }
+  }
+
+  /// The form that is kept.
+  public var text: String {
+    changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }
+  }
+
+  public static func == (left: RecordStamps, right: RecordStamps) -> Bool { left.text == right.text }
+  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+  private static func write(_ stamp: ColumnStamp) -> String { "\(stamp.rev).\(stamp.stamp.text).\(stamp.device)" }
+
+  private static func parse(_ text: Substring) -> ColumnStamp? {
+    let parts = text.split(separator: ".")
+    guard parts.count == 3, let rev = Int64(parts[0]), let stamp = Stamp(parts[1]), let device = Int64(parts[2])
+    else { return nil }
+    return ColumnStamp(rev: rev, stamp: stamp, device: device)
+  }
+}

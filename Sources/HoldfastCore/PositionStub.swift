@@ -1,0 +1,1 @@
+public struct Position { public init?(validating: String) {} }

@@ -1,0 +1,40 @@
+extension Problem {
+  /// The problem document (RFC 9457), whose `type` is a URN made of the code.
+  public var document: [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// Writes the problem document as the next value.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("type")
+    writer.string("urn:holdfast:problem:\(code.rawValue)")
+    writer.key("code")
+    writer.string(code.rawValue)
+    writer.key("title")
+    writer.string(code.title)
+    writer.key("status")
+    writer.int64(Int64(code.status))
+    if !detail.isEmpty {
+      writer.key("detail")
+      writer.string(detail)
+    }
+    writer.key("remedy")
+    writer.string(code.remedy)
+    if let retryAfter {
+      writer.key("retry_after")
+      writer.int64(Int64(retryAfter))
+    }
+    writer.endObject()
+  }
+
+  /// Reads a problem document; nil when the bytes are none, or its code is not known here.
+  public init?(document bytes: [UInt8]) {
+    guard let value = try? JSONValue(parsing: bytes), let code = value["code"]?.stringValue.flatMap(ProblemCode.init)
+    else { return nil }
+    self.init(
+      code, value["detail"]?.stringValue ?? "", retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
+  }
+}

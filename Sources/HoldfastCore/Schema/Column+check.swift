@@ -1,0 +1,39 @@
+extension Column {
+  /// Checks a value against the column's type and limits; null is checked against `required`.
+  ///
+  /// - Throws: `Problem` naming the column: `valueMissing`, `invalidValue`, `valueTooLong` or `invalidID`.
+  public func check(_ value: Value) throws(Problem) {
+    switch (type, value) {
+    case (_, .null):
+      if required { throw Problem(.valueMissing, "\(name) is required.") }
+    case (.text, .text(let text)):
+      if text.utf8.contains(0) { throw Problem(.invalidValue, "\(name) must not contain the character U+0000.") }
+      // Scalars are counted only when the bytes could be too many.
+      if text.utf8.count > lengthLimit, text.unicodeScalars.count > lengthLimit {
+        throw Problem(.valueTooLong, "\(name) has more than \(lengthLimit) characters.")
+      }
+      if !oneOf.isEmpty, !oneOf.contains(text) {
+        throw Problem(.invalidValue, "\(name) must be one of \(oneOf.joined(separator: ", ")).")
+      }
+    case (.json, .text(let text)):
+      if text.utf8.count > 100_000 { throw Problem(.valueTooLong, "\(name) has more than 100000 bytes.") }
+    case (.integer, .integer(let number)):
+      if number < minimum ?? .min || number > maximum ?? .max {
+        throw Problem(.invalidValue, "\(name) must be from \(minimum ?? .min) to \(maximum ?? .max).")
+      }
+    case (.boolean, .integer(let number)):
+      if number != 0, number != 1 { throw Problem(.invalidValue, "\(name) must be true or false.") }
+    case (.real, .real(let number)):
+      if !number.isFinite { throw Problem(.invalidValue, "\(name) must be finite.") }
+    case (.timestamp, .text(let text)):
+      if !Timestamp.isValid(text) {
+        throw Problem(.invalidValue, "\(name) must be a time like 2026-11-21T10:00:00.000Z.")
+      }
+    case (.reference, .text(let text)):
+      if !Identifier.isValid(text) { throw Problem(.invalidID, "\(name) must be the id of a record.") }
+    case (.position, .text(let text)):
+      if Position(validating: text) == nil { throw Problem(.invalidValue, "\(name) is no position.") }
+    default: throw Problem(.invalidValue, "\(name) must be of type \(type.rawValue).")
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/// What a column holds.
+public enum ColumnType: String, Sendable, CaseIterable {
+  /// Unicode text.
+  case text
+  /// A signed 64-bit integer.
+  case integer
+  /// A finite double.
+  case real
+  /// True or false; 1 or 0 in SQLite.
+  case boolean
+  /// RFC 3339, UTC, with milliseconds.
+  case timestamp
+  /// Any JSON, kept as text.
+  case json
+  /// The id of a record of another table.
+  case reference
+  /// A place in an ordered list; see `Position`.
+  case position
+}
+
+/// Who wins when two edits of one column did not know of each other.
+public enum MergePolicy: String, Sendable, CaseIterable {
+  /// The later edit by hybrid logical clock.
+  case latest
+  /// The value that the server already has.
+  case server
+}
+
+/// What a reference points to, and what the end of the parent does.
+public struct Reference: Hashable, Sendable {
+  /// What becomes of a record when the one it refers to is deleted.
+  public enum OnDelete: String, Sendable, CaseIterable {
+    /// It is deleted too.
+    case cascade
+    /// Its reference becomes null.
+    case setNull = "set_null"
+    /// The parent can't be deleted while it is there.
+    case restrict
+  }
+
+  /// The name of the table referred to.
+  public let table: String
+  /// What the end of the parent does.
+  public let onDelete: OnDelete
+  /// Whether the reference may point into another zone even where both tables are under one root.
+  public let across: Bool
+
+  /// A reference of its parts.
+  public init(to table: String, onDelete: OnDelete = .restrict, across: Bool = false) {
+    self.table = table
+    self.onDelete = onDelete
+    self.across = across
+  }
+}
+
+/// A column of a table.
+public struct Column: Hashable, Sendable {
+  /// The name: lower-case letters, digits and `_`, beginning with a letter, at most 63 characters.
+  public var name: String
+  /// What it holds.
+  public var type: ColumnType
+  /// Whether it must have a value.
+  public var required: Bool
+  /// The value of a create that names none.
+  public var defaultValue: Value?
+  /// For texts, the greatest length in Unicode scalars, 1 to 1,000,000. Nil means 10,000.
+  public var maximumLength: Int?
+  /// For integers, the least value.
+  public var minimum: Int64?
+  /// For integers, the greatest value.
+  public var maximum: Int64?
+  /// For texts, the only values allowed; empty for any.
+  public var oneOf: [String]
+  /// Who wins when two edits meet.
+  public var policy: MergePolicy
+  /// For references, what it points to.
+  public var reference: Reference?
+
+  /// A column of its parts. Whether they fit together is checked by `Schema`.
+  public init(
+    _ name: String, _ type: ColumnType, required: Bool = false, default defaultValue: Value? = nil,
+    maximumLength: Int? = nil, minimum: Int64? = nil, maximum: Int64? = nil, oneOf: [String] = [],
+    policy: MergePolicy = .latest, reference: Reference? = nil
+  ) {
+    self.name = name
+    self.type = type
+    self.required = required
+    self.defaultValue = defaultValue
+    self.maximumLength = maximumLength
+    self.minimum = minimum
+    self.maximum = maximum
+    self.oneOf = oneOf
+    self.policy = policy
+    self.reference = reference
+  }
+
+  /// The greatest length of a text in Unicode scalars.
+  public var lengthLimit: Int { maximumLength ?? 10000 }
+}

@@ -1,0 +1,85 @@
+extension Schema {
+  /// The version of the form of `holdfast.json`.
+  public static let formatVersion: Int64 = 1
+
+  /// Reads `holdfast.json`.
+  ///
+  /// - Throws: `SchemaError` naming every offending place, also when the text is no JSON.
+  public init(json bytes: [UInt8]) throws(SchemaError) {
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch {
+      throw SchemaError(faults: [.init("holdfast.json", "The file is no JSON: \(error)")])
+    }
+    var form = SchemaForm()
+    let (name, tables) = form.read(value)
+    guard form.faults.isEmpty else { throw SchemaError(faults: form.faults) }
+    try self.init(name: name, tables: tables)
+  }
+
+  /// The schema as `holdfast.json`; reading it gives an equal schema.
+  public var json: JSONValue {
+    let own = tables.filter { !$0.isBuiltIn }
+    return .object([
+      .init("holdfast", .integer(Self.formatVersion)), .init("name", .string(name)),
+      .init("tables", .object(own.map { .init($0.name, $0.json) })),
+    ])
+  }
+}
+
+extension Table {
+  fileprivate var json: JSONValue {
+    var members: [JSONValue.Member] = [.init("zone", zoneJSON)]
+    members.append(.init("columns", .object(columns.map { .init($0.name, $0.json) })))
+    if !unique.isEmpty { members.append(.init("unique", .array(unique.map { .array($0.map { .string($0) }) }))) }
+    if roles != TableRoles() {
+      members.append(
+        .init(
+          "roles",
+          .object([
+            .init("create", .string(roles.create.rawValue)), .init("update", .string(roles.update.rawValue)),
+            .init("delete", .string(roles.delete.rawValue)),
+          ])))
+    }
+    return .object(members)
+  }
+
+  private var zoneJSON: JSONValue {
+    switch zone {
+    case .root: "root"
+    case .user: "user"
+    case .parent(let column): .object([.init("parent", .string(column))])
+    case .public(let name): .object([.init("public", .string(name))])
+    case .explicit, .server: .null
+    }
+  }
+}
+
+extension Column {
+  fileprivate var json: JSONValue {
+    var members: [JSONValue.Member] = [.init("type", .string(type.rawValue))]
+    if let reference {
+      members.append(.init("to", .string(reference.table)))
+      members.append(.init("on_delete", .string(reference.onDelete.rawValue)))
+      if reference.across { members.append(.init("across", true)) }
+    }
+    if required { members.append(.init("required", true)) }
+    if let defaultValue { members.append(.init("default", defaultValue.json(for: type))) }
+    if let maximumLength { members.append(.init("max_length", .integer(Int64(maximumLength)))) }
+    if let minimum { members.append(.init("min", .integer(minimum))) }
+    if let maximum { members.append(.init("max", .integer(maximum))) }
+    if !oneOf.isEmpty { members.append(.init("one_of", .array(oneOf.map { .string($0) }))) }
+    if policy != .latest { members.append(.init("merge", .string(policy.rawValue))) }
+    return .object(members)
+  }
+}
+
+extension Value {
+  fileprivate func json(for type: ColumnType) -> JSONValue {
+    switch self {
+    case .null: .null
+    case .integer(let number): type == .boolean ? .bool(number == 1) : .integer(number)
+    case .real(let number): .real(number)
+    case .text(let text): type == .json ? (try? JSONValue(parsing: text)) ?? .null : .string(text)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/// Reads the form of `holdfast.json`: types and names of members. What it means together is checked by `SchemaCheck`.
+struct SchemaForm {
+  private(set) var faults: [SchemaError.Fault] = []
+
+  mutating func read(_ value: JSONValue) -> (name: String, tables: [Table]) {
+    guard let members = value.members else {
+      faults.append(.init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
+      return ("", [])
+    }
+    knownOnly(members, ["holdfast", "name", "tables"], at: "holdfast.json")
+    if value["holdfast"]?.integerValue != Schema.formatVersion {
+      faults.append(.init("holdfast", "Say which form this is: \"holdfast\": \(Schema.formatVersion)."))
+    }
+    let name = text(value["name"], at: "name") ?? ""
+    guard let tables = value["tables"]?.members else {
+      faults.append(.init("tables", "Give an object with a member for each table."))
+      return (name, [])
+    }
+    return (name, tables.map { table($0.value, named: $0.name) })
+  }
+
+  private mutating func table(_ value: JSONValue, named name: String) -> Table {
+    let place = "tables.\(name)"
+    guard let members = value.members else {
+      faults.append(.init(place, "A table is an object with \"zone\" and \"columns\"."))
+      return Table(name, zone: .user, columns: [])
+    }
+    knownOnly(members, ["zone", "columns", "unique", "roles"], at: place)
+    var columns: [Column] = []
+    if let members = value["columns"]?.members {
+      columns = members.map { column($0.value, named: $0.name, at: "\(place).columns.\($0.name)") }
+    } else {
+      faults.append(.init("\(place).columns", "Give an object with a member for each column."))
+    }
+    var unique: [[String]] = []
+    if let groups = value["unique"] {
+      for (index, group) in (groups.elements ?? [.null]).enumerated() {
+        guard let names = group.elements?.map(\.stringValue), !names.contains(nil) else {
+          faults.append(.init("\(place).unique.\(index)", "Give a list of lists of column names."))
+          continue
+        }
+        unique.append(names.compactMap { $0 })
+      }
+    }
+    return Table(
+      name, zone: zone(value["zone"], at: "\(place).zone"), columns: columns, unique: unique,
+      roles: roles(value["roles"], at: "\(place).roles"))
+  }
+
+  private mutating func zone(_ value: JSONValue?, at place: String) -> ZoneRule {
+    switch value {
+    case "root": return .root
+    case "user": return .user
+    case .object(let members)?:
+      if members.count == 1, let text = members[0].value.stringValue {
+        if members[0].name == "parent" { return .parent(text) }
+        if members[0].name == "public" { return .public(text) }
+      }
+    default: break
+    }
+    faults.append(.init(place, "Choose \"root\", \"user\", {\"parent\": COLUMN} or {\"public\": NAME}."))
+    return .user
+  }
+
+  private mutating func roles(_ value: JSONValue?, at place: String) -> TableRoles {
+    var roles = TableRoles()
+    guard let value else { return roles }
+    guard let members = value.members else {
+      faults.append(.init(place, "Give an object with create, update and delete."))
+      return roles
+    }
+    for member in members {
+      let role = choice(member.value, of: Role.self, at: "\(place).\(member.name)") ?? .editor
+      switch member.name {
+      case "create": roles.create = role
+      case "update": roles.update = role
+      case "delete": roles.delete = role
+      default: faults.append(.init("\(place).\(member.name)", "Only create, update and delete have roles; leave it out."))
+      }
+    }
+    return roles
+  }
+
+  private mutating func column(_ value: JSONValue, named name: String, at place: String) -> Column {
+    guard let members = value.members else {
+      faults.append(.init(place, "A column is an object with \"type\"."))
+      return Column(name, .text)
+    }
+    knownOnly(
+      members,
+      ["type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete", "across"], at: place)
+    let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
+    var column = Column(name, type)
+    column.required = flag(value["required"], at: "\(place).required")
+    column.maximumLength = number(value["max_length"], at: "\(place).max_length").flatMap { Int(exactly: $0) }
+    column.minimum = number(value["min"], at: "\(place).min")
+    column.maximum = number(value["max"], at: "\(place).max")
+    if let values = value["one_of"] {
+      column.oneOf = values.elements?.compactMap(\.stringValue) ?? []
+      if column.oneOf.isEmpty || column.oneOf.count != values.elements?.count {
+        faults.append(.init("\(place).one_of", "Give a list of texts."))
+      }
+    }
+    if let policy = value["merge"] {
+      column.policy = choice(policy, of: MergePolicy.self, at: "\(place).merge") ?? .latest
+    }
+    if let target = text(value["to"] ?? .string(""), at: "\(place).to"), !target.isEmpty {
+      let onDelete = value["on_delete"].flatMap { choice($0, of: Reference.OnDelete.self, at: "\(place).on_delete") }
+      column.reference = Reference(
+        to: target, onDelete: onDelete ?? .restrict, across: flag(value["across"], at: "\(place).across"))
+    } else {
+      for name in ["on_delete", "across"] where value[name] != nil {
+        faults.append(.init("\(place).\(name)", "Only a reference, which says \"to\", has this; leave it out."))
+      }
+    }
+    if let value = value["default"] { column.defaultValue = defaultValue(value, of: column, at: "\(place).default") }
+    return column
+  }
+
+  private mutating func defaultValue(_ value: JSONValue, of column: Column, at place: String) -> Value? {
+    do {
+      return try JSONReader.read(value.bytes) { try OperationReader.value(of: column, from: &$0) }
+    } catch {
+      faults.append(.init(place, "The default must be of type \(column.type.rawValue)."))
+      return nil
+    }
+  }
+
+  private mutating func choice<Choice: RawRepresentable & CaseIterable>(
+    _ value: JSONValue, of type: Choice.Type, at place: String
+  ) -> Choice? where Choice.RawValue == String {
+    if let choice = value.stringValue.flatMap(Choice.init) { return choice }
+    faults.append(.init(place, "Choose one of \(type.allCases.map(\.rawValue).joined(separator: ", "))."))
+    return nil
+  }
+
+  private mutating func text(_ value: JSONValue?, at place: String) -> String? {
+    if let text = value?.stringValue { return text }
+    faults.append(.init(place, "Give a text."))
+    return nil
+  }
+
+  private mutating func flag(_ value: JSONValue?, at place: String) -> Bool {
+    guard let value else { return false }
+    if let flag = value.boolValue { return flag }
+    faults.append(.init(place, "Say true or false."))
+    return false
+  }
+
+  private mutating func number(_ value: JSONValue?, at place: String) -> Int64? {
+    guard let value else { return nil }
+    if let number = value.integerValue { return number }
+    faults.append(.init(place, "Give a whole number."))
+    return nil
+  }
+
+  private mutating func knownOnly(_ members: [JSONValue.Member], _ known: [String], at place: String) {
+    for member in members where !known.contains(member.name) {
+      faults.append(
+        .init("\(place).\(member.name)", "This is not known here; known are \(known.joined(separator: ", "))."))
+    }
+  }
+}

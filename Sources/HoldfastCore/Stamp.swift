@@ -1,0 +1,36 @@
+/// A hybrid logical clock value: when an edit was made, in an order that never contradicts cause and effect.
+///
+/// 48 bits of milliseconds since 1970, then a 16-bit counter. On the wire it is 16 lower-case hex digits, so texts compare
+/// as stamps do. Source: Kulkarni and others, "Logical Physical Clocks", 2014.
+public struct Stamp: Hashable, Comparable, Sendable {
+  /// The value as one integer: milliseconds shifted left by 16, plus the counter.
+  public let rawValue: Int64
+
+  /// The stamp of a raw value; a negative one counts as zero.
+  public init(rawValue: Int64) { self.rawValue = max(0, rawValue) }
+
+  /// The first stamp of a millisecond since 1970, bounded to what 47 bits hold.
+  public init(milliseconds: Int64) { rawValue = min(max(0, milliseconds), 1 << 47 - 1) << 16 }
+
+  /// Reads 16 hex digits; nil when the text is something else.
+  public init?(_ text: some StringProtocol) {
+    guard let word = Hexadecimal.word(text), word <= UInt64(Int64.max) else { return nil }
+    rawValue = Int64(word)
+  }
+
+  /// The beginning of time.
+  public static let zero = Stamp(rawValue: 0)
+
+  /// Milliseconds since 1970.
+  public var milliseconds: Int64 { rawValue >> 16 }
+
+  /// The 16 hex digits of the wire.
+  public var text: String { Hexadecimal.text(UInt64(rawValue)) }
+
+  /// The next stamp of a clock that stands at this one, when the wall clock shows `milliseconds`.
+  public func next(milliseconds: Int64) -> Stamp {
+    max(Stamp(rawValue: rawValue == .max ? rawValue : rawValue + 1), Stamp(milliseconds: milliseconds))
+  }
+
+  public static func < (left: Stamp, right: Stamp) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,145 @@
+/// Reads the operations of change sets and checks them against the schema.
+///
+/// A text that is no JSON throws. An operation that is JSON but wrong gives a `Problem`, so that its change set alone is refused.
+public struct OperationReader: Sendable {
+  private let schema: Schema
+
+  /// A reader for a schema.
+  public init(schema: Schema) { self.schema = schema }
+
+  /// Reads one operation.
+  ///
+  /// - Throws: `JSONError` when the text is no JSON.
+  public func read(_ reader: inout JSONReader) throws -> Result<Operation, Problem> {
+    guard try reader.peekKind() == .object else {
+      try reader.skipValue()
+      return .failure(Problem(.invalidOperation, "An operation is an object."))
+    }
+    var fields = Fields()
+    try reader.readObject { key, reader in try fields.take(key, from: &reader) }
+    do { return .success(try operation(fields)) } catch let problem as Problem { return .failure(problem) }
+  }
+
+  private func operation(_ fields: Fields) throws -> Operation {
+    if let wrong = fields.wrong { throw Problem(.invalidOperation, "\(wrong) has a wrong type or is not known.") }
+    guard let kind = fields.kind.flatMap(Operation.Kind.init) else {
+      throw Problem(.invalidOperation, "op must be create, update or delete.")
+    }
+    guard let name = fields.table else { throw Problem(.invalidOperation, "table is missing.") }
+    guard let table = schema.index(of: name) else { throw Problem(.unknownTable, name) }
+    if schema.tables[table].zone == .server { throw Problem(.readOnlyTable, name) }
+    guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
+    guard Identifier.isValid(id) else { throw Problem(.invalidID, "id of an operation on \(name).") }
+    guard let stamp = fields.stamp.flatMap({ Stamp($0) }) else {
+      throw Problem(.invalidOperation, "at must be 16 hex digits.")
+    }
+    guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
+    let (settings, zone) = try settings(fields, kind: kind, table: schema.tables[table])
+    return Operation(kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
+  }
+
+  private func settings(
+    _ fields: Fields, kind: Operation.Kind, table: Table
+  ) throws -> ([Operation.Setting], zone: String?) {
+    var zone: String?
+    var values: [Value?] = Array(repeating: nil, count: table.columns.count)
+    var bases = values
+    if let columns = fields.columns {
+      try JSONReader.read(columns) { reader in
+        try reader.readObject { key, reader in
+          if table.zone == .explicit, key == "zone", try reader.peekKind() == .string {
+            zone = try reader.readString()
+            return
+          }
+          guard let index = table.columns.firstIndex(where: { key.matches($0.name) }) else {
+            throw Problem(.unknownColumn, "\(table.name) has no column \(key.string.prefix(64)).")
+          }
+          let value = try Self.value(of: table.columns[index], from: &reader)
+          try table.columns[index].check(value)
+          values[index] = value
+        }
+      }
+    }
+    if let base = fields.base {
+      try JSONReader.read(base) { reader in
+        try reader.readObject { key, reader in
+          guard let index = table.columns.firstIndex(where: { key.matches($0.name) }) else { return }
+          bases[index] = try? Self.value(of: table.columns[index], from: &reader)
+        }
+      }
+    }
+    switch kind {
+    case .create:
+      if table.zone == .explicit, zone == nil { throw Problem(.valueMissing, "zone is required in \(table.name).") }
+      for (index, column) in table.columns.enumerated() where values[index] == nil {
+        let value = column.defaultValue ?? .null
+        try column.check(value)
+        values[index] = value
+      }
+    case .update:
+      if zone != nil { throw Problem(.invalidOperation, "The zone of a record in \(table.name) can't change.") }
+    case .delete:
+      if fields.columns != nil { throw Problem(.invalidOperation, "A delete has no columns.") }
+    }
+    let settings = values.indices.compactMap { index in
+      values[index].map { Operation.Setting(column: index, value: $0, base: bases[index]) }
+    }
+    return (settings, zone)
+  }
+
+  /// Reads a value in the form of a column's type.
+  ///
+  /// - Throws: `Problem` with `invalidValue` when the JSON is of another type.
+  public static func value(of column: Column, from reader: inout JSONReader) throws -> Value {
+    let kind = try reader.peekKind()
+    switch (column.type, kind) {
+    case (.json, _):
+      return .text(String(decoding: try reader.readRawValue(), as: UTF8.self))
+    case (_, .null):
+      try reader.readNull()
+      return .null
+    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
+      return .text(try reader.readString())
+    case (.boolean, .bool):
+      return .integer(try reader.readBool() ? 1 : 0)
+    case (.integer, .number), (.real, .number):
+      switch (column.type, try reader.readNumber()) {
+      case (.integer, .integer(let number)): return .integer(number)
+      case (.real, .integer(let number)): return .real(Double(number))
+      case (.real, .real(let number)): return .real(number)
+      default: break
+      }
+    default: break
+    }
+    throw Problem(.invalidValue, "\(column.name) must be of type \(column.type.rawValue).")
+  }
+}
+
+/// The members of an operation as they stand in the text, before the table is known.
+private struct Fields {
+  var kind: String?
+  var table: String?
+  var id: String?
+  var stamp: String?
+  var rev: Int64 = 0
+  var columns: UnsafeBufferPointer<UInt8>?
+  var base: UnsafeBufferPointer<UInt8>?
+  var wrong: String?
+
+  mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws {
+    let kind = try reader.peekKind()
+    switch (key, kind) {
+    case ("op", .string): self.kind = try reader.readString()
+    case ("table", .string): table = try reader.readString()
+    case ("id", .string): id = try reader.readString()
+    case ("at", .string): stamp = try reader.readString()
+    case ("rev", .number):
+      if case .integer(let number) = try reader.readNumber() { rev = number } else { wrong = "rev" }
+    case ("columns", .object): columns = try reader.readRawValue()
+    case ("base", .object): base = try reader.readRawValue()
+    default:
+      wrong = String(key.string.prefix(64))
+      try reader.skipValue()
+    }
+  }
+}

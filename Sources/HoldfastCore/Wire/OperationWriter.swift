@@ -1,0 +1,87 @@
+/// Writes the operations of a change set, the bytes that a device seals and sends.
+public struct OperationWriter: ~Copyable {
+  private var writer = JSONWriter(capacity: 512)
+
+  /// Begins a change set.
+  public init() { writer.beginArray() }
+
+  /// The size so far, in bytes.
+  public var count: Int { writer.count }
+
+  /// Writes one operation.
+  ///
+  /// - Parameters:
+  ///   - rev: written for updates and deletes.
+  ///   - settings: with bases, which are written for updates.
+  ///   - zone: of a create in a table with an explicit zone.
+  public mutating func write(
+    _ kind: Operation.Kind, table: Table, id: String, rev: Int64, stamp: Stamp, settings: [Operation.Setting],
+    zone: String? = nil
+  ) {
+    writer.beginObject()
+    writer.key("op")
+    writer.string(kind.rawValue)
+    writer.key("table")
+    writer.string(table.name)
+    writer.key("id")
+    writer.string(id)
+    if kind != .create {
+      writer.key("rev")
+      writer.int64(rev)
+    }
+    writer.key("at")
+    writer.string(stamp.text)
+    if kind != .delete {
+      writer.key("columns")
+      writer.beginObject()
+      if let zone {
+        writer.key("zone")
+        writer.string(zone)
+      }
+      for setting in settings {
+        writer.key(named: table.columns[setting.column].name)
+        writer.value(setting.value, of: table.columns[setting.column])
+      }
+      writer.endObject()
+    }
+    if kind == .update {
+      writer.key("base")
+      writer.beginObject()
+      for setting in settings {
+        guard let base = setting.base else { continue }
+        writer.key(named: table.columns[setting.column].name)
+        writer.value(base, of: table.columns[setting.column])
+      }
+      writer.endObject()
+    }
+    writer.endObject()
+  }
+
+  /// Ends the change set and gives its bytes.
+  public consuming func finish() -> [UInt8] {
+    writer.endArray()
+    return writer.bytes
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value of a column. One that does not fit the column's type, as a foreign writer may have left it, is written as
+  /// what it is, so that it is refused by name and not lost.
+  public mutating func value(_ value: Value, of column: Column) {
+    switch (value, column.type) {
+    case (.null, _): null()
+    case (.integer(let number), .boolean) where number == 0 || number == 1: bool(number == 1)
+    case (.integer(let number), _): int64(number)
+    case (.real(let number), _): doubleOrNull(number)
+    case (.text(let text), .json):
+      // A text that is no JSON goes as a string.
+      if (try? JSONReader.read(text, { try $0.skipValue() })) != nil {
+        var text = text
+        text.withUTF8 { rawValue($0) }
+      } else {
+        string(text)
+      }
+    case (.text(let text), _): string(text)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/// The answer of `POST /v1/sync`; see PROTOCOL.md, section 3.
+public struct SyncAnswer: Sendable {
+  /// A change set that the server refused for good.
+  public struct Refused: Sendable {
+    /// The number of its first operation.
+    public let first: Int64
+    /// The number of its last operation.
+    public let last: Int64
+    /// The number of the operation that is wrong.
+    public let operation: Int64
+    /// The problem document, as JSON.
+    public let problem: [UInt8]
+  }
+
+  /// What is new in one zone.
+  public struct Part: Sendable {
+    /// The zone.
+    public var zone = ""
+    /// The user's role in it.
+    public var role = ""
+    /// The ack that the changes follow; "" is the beginning.
+    public var from = ""
+    /// The token after the changes.
+    public var to = ""
+    /// Whether the zone goes on after these changes.
+    public var hasMore = false
+    /// At most so many changes are still to come.
+    public var remaining: Int64 = 0
+    /// Whether the zone must be begun anew.
+    public var isReset = false
+    /// Where the array of changes is in the body.
+    public var changes: Range<Int> = 0..<0
+  }
+
+  /// The server's clock, not behind any stamp in the answer.
+  public var clock = Stamp.zero
+  /// The highest number that the server has dealt with.
+  public var confirmed: Int64 = 0
+  /// The server's fingerprint of everything up to `confirmed`.
+  public var chain = Fingerprint.beginning
+  /// The refused change sets whose answers were not acked yet.
+  public var refused: [Refused] = []
+  /// Whether the next request must say all acks.
+  public var mustResend = false
+  /// The zones that have something new.
+  public var parts: [Part] = []
+  /// The zones that may no longer be read.
+  public var lost: [String] = []
+
+  /// Reads a body. Members that are not known are skipped, so that an older device understands a newer server.
+  ///
+  /// - Throws: `JSONError`; `Problem` with `invalidRequest` when a member has a wrong form.
+  public init(body: [UInt8]) throws {
+    try JSONReader.read(body) { reader in
+      try reader.readObject { key, reader in
+        switch key {
+        case "clock": clock = try Self.parsed(Stamp(try reader.readString()), "clock")
+        case "confirmed": confirmed = try reader.readInt64()
+        case "chain": chain = try Self.parsed(Fingerprint(try reader.readString()), "chain")
+        case "refused": try reader.readArray { refused.append(try Self.readRefused(&$0)) }
+        case "resend": mustResend = try reader.readBool()
+        case "zones": try reader.readArray { parts.append(try Self.readPart(&$0)) }
+        case "lost": try reader.readArray { lost.append(try $0.readString()) }
+        default: try reader.skipValue()
+        }
+      }
+    }
+  }
+
+  private static func parsed<Parsed>(_ value: Parsed?, _ member: String) throws -> Parsed {
+    guard let value else { throw Problem(.invalidRequest, "\(member) in the server's answer has a wrong form.") }
+    return value
+  }
+
+  private static func readRefused(_ reader: inout JSONReader) throws -> Refused {
+    var (first, last, operation): (Int64, Int64, Int64) = (0, 0, 0)
+    var problem: [UInt8] = []
+    try reader.readObject { key, reader in
+      switch key {
+      case "first": first = try reader.readInt64()
+      case "last": last = try reader.readInt64()
+      case "operation": operation = try reader.readInt64()
+      case "problem": problem = Array(try reader.readRawValue())
+      default: try reader.skipValue()
+      }
+    }
+    return Refused(first: first, last: last, operation: operation, problem: problem)
+  }
+
+  private static func readPart(_ reader: inout JSONReader) throws -> Part {
+    var part = Part()
+    try reader.readObject { key, reader in
+      switch key {
+      case "zone": part.zone = try reader.readString()
+      case "role": part.role = try reader.readString()
+      case "from": part.from = try reader.readString()
+      case "to": part.to = try reader.readString()
+      case "more": part.hasMore = try reader.readBool()
+      case "remaining": part.remaining = try reader.readInt64()
+      case "reset": part.isReset = try reader.readBool()
+      case "changes":
+        let start = reader.offset
+        try reader.skipValue()
+        part.changes = start..<reader.offset
+      default: try reader.skipValue()
+      }
+    }
+    return part
+  }
+}

@@ -1,0 +1,188 @@
+/// The version of the protocol that this code speaks.
+public let protocolVersion: Int64 = 1
+
+/// A change set as it arrived: its bytes, and its operations or what is wrong with them.
+public struct ReceivedChangeSet: Sendable {
+  /// Where its bytes are in the body.
+  public let range: Range<Int>
+  /// How many operations it has, also when they are wrong.
+  public let count: Int
+  /// The operations, or the first problem with the index of the operation that has it.
+  public let content: Result<[Operation], RefusedOperation>
+}
+
+/// Why a change set is refused, and for which of its operations.
+public struct RefusedOperation: Error, Hashable, Sendable {
+  /// The index of the operation in its change set, from 0.
+  public let index: Int
+  /// What is wrong with it.
+  public let problem: Problem
+
+  /// A refusal of its parts.
+  public init(index: Int, problem: Problem) {
+    self.index = index
+    self.problem = problem
+  }
+}
+
+/// The request of `POST /v1/sync`; see PROTOCOL.md, section 3.
+public struct SyncRequest: Sendable {
+  /// What a device says about one zone: a token, "" for the beginning, nil for gone.
+  public struct Ack: Hashable, Sendable {
+    /// The zone.
+    public let zone: String
+    /// The token; "" is the beginning, nil says that the zone is gone from the device.
+    public let token: String?
+
+    /// An ack of its parts.
+    public init(zone: String, token: String?) {
+      self.zone = zone
+      self.token = token
+    }
+  }
+
+  /// The greatest number of change sets in one request.
+  public static let changeSetLimit = 1000
+  /// The greatest number of operations in one change set.
+  public static let operationLimit = 10000
+  /// The greatest number of acks in one request.
+  public static let ackLimit = 100_000
+
+  /// Answers up to this number are durable on the device.
+  public var answers: Int64 = 0
+  /// The acks that are news, or all.
+  public var acks: [Ack] = []
+  /// Whether `acks` names all zones of the device.
+  public var isComplete = false
+  /// The sum over all acks of the device, after this request's.
+  public var digest = AckDigest().text
+  /// The number of the first operation of the first change set.
+  public var first: Int64 = 1
+  /// The device's chain before `first`.
+  public var chain = Fingerprint.beginning
+  /// The change sets, in order.
+  public var changeSets: [ReceivedChangeSet] = []
+
+  /// A request that says nothing.
+  public init() {}
+
+  /// Reads a body.
+  ///
+  /// - Throws: `Problem`: `malformedJSON`, `invalidRequest` or `protocolUnsupported`.
+  public init(body: [UInt8], operations: OperationReader) throws(Problem) {
+    do {
+      self = try JSONReader.read(body) { reader in try Self.read(&reader, operations: operations) }
+    } catch let problem as Problem {
+      throw problem
+    } catch let error as JSONError {
+      throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
+    } catch {
+      throw Problem(.invalidRequest)
+    }
+  }
+
+  private static func read(_ reader: inout JSONReader, operations: OperationReader) throws -> SyncRequest {
+    var request = SyncRequest()
+    var version: Int64?
+    try reader.readObject { key, reader in
+      switch key {
+      case "protocol": version = try reader.readInt64()
+      case "answers": request.answers = try reader.readInt64()
+      case "acks": request.acks = try readAcks(&reader)
+      case "complete": request.isComplete = try reader.readBool()
+      case "digest": request.digest = try reader.readString()
+      case "first":
+        request.first = try reader.readInt64()
+        guard request.first >= 1, request.first < .max / 2 else { throw Problem(.invalidRequest, "first must be 1 or more.") }
+      case "chain":
+        guard let chain = Fingerprint(try reader.readString()) else {
+          throw Problem(.invalidRequest, "chain must be 16 hex digits.")
+        }
+        request.chain = chain
+      case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
+      default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+      }
+    }
+    guard let version else { throw Problem(.invalidRequest, "protocol is missing.") }
+    guard version == protocolVersion else { throw Problem(.protocolUnsupported, "Spoken here: \(protocolVersion).") }
+    return request
+  }
+
+  private static func readAcks(_ reader: inout JSONReader) throws -> [Ack] {
+    var acks: [Ack] = []
+    try reader.readObject { key, reader in
+      if acks.count == ackLimit { throw Problem(.invalidRequest, "acks has more than \(ackLimit) zones.") }
+      acks.append(Ack(zone: key.string, token: try reader.readNullIfPresent() ? nil : try reader.readString()))
+    }
+    return acks
+  }
+
+  private static func readChangeSets(
+    _ reader: inout JSONReader, operations: OperationReader
+  ) throws -> [ReceivedChangeSet] {
+    var sets: [ReceivedChangeSet] = []
+    try reader.readArray { reader in
+      if sets.count == changeSetLimit { throw Problem(.invalidRequest, "More than \(changeSetLimit) change sets.") }
+      let start = reader.offset
+      var count = 0
+      var list: [Operation] = []
+      var refused: RefusedOperation?
+      try reader.readArray { reader in
+        count += 1
+        if refused != nil || count > operationLimit {
+          try reader.skipValue()
+          return
+        }
+        switch try operations.read(&reader) {
+        case .success(let operation): list.append(operation)
+        case .failure(let problem): refused = RefusedOperation(index: count - 1, problem: problem)
+        }
+      }
+      if count == 0 { throw Problem(.invalidRequest, "A change set has at least one operation.") }
+      if count > operationLimit {
+        refused = RefusedOperation(index: operationLimit, problem: Problem(.changeSetTooLarge, "It has \(count) operations."))
+      }
+      sets.append(
+        ReceivedChangeSet(
+          range: start..<reader.offset, count: count, content: refused.map { .failure($0) } ?? .success(list)))
+    }
+    return sets
+  }
+
+  /// The body of a request.
+  ///
+  /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
+  public func body(sealed: [[UInt8]]) -> [UInt8] {
+    var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
+    writer.beginObject()
+    writer.key("protocol")
+    writer.int64(protocolVersion)
+    writer.key("answers")
+    writer.int64(answers)
+    if !acks.isEmpty || isComplete {
+      writer.key("acks")
+      writer.beginObject()
+      for ack in acks {
+        writer.key(named: ack.zone)
+        if let token = ack.token { writer.string(token) } else { writer.null() }
+      }
+      writer.endObject()
+      writer.key("complete")
+      writer.bool(isComplete)
+    }
+    writer.key("digest")
+    writer.string(digest)
+    if !sealed.isEmpty {
+      writer.key("first")
+      writer.int64(first)
+      writer.key("chain")
+      writer.string(chain.text)
+      writer.key("change_sets")
+      writer.beginArray()
+      for bytes in sealed { writer.rawValue(bytes) }
+      writer.endArray()
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+}
