@@ -1,0 +1,186 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What is remembered while one answer is applied.
+struct ApplySession {
+  /// Whether the device has any edit that is not confirmed; without one nothing can be dirty.
+  let hasEdits: Bool
+  /// The zone being applied.
+  private(set) var zone = ""
+  /// In a zone that is downloaded anew, the records that came, by table; else nil.
+  var seen: [Int: Set<String>]?
+  /// Tombstones, which are dealt with when all records of the answer are there.
+  var deleted: [(table: Int, id: String, zone: String)] = []
+
+  init(hasEdits: Bool) { self.hasEdits = hasEdits }
+
+  mutating func begin(zone: String, isFresh: Bool) {
+    self.zone = zone
+    seen = isFresh ? [:] : nil
+  }
+}
+
+/// Applying the changes of a zone. See PROTOCOL.md, section 6.3, step 5.
+extension LocalDatabase {
+  /// Applies an array of changes as it came over the wire; gives their number.
+  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws -> Int {
+    var count = 0
+    try JSONReader.read(bytes) { reader in
+      try reader.readArray { reader in
+        count += 1
+        try applyChange(&reader, &session)
+      }
+    }
+    return count
+  }
+
+  private func applyChange(_ reader: inout JSONReader, _ session: inout ApplySession) throws {
+    var table: Int?
+    var id = ""
+    var rev: Int64 = 0
+    var isDeleted = false
+    var columns: UnsafeBufferPointer<UInt8>?
+    try reader.readObject { key, reader in
+      switch key {
+      case "table":
+        table = try reader.readStringBytes { name in
+          schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
+        }
+      case "id": id = try reader.readString()
+      case "rev": rev = try reader.readInt64()
+      case "deleted": isDeleted = try reader.readBool()
+      case "columns": columns = try reader.readRawValue()
+      default: try reader.skipValue()
+      }
+    }
+    // A table that this app does not know yet is left out; the zone is fetched anew when it does.
+    guard let table else { return }
+    if isDeleted {
+      session.deleted.append((table, id, session.zone))
+      return
+    }
+    guard let columns else { throw Problem(.invalidRequest, "A change of the server's answer has no columns.") }
+    session.seen?[table, default: []].insert(id)
+    if session.hasEdits, try isEdited(table, id) {
+      try rebase(table, id, zone: session.zone, rev: rev, columns: columns)
+    } else {
+      try upsert(table, id, zone: session.zone, rev: rev, columns: columns)
+    }
+  }
+
+  /// Writes a record that has no edits, from the wire straight into the statement.
+  private func upsert(
+    _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
+  ) throws {
+    let statement = try connection.statement(sql[table].upsert)
+    defer { statement.reset() }
+    let definitions = schema.tables[table].columns
+    try statement.bind(id, at: 1)
+    try statement.bind(zone, at: 2)
+    try statement.bind(rev, at: 3)
+    var next = 0
+    var bound = 0
+    try JSONReader.read(columns) { reader in
+      try reader.readObject { key, reader in
+        // The columns nearly always come in the schema's order.
+        if next == definitions.count || !key.matches(definitions[next].name) {
+          next = definitions.firstIndex { key.matches($0.name) } ?? definitions.count
+        }
+        guard next < definitions.count else { return try reader.skipValue() }
+        try bind(definitions[next], from: &reader, to: statement, at: next + 4)
+        next += 1
+        bound += 1
+      }
+    }
+    if bound < definitions.count { try bindMissing(table, columns, to: statement) }
+    _ = try statement.step()
+  }
+
+  private func bind(_ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int) throws {
+    switch (column.type, try reader.peekKind()) {
+    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
+      try reader.readStringBytes { (bytes: UnsafeBufferPointer<UInt8>) in try statement.bind(text: bytes, at: index) }
+    case (.integer, .number):
+      try statement.bind(try reader.readInt64(), at: index)
+    default:
+      try statement.bind(SQLiteValue(try OperationReader.value(of: column, from: &reader)), at: index)
+    }
+  }
+
+  /// Columns that an older server does not send get their default.
+  private func bindMissing(_ table: Int, _ columns: UnsafeBufferPointer<UInt8>, to statement: Statement) throws {
+    var sent: Set<String> = []
+    try JSONReader.read(columns) { reader in
+      try reader.readObject { key, reader in
+        sent.insert(key.string)
+        try reader.skipValue()
+      }
+    }
+    for (index, column) in schema.tables[table].columns.enumerated() where !sent.contains(column.name) {
+      try statement.bind(SQLiteValue(column.defaultValue ?? .null), at: index + 4)
+    }
+  }
+
+  // MARK: Records with edits
+
+  private func isEdited(_ table: Int, _ id: String) throws -> Bool {
+    let statement = try connection.statement("SELECT 1 FROM holdfast_edits WHERE record_table = ? AND id = ? LIMIT 1")
+    defer { statement.reset() }
+    try statement.bind(schema.tables[table].name, at: 1)
+    try statement.bind(id, at: 2)
+    return try statement.step()
+  }
+
+  /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
+  /// edit becomes the server's value.
+  private func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>) throws {
+    let definitions = schema.tables[table].columns
+    var values = definitions.map { $0.defaultValue ?? .null }
+    try JSONReader.read(columns) { reader in
+      try reader.readObject { key, reader in
+        guard let index = definitions.firstIndex(where: { key.matches($0.name) }) else { return try reader.skipValue() }
+        values[index] = try OperationReader.value(of: definitions[index], from: &reader)
+      }
+    }
+    let edits = try edits(table, id)
+    var rebased: Set<String> = []
+    for edit in edits where !edit.column.isEmpty && rebased.insert(edit.column).inserted {
+      guard let index = definitions.firstIndex(where: { $0.name == edit.column }) else { continue }
+      try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [SQLiteValue(values[index]), .integer(edit.n)])
+    }
+    if edits.last(where: { $0.column.isEmpty })?.kind == "delete" {
+      // The record is gone here, and waits for the server to agree.
+      for edit in edits where edit.kind == "delete" && edit.column.isEmpty {
+        try connection.run(
+          "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?", [.text(zone), .integer(rev), .integer(edit.n)])
+      }
+      return
+    }
+    if let here = try row(table, id) {
+      for (index, column) in definitions.enumerated() where rebased.contains(column.name) { values[index] = here.values[index] }
+    }
+    try connection.run(
+      sql[table].upsert, [.text(id), .text(zone), .integer(rev)] + values.map { SQLiteValue($0) })
+  }
+
+  // MARK: Removing
+
+  /// Removes what the tombstones of an answer name: a copy that is in another zone by now, or was created anew here, stays.
+  func removeDeleted(_ session: ApplySession) throws {
+    for (table, id, zone) in session.deleted {
+      if session.hasEdits, try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" { continue }
+      try connection.run("DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ?", [.text(id), .text(zone)])
+    }
+  }
+
+  /// After a zone was downloaded anew: removes the confirmed records that did not come.
+  func removeUnseen(_ session: ApplySession) throws {
+    guard let seen = session.seen else { return }
+    for (index, table) in schema.tables.enumerated() {
+      let ids = try connection.rows("SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(session.zone)])
+      for id in ids.compactMap({ $0[0].text }) where seen[index]?.contains(id) != true {
+        try connection.run(sql[index].delete, [.text(id)])
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What an answer changed on the device.
+struct Applied: Sendable {
+  /// Whether there is more to ask for or to send.
+  var hasMore = false
+  /// How many changes came down in this answer.
+  var changes = 0
+  /// At most so many are still to come.
+  var remaining = 0
+  /// How many change sets went into quarantine.
+  var quarantined = 0
+}
+
+/// Why an answer was not applied.
+enum Inapplicable: Error {
+  /// The device's identity changed after the request was made; ask again.
+  case outdated
+  /// The server knows other content under this device's numbers: this database is a copy.
+  case diverged
+}
+
+/// Applying the answer of the server, in one transaction. See PROTOCOL.md, section 6.3.
+extension LocalDatabase {
+  func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
+    var applied = Applied()
+    try connection.transaction(.immediate) {
+      let state = try state()
+      guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
+      try seal(isStrict: false)
+      try whileApplying {
+        if answer.confirmed >= state.confirmed {
+          try checkChain(answer, state)
+          applied.quarantined = try settle(answer, state)
+        }
+        try noteTold(request.acks)
+        var session = ApplySession(hasEdits: try hasEdits())
+        for part in answer.parts { try apply(part, body: body, &session, &applied) }
+        try removeDeleted(session)
+        for zone in answer.lost { try lose(zone) }
+        try settleOrphans()
+      }
+      try connection.run(
+        "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
+        [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
+      let open = try connection.value(
+        """
+        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages)
+        OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
+        """)
+      applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
+    }
+    return applied
+  }
+
+  private func hasEdits() throws -> Bool { try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits)") == 1 }
+
+  // MARK: Confirmations and refusals
+
+  /// The server's fingerprint at its number must be the one of this device's own history.
+  private func checkChain(_ answer: SyncAnswer, _ state: DeviceState) throws {
+    let own: String?
+    if answer.confirmed == state.confirmed {
+      own = state.confirmedChain.text
+    } else {
+      own = try connection.value("SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(answer.confirmed)])?.text
+    }
+    guard own == answer.chain.text else { throw Inapplicable.diverged }
+  }
+
+  /// Takes refused change sets back into quarantine, newest first, and forgets the confirmed ones. Gives the number quarantined.
+  private func settle(_ answer: SyncAnswer, _ state: DeviceState) throws -> Int {
+    var quarantined = 0
+    for refused in answer.refused.reversed() {
+      guard let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
+      else { continue }
+      try quarantine(first: refused.first, body: body, operation: refused.operation, problem: refused.problem)
+      quarantined += 1
+    }
+    try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
+    try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
+    try connection.run(
+      "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
+      [.integer(answer.confirmed), .text(answer.chain.text)])
+    return quarantined
+  }
+
+  /// What the server knows now need not be told again; zones that it knows to be gone are forgotten.
+  private func noteTold(_ acks: [SyncRequest.Ack]) throws {
+    for ack in acks {
+      guard let token = ack.token else {
+        try connection.run("DELETE FROM holdfast_zones WHERE zone = ? AND ack IS NULL", [.text(ack.zone)])
+        continue
+      }
+      try connection.run(
+        "UPDATE holdfast_zones SET told = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
+    }
+  }
+
+  // MARK: Zones
+
+  private func apply(_ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied) throws {
+    let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    if part.isReset {
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
+      try connection.run(
+        "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL", [.text(part.zone)])
+      applied.hasMore = true
+      return
+    }
+    // A part that follows another ack than this device's is out of date: another process was here first.
+    guard (known.map { $0[0].text } ?? "") == part.from else {
+      applied.hasMore = true
+      return
+    }
+    try connection.run(
+      """
+      INSERT INTO holdfast_zones (zone, role, ack) VALUES (?, ?, ?)
+      ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, told = 0
+      """, [.text(part.zone), .text(part.role), .text(part.to)])
+    applied.remaining += Int(part.remaining)
+    if part.hasMore {
+      applied.hasMore = true
+      applied.changes += try JSONReader.read(Array(body[part.changes])) { reader in
+        var count = 0
+        try reader.readArray { try $0.skipValue(); count += 1 }
+        return count
+      }
+      try connection.run(
+        "INSERT INTO holdfast_pages (zone, body) VALUES (?, ?)", [.text(part.zone), .blob(Array(body[part.changes]))])
+      return
+    }
+    session.begin(zone: part.zone, isFresh: known?[1].integer == 1)
+    let pages = try connection.rows("SELECT n FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)])
+    for page in pages {
+      let body = try connection.value("SELECT body FROM holdfast_pages WHERE n = ?", [page[0]])?.blob ?? []
+      _ = try body.withUnsafeBufferPointer { try applyChanges($0, &session) }
+    }
+    if !pages.isEmpty { try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)]) }
+    applied.changes += try body.withUnsafeBufferPointer {
+      try applyChanges(UnsafeBufferPointer(rebasing: $0[part.changes]), &session)
+    }
+    try removeUnseen(session)
+    try connection.run(
+      "UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
+  }
+
+  /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.
+  func lose(_ zone: String) throws {
+    for table in schema.tables {
+      try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
+    }
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    try connection.run("UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])
+  }
+}

@@ -1,0 +1,147 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The device's database on one connection: making it, and what it says of the device itself.
+///
+/// Not Sendable: belongs to the queue that made it. Extensions seal edits, apply answers and take edits back.
+final class LocalDatabase {
+  let connection: Connection
+  let schema: Schema
+  /// One entry a table of the schema.
+  let sql: [TableStatements]
+
+  /// Opens the database at `path`, and makes or extends it when `access` allows writing.
+  init(path: String, schema: Schema, access: Connection.Access, replica: String) throws {
+    self.schema = schema
+    sql = schema.tables.map(TableStatements.init)
+    do {
+      connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
+      try connection.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")
+      if access == .readOnly { return }
+      _ = try connection.row("PRAGMA journal_mode = WAL")
+      try connection.transaction(.immediate) { try prepare(replica: replica) }
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {
+      throw StoreError(.notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
+    }
+  }
+
+  private func prepare(replica: String) throws {
+    let id = try connection.value("PRAGMA application_id")?.integer ?? 0
+    let version = try connection.value("PRAGMA user_version")?.integer ?? 0
+    let isEmpty = try connection.value("SELECT count(*) FROM sqlite_master")?.integer == 0
+    let tables = LocalTables(schema: schema)
+    if id == 0, isEmpty {
+      try connection.execute(
+        """
+        PRAGMA application_id = \(LocalTables.applicationID); PRAGMA user_version = \(LocalTables.formatVersion);
+        \(LocalTables.own) \(tables.all())
+        """)
+      try connection.run(
+        "INSERT INTO holdfast_local (one, schema, replica) VALUES (1, ?, ?)",
+        [.text(schemaText), .text(replica)])
+      return
+    }
+    guard id == LocalTables.applicationID else {
+      throw StoreError(.notAHoldfastDatabase, "The file holds another program's database. Give another path, or move it away.")
+    }
+    guard version <= LocalTables.formatVersion else {
+      throw StoreError(.databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
+    }
+    try extend(tables)
+  }
+
+  /// Brings a database of an older schema to this one: adds tables and columns.
+  private func extend(_ tables: LocalTables) throws {
+    let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
+    if stored == schemaText { return }
+    let old = try Schema(json: Array(stored.utf8))
+    let changes = try SchemaExtension(from: old, to: schema)
+    try seal(isStrict: false)
+    for table in changes.tables { try connection.execute(tables.table(table)) }
+    for (table, columns) in changes.columns {
+      for column in columns {
+        try connection.execute("ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+      }
+    }
+    let triggers = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
+    for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
+    for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    // Records that came before a column was known are fetched anew, so that the column is filled.
+    if !changes.isEmpty { try beginAllZonesAnew() }
+    try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
+  }
+
+  private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
+
+  /// Asks the server for every zone from its beginning; what is here stays until the new copy is whole.
+  func beginAllZonesAnew() throws {
+    try connection.execute(
+      """
+      DELETE FROM holdfast_pages;
+      UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE ack IS NOT NULL;
+      """)
+  }
+
+  // MARK: The device
+
+  func state() throws -> DeviceState {
+    let row = try connection.statement(
+      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica FROM holdfast_local")
+    defer { row.reset() }
+    guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
+    func text(_ index: Int) -> String? { row.isNull(index) ? nil : row.text(index) }
+    return DeviceState(
+      device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
+      nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
+      confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0, replica: row.text(10))
+  }
+
+  /// Runs `body` with the triggers at rest; nobody else sees them so, as the transaction ends before.
+  func whileApplying<T>(_ body: () throws -> T) throws -> T {
+    try connection.run("UPDATE holdfast_local SET applying = 1")
+    let result = try body()
+    try connection.run("UPDATE holdfast_local SET applying = 0")
+    return result
+  }
+
+  func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
+}
+
+/// What the database says of the device.
+struct DeviceState: Sendable {
+  var device: String?
+  var user: String?
+  var name: String?
+  var token: String?
+  var clock: Stamp
+  var nextNumber: Int64
+  var chain: Fingerprint
+  var confirmed: Int64
+  var confirmedChain: Fingerprint
+  var mustResend: Bool
+  var replica: String
+}
+
+/// The statements of one table that answers are applied with, and what they need of it.
+struct TableStatements {
+  /// The names of the columns, in order.
+  let columns: [String]
+  /// Parameters: id, zone, rev, then the columns.
+  let upsert: String
+  /// Columns: zone, rev, then the columns.
+  let select: String
+  let delete: String
+
+  init(_ table: Table) {
+    columns = table.columns.map(\.name)
+    let names = (["id", "zone", "rev"] + columns).map { "\"\($0)\"" }
+    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let sets = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    upsert = """
+      INSERT INTO "\(table.name)" (\(names.joined(separator: ", "))) VALUES (\(marks)) \
+      ON CONFLICT ("id") DO UPDATE SET \(sets)
+      """
+    select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
+    delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
+  }
+}

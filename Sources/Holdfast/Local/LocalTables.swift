@@ -1,0 +1,221 @@
+import HoldfastCore
+
+/// The SQL that makes a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
+///
+/// Everything that records an edit is plain SQL, so that a write by another SQLite library or the sqlite3 shell counts too.
+struct LocalTables {
+  /// Stored as `PRAGMA application_id`: "HfDv".
+  static let applicationID: Int64 = 0x4866_4476
+  /// Stored as `PRAGMA user_version`.
+  static let formatVersion: Int64 = 1
+
+  let schema: Schema
+
+  /// Holdfast's own tables.
+  static let own = """
+    CREATE TABLE holdfast_local (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      schema TEXT NOT NULL,
+      replica TEXT NOT NULL,
+      applying INTEGER NOT NULL DEFAULT 0,
+      clock INTEGER NOT NULL DEFAULT 0,
+      device TEXT, user TEXT, name TEXT, token TEXT,
+      next_number INTEGER NOT NULL DEFAULT 1,
+      chain TEXT NOT NULL DEFAULT '0000000000000000',
+      confirmed INTEGER NOT NULL DEFAULT 0,
+      confirmed_chain TEXT NOT NULL DEFAULT '0000000000000000',
+      resend INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE holdfast_edits (
+      n INTEGER PRIMARY KEY AUTOINCREMENT,
+      change_set INTEGER,
+      record_table TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, column_name TEXT NOT NULL,
+      base, rev INTEGER NOT NULL, at INTEGER NOT NULL
+    );
+    CREATE INDEX holdfast_edits_of_column ON holdfast_edits (record_table, id, column_name);
+    CREATE INDEX holdfast_edits_of_set ON holdfast_edits (change_set);
+    CREATE TABLE holdfast_outbox (
+      first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
+      chain_before TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL
+    );
+    CREATE TABLE holdfast_quarantine (
+      n INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL
+    );
+    CREATE TABLE holdfast_zones (
+      zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
+      token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',
+      told INTEGER NOT NULL DEFAULT 0, fresh INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE holdfast_pages (
+      n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, body BLOB NOT NULL
+    );
+    CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
+    """
+
+  /// The wall clock in milliseconds, as SQLite tells it.
+  private static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
+  /// A UUIDv7 made in SQL, for writers that name no id.
+  private static let newID = """
+    (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
+    32768 | (random() & 16383), random() & 281474976710655))
+    """
+  private static let isLocal = "(SELECT applying FROM holdfast_local) = 0"
+
+  /// The tables and triggers of all tables of the schema.
+  func all() -> String { schema.tables.indices.map { table($0) + triggers($0) }.joined() }
+
+  /// One table with its indexes.
+  func table(_ index: Int) -> String {
+    let table = schema.tables[index]
+    var lines = [
+      "\"id\" TEXT NOT NULL PRIMARY KEY DEFAULT \(Self.newID)", "\"zone\" TEXT", "\"rev\" INTEGER NOT NULL DEFAULT 0",
+    ]
+    for column in table.columns.indices { lines.append(self.column(column, of: index)) }
+    var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n"
+    for link in schema.links(of: index) {
+      let column = table.columns[link.column].name
+      sql += "CREATE INDEX \"holdfast_\(table.name)_of_\(column)\" ON \"\(table.name)\" (\"\(column)\");\n"
+    }
+    for (number, group) in table.unique.enumerated() {
+      let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
+      sql += "CREATE INDEX \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
+    }
+    return sql
+  }
+
+  /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
+  func column(_ column: Int, of index: Int) -> String {
+    let definition = schema.tables[index].columns[column]
+    var sql = "\"\(definition.name)\" \(definition.type.affinity)"
+    if definition.required { sql += " NOT NULL" }
+    if let value = definition.defaultValue, value != .null { sql += " DEFAULT \(value.literal)" }
+    if let link = schema.links(of: index).first(where: { $0.column == column }), link.isInZone {
+      sql += " REFERENCES \"\(schema.tables[link.target].name)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
+    }
+    return sql
+  }
+
+  /// The triggers of one table, which record edits and keep the schema's rules for local writes.
+  func triggers(_ index: Int) -> String {
+    let table = schema.tables[index]
+    if table.zone == .server {
+      return ["INSERT", "UPDATE", "DELETE"].map { event in
+        trigger("guard_\(event.lowercased())", "BEFORE \(event)", on: table, "", [refusal("\(table.name) is written by the server alone")])
+      }.joined()
+    }
+    return createTrigger(table) + updateTriggers(table) + deleteTriggers(index) + uniqueTriggers(table)
+  }
+
+  private func createTrigger(_ table: Table) -> String {
+    let zone = table.zone == .explicit ? "" : "\"zone\" = \(zone(of: table)), "
+    return trigger(
+      "create", "AFTER INSERT", on: table, "",
+      [
+        "UPDATE \"\(table.name)\" SET \(zone)\"rev\" = 0 WHERE \"id\" = NEW.\"id\"",
+        edits("('\(table.name)', NEW.\"id\", 'create', '', NULL, 0, \(Self.now))"),
+      ])
+  }
+
+  private func updateTriggers(_ table: Table) -> String {
+    var sql = trigger(
+      "identity", "BEFORE UPDATE OF \"id\"", on: table, " AND NEW.\"id\" IS NOT OLD.\"id\"",
+      [refusal("the id of a record can not change")])
+    for column in table.columns {
+      let name = column.name
+      let known = """
+        coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
+        AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
+        """
+      sql += trigger(
+        "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table, " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
+        [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
+    }
+    return sql
+  }
+
+  private func deleteTriggers(_ index: Int) -> String {
+    let table = schema.tables[index]
+    var rows = ["('\(table.name)', OLD.\"id\", 'delete', '', OLD.\"zone\", OLD.\"rev\", \(Self.now))"]
+    for column in table.columns {
+      rows.append("('\(table.name)', OLD.\"id\", 'delete', '\(column.name)', OLD.\"\(column.name)\", OLD.\"rev\", \(Self.now))")
+    }
+    var actions = [edits(rows.joined(separator: ", "))]
+    var guards = ""
+    for link in schema.links(to: index) where link.isInZone {
+      let (child, column) = (schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name)
+      switch link.onDelete {
+      case .cascade: actions.append("DELETE FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\"")
+      case .setNull: actions.append("UPDATE \"\(child)\" SET \"\(column)\" = NULL WHERE \"\(column)\" = OLD.\"id\"")
+      case .restrict:
+        guards += trigger(
+          "restrict_\(child)_\(column)", "BEFORE DELETE", on: table,
+          " AND EXISTS (SELECT 1 FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\")",
+          [refusal("records of \(child) still refer to this one")])
+      }
+    }
+    return guards + trigger("delete", "AFTER DELETE", on: table, "", actions)
+  }
+
+  private func uniqueTriggers(_ table: Table) -> String {
+    table.unique.enumerated().map { number, group in
+      let same = group.map { "\"\($0)\" = NEW.\"\($0)\"" }.joined(separator: " AND ")
+      let taken = """
+         AND EXISTS (SELECT 1 FROM "\(table.name)" WHERE \(same) AND "zone" IS \(zone(of: table)) AND "id" <> NEW."id")
+        """
+      let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
+      let refused = [refusal("another record has this \(group.joined(separator: ", "))")]
+      return trigger("unique_\(number)_create", "BEFORE INSERT", on: table, taken, refused)
+        + trigger("unique_\(number)_update", "BEFORE UPDATE OF \(columns)", on: table, taken, refused)
+    }.joined()
+  }
+
+  /// The zone of the new row of a trigger.
+  private func zone(of table: Table) -> String {
+    switch table.zone {
+    case .root: "NEW.\"id\""
+    case .user: "(SELECT user FROM holdfast_local)"
+    case .public(let name): "'\(name)'"
+    case .explicit, .server: "NEW.\"zone\""
+    case .parent(let column):
+      table.columns.first { $0.name == column }?.reference.map {
+        "(SELECT \"zone\" FROM \"\($0.table)\" WHERE \"id\" = NEW.\"\(column)\")"
+      } ?? "NULL"
+    }
+  }
+
+  private func trigger(_ name: String, _ event: String, on table: Table, _ condition: String, _ actions: [String]) -> String {
+    """
+    CREATE TRIGGER "holdfast_\(table.name)_\(name)" \(event) ON "\(table.name)" WHEN \(Self.isLocal)\(condition)
+    BEGIN \(actions.joined(separator: "; ")); END;
+
+    """
+  }
+
+  private func edits(_ rows: String) -> String {
+    "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) VALUES \(rows)"
+  }
+
+  private func refusal(_ text: String) -> String { "SELECT RAISE(ABORT, 'holdfast: \(text)')" }
+}
+
+extension ColumnType {
+  fileprivate var affinity: String {
+    switch self {
+    case .integer, .boolean: "INTEGER"
+    case .real: "REAL"
+    case .text, .timestamp, .json, .reference, .position: "TEXT"
+    }
+  }
+}
+
+extension Value {
+  fileprivate var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let number): String(number)
+    case .real(let number): String(number)
+    case .text(let text): "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// A request of `POST /v1/sync`, and what must be remembered of it until its answer is applied.
+struct PreparedRequest: Sendable {
+  let body: [UInt8]
+  let device: String
+  let token: String
+  let acks: [SyncRequest.Ack]
+  /// How many operations it carries, how many wait in all, and how many change sets it carries.
+  let operations: Int
+  let waiting: Int
+  let changeSets: Int
+}
+
+/// Making requests of the outbox and the acks.
+extension LocalDatabase {
+  /// Reads a request off the database; nil when nobody is signed in.
+  ///
+  /// - Parameter changeSetLimit: the greatest number of change sets, at least 1.
+  func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
+    try connection.transaction(.deferred) {
+      let state = try state()
+      guard let device = state.device, let token = state.token else { return nil }
+      var request = SyncRequest()
+      request.answers = state.confirmed
+      request.isComplete = state.mustResend
+      let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
+      var digest = AckDigest()
+      for row in zones {
+        let (zone, ack) = (row[0].text ?? "", row[1].text)
+        if let ack { digest.add(zone: zone, token: ack) }
+        if state.mustResend ? ack != nil : row[2].integer == 0 { request.acks.append(.init(zone: zone, token: ack)) }
+      }
+      request.digest = digest.text
+      let (sealed, operations) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      return PreparedRequest(
+        body: request.body(sealed: sealed), device: device, token: token, acks: request.acks, operations: operations,
+        waiting: try waitingOperations(), changeSets: sealed.count)
+    }
+  }
+
+  /// The oldest change sets, up to the limit and about 1 MiB.
+  private func readOutbox(into request: inout SyncRequest, changeSetLimit: Int) throws -> ([[UInt8]], Int) {
+    var sealed: [[UInt8]] = []
+    var (size, operations) = (0, 0)
+    let row = try connection.statement("SELECT first, last, chain_before, body FROM holdfast_outbox ORDER BY first")
+    defer { row.reset() }
+    while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
+      if sealed.isEmpty {
+        request.first = row.integer(0)
+        request.chain = Fingerprint(row.text(2)) ?? .beginning
+      }
+      let body = row.blob(3)
+      // One large set goes alone, so that a request never passes the server's limit.
+      if !sealed.isEmpty, size + body.count > 4 << 20 { break }
+      size += body.count
+      operations += Int(row.integer(1) - row.integer(0) + 1)
+      sealed.append(body)
+    }
+    return (sealed, operations)
+  }
+
+  /// How many operations wait in the outbox.
+  func waitingOperations() throws -> Int { try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox") }
+
+  /// Moves the oldest change set into quarantine: the server takes none of its size.
+  func quarantineOldest(problem: [UInt8]) throws {
+    try connection.transaction(.immediate) {
+      guard let row = try connection.row("SELECT first, body FROM holdfast_outbox ORDER BY first LIMIT 1"),
+        let first = row[0].integer, let body = row[1].blob
+      else { return }
+      try seal(isStrict: false)
+      try whileApplying {
+        try quarantine(first: first, body: body, operation: first, problem: problem)
+        try settleOrphans()
+      }
+      // The number was never dealt with by the server: what follows takes its place.
+      try renumber(from: first)
+    }
+  }
+
+  // MARK: Identity
+
+  /// Binds the database to a session that the server gave.
+  func adopt(_ session: Session) throws {
+    try connection.transaction(.immediate) {
+      let state = try state()
+      if let user = state.user, user != session.user.id {
+        throw StoreError(
+          .otherUser, "This database belongs to \(state.name ?? user). Remove that user's data first, or use another file.")
+      }
+      try seal(isStrict: false)
+      try connection.run(
+        "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?",
+        [.text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token)])
+      guard state.device != session.device.id else { return }
+      try connection.run(
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1", [.text(Fingerprint.beginning.text)])
+      try renumber(from: 1)
+    }
+  }
+
+  /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
+  private func renumber(from first: Int64) throws {
+    let state = try state()
+    var number = first
+    var chain = state.confirmedChain
+    if let before = try connection.value("SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text {
+      chain = Fingerprint(before) ?? chain
+    }
+    let rows = try connection.rows("SELECT first, last FROM holdfast_outbox WHERE first >= ? OR ? = 1 ORDER BY first", [.integer(first), .integer(first)])
+    // Two steps, through negative numbers, as old and new numbers may overlap.
+    for row in rows {
+      guard let old = row[0].integer, let last = row[1].integer,
+        let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?.blob
+      else { continue }
+      let next = body.withUnsafeBufferPointer { chain.chained(with: $0) }
+      try connection.run(
+        "UPDATE holdfast_outbox SET first = ?, last = ?, chain_before = ?, chain = ? WHERE first = ?",
+        [.integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text), .integer(old)])
+      try connection.run(
+        "UPDATE holdfast_edits SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      number += last - old + 1
+      chain = next
+    }
+    try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
+    try connection.run("UPDATE holdfast_edits SET change_set = -change_set WHERE change_set < 0")
+    try connection.run(
+      "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
+  }
+
+  /// Forgets the token, and with `removingData` all records and what belongs to the user.
+  func signOut(removingData: Bool, discardingUnsent: Bool) throws {
+    try connection.transaction(.immediate) {
+      try seal(isStrict: false)
+      try connection.run("UPDATE holdfast_local SET token = NULL")
+      guard removingData else { return }
+      let unsent = try waitingOperations()
+      let refused = try count("SELECT count(*) FROM holdfast_quarantine")
+      if unsent + refused > 0, !discardingUnsent {
+        throw StoreError(
+          .unsentEdits, "\(unsent) edits were not sent yet and \(refused) change sets are in quarantine. Sync first, or say to discard them.")
+      }
+      try whileApplying {
+        for table in schema.tables { try connection.run("DELETE FROM \"\(table.name)\"") }
+      }
+      try connection.execute(
+        """
+        DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
+        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
+        chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
+        """)
+    }
+  }
+
+  // MARK: Public zones
+
+  /// Begins or ends to follow a public zone.
+  func follow(_ zone: String, _ isFollowed: Bool) throws {
+    try connection.transaction(.immediate) {
+      if isFollowed {
+        try connection.run(
+          """
+          INSERT INTO holdfast_zones (zone) VALUES (?)
+          ON CONFLICT (zone) DO UPDATE SET ack = '', told = 0 WHERE ack IS NULL
+          """, [.text(zone)])
+      } else {
+        try whileApplying {
+          try lose(zone)
+          try settleOrphans()
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Making a change set of loose edits.
+extension LocalDatabase {
+  /// The greatest size of a change set, in bytes. The server takes requests of twice that.
+  static let changeSetSize = 8 << 20
+  /// From this size on the edits of foreign writers, whose transactions are not known, go into several change sets.
+  private static let foreignSetSize = 1 << 20
+  private static let foreignSetOperations: Int64 = 1000
+
+  /// Makes a change set of all edits that are in none yet; must run in the transaction that saw them.
+  ///
+  /// - Parameter isStrict: whether values that the schema forbids, and too many edits, throw, as for the library's own
+  ///   transactions. Else they come from a foreign writer: forbidden values are sent, and refused by the server by
+  ///   name, and many edits become several change sets.
+  /// - Returns: whether there was anything to seal.
+  /// - Throws: `Problem` for a forbidden value; `StoreError.changeSetTooLarge`.
+  @discardableResult
+  func seal(isStrict: Bool) throws -> Bool {
+    let loose = try looseRecords()
+    if loose.isEmpty { return false }
+    let before = try state()
+    var state = before
+    var count: Int64 = 0
+    var writer = OperationWriter()
+    var records: [LooseRecord] = []
+    for record in loose {
+      count += try seal(record, clock: &state.clock, isStrict: isStrict, to: &writer)
+      records.append(record)
+      if !isStrict, count >= Self.foreignSetOperations || writer.count >= Self.foreignSetSize {
+        for record in records {
+          try connection.run(
+            "UPDATE holdfast_edits SET change_set = ? WHERE record_table = ? AND id = ? AND change_set IS NULL",
+            [.integer(state.nextNumber), .text(schema.tables[record.table].name), .text(record.id)])
+        }
+        try enqueue(writer.finish(), count: count, state: &state)
+        (writer, count, records) = (OperationWriter(), 0, [])
+      }
+    }
+    if count > SyncRequest.operationLimit || writer.count > Self.changeSetSize {
+      throw StoreError(
+        .changeSetTooLarge,
+        "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once.")
+    }
+    if count > 0 {
+      try connection.run(
+        "UPDATE holdfast_edits SET change_set = ? WHERE change_set IS NULL", [.integer(state.nextNumber)])
+      try enqueue(writer.finish(), count: count, state: &state)
+    } else {
+      try connection.run("DELETE FROM holdfast_edits WHERE change_set IS NULL")
+    }
+    if state.nextNumber == before.nextNumber { return false }
+    try connection.run(
+      "UPDATE holdfast_local SET next_number = ?, chain = ?, clock = ?",
+      [.integer(state.nextNumber), .text(state.chain.text), .integer(state.clock.rawValue)])
+    return true
+  }
+
+  private func enqueue(_ body: [UInt8], count: Int64, state: inout DeviceState) throws {
+    let chain = body.withUnsafeBufferPointer { state.chain.chained(with: $0) }
+    try connection.run(
+      "INSERT INTO holdfast_outbox (first, last, chain_before, chain, body) VALUES (?, ?, ?, ?, ?)",
+      [
+        .integer(state.nextNumber), .integer(state.nextNumber + count - 1), .text(state.chain.text),
+        .text(chain.text), .blob(body),
+      ])
+    state.nextNumber += count
+    state.chain = chain
+  }
+
+  /// The loose edits of one record, in order.
+  private struct LooseRecord {
+    let table: Int
+    let id: String
+    var at: Int64
+    /// What happened to the record as a whole, in order.
+    var lives: [Operation.Kind] = []
+    /// Rev of a deletion.
+    var rev: Int64 = 0
+    /// The columns updated, with the rev they were based on, and the base of their first edit here.
+    var updates: [(column: Int, rev: Int64, base: Value)] = []
+  }
+
+  private func looseRecords() throws -> [LooseRecord] {
+    var records: [LooseRecord] = []
+    var places: [String: Int] = [:]
+    let row = try connection.statement(
+      "SELECT record_table, id, kind, column_name, base, rev, at FROM holdfast_edits WHERE change_set IS NULL ORDER BY n")
+    defer { row.reset() }
+    while try row.step() {
+      guard let table = schema.index(of: row.text(0)) else { continue }
+      let key = "\(table).\(row.text(1))"
+      let place: Int
+      if let known = places[key] {
+        place = known
+      } else {
+        place = records.count
+        places[key] = place
+        records.append(LooseRecord(table: table, id: row.text(1), at: row.integer(6)))
+      }
+      records[place].at = row.integer(6)
+      let column = row.text(3)
+      switch row.text(2) {
+      case "create": records[place].lives.append(.create)
+      case "delete":
+        if column.isEmpty {
+          records[place].lives.append(.delete)
+          records[place].rev = row.integer(5)
+        }
+      default:
+        if let index = schema.tables[table].index(of: column),
+          !records[place].updates.contains(where: { $0.column == index })
+        {
+          records[place].updates.append((index, row.integer(5), Value(row.value(4))))
+        }
+      }
+    }
+    return records
+  }
+
+  /// Writes the operations of one record; gives their number.
+  private func seal(
+    _ record: LooseRecord, clock: inout Stamp, isStrict: Bool, to writer: inout OperationWriter
+  ) throws -> Int64 {
+    let table = schema.tables[record.table]
+    let startsHere = record.lives.first == .create
+    let endsHere = record.lives.last == .delete
+    var count: Int64 = 0
+    func stamp() -> Stamp {
+      clock = clock.next(milliseconds: record.at)
+      count += 1
+      return clock
+    }
+    if startsHere, endsHere { return 0 }
+    if !startsHere, record.lives.contains(.delete) {
+      writer.write(.delete, table: table, id: record.id, rev: record.rev, stamp: stamp(), settings: [])
+    }
+    if endsHere { return count }
+    guard let (zone, values) = try row(record.table, record.id) else { return count }
+    if record.lives.last == .create {
+      let settings = values.enumerated().map { Operation.Setting(column: $0.offset, value: $0.element) }
+      if isStrict { for setting in settings { try table.columns[setting.column].check(setting.value) } }
+      writer.write(
+        .create, table: table, id: record.id, rev: 0, stamp: stamp(), settings: settings,
+        zone: table.zone == .explicit ? zone ?? "" : nil)
+      return count
+    }
+    // Columns known since different revs are different operations: each says what its editor knew.
+    for rev in Set(record.updates.map(\.rev)).sorted() {
+      let settings = record.updates.filter { $0.rev == rev && values[$0.column] != $0.base }
+        .map { Operation.Setting(column: $0.column, value: values[$0.column], base: $0.base) }
+      if settings.isEmpty { continue }
+      if isStrict { for setting in settings { try table.columns[setting.column].check(setting.value) } }
+      writer.write(.update, table: table, id: record.id, rev: rev, stamp: stamp(), settings: settings)
+    }
+    return count
+  }
+
+  /// The zone and the columns of a record as they are here, or nil.
+  func row(_ table: Int, _ id: String) throws -> (zone: String?, values: [Value])? {
+    let row = try connection.statement(sql[table].select)
+    defer { row.reset() }
+    try row.bind(id, at: 1)
+    guard try row.step() else { return nil }
+    let values = (0..<sql[table].columns.count).map { Value(row.value($0 + 2)) }
+    return (row.isNull(0) ? nil : row.text(0), values)
+  }
+}
+
+extension Value {
+  /// What SQLite holds. A blob, which no column type has, counts as its text, so that it is refused by name and not lost.
+  init(_ value: SQLiteValue) {
+    switch value {
+    case .null: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(text)
+    case .blob(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+}
+
+extension SQLiteValue {
+  /// The value as SQLite holds it.
+  init(_ value: Value) {
+    switch value {
+    case .null: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(text)
+    }
+  }
+}

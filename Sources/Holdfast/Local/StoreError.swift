@@ -1,0 +1,48 @@
+/// Why the store could not do what it was asked for.
+public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What kind of error it is.
+  public struct Code: Hashable, Sendable {
+    private enum Kind: Sendable {
+      case notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange, changeSetTooLarge
+      case otherUser, unsentEdits, signedOut, recordMissing, valueUnfit, offline, refused
+    }
+    private let kind: Kind
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// The file is something else than a database of this library.
+    public static let notAHoldfastDatabase = Code(.notAHoldfastDatabase)
+    /// The file was made by a newer version of this library.
+    public static let databaseIsNewer = Code(.databaseIsNewer)
+    /// The file lacks what every such database has.
+    public static let databaseIsBroken = Code(.databaseIsBroken)
+    /// The schema changes what a database of an earlier one can't follow.
+    public static let schemaCannotChange = Code(.schemaCannotChange)
+    /// A transaction made more edits than one change set may hold.
+    public static let changeSetTooLarge = Code(.changeSetTooLarge)
+    /// The database belongs to another user.
+    public static let otherUser = Code(.otherUser)
+    /// There are edits that the server doesn't have yet.
+    public static let unsentEdits = Code(.unsentEdits)
+    /// Nobody is signed in.
+    public static let signedOut = Code(.signedOut)
+    /// There is no such record on the device.
+    public static let recordMissing = Code(.recordMissing)
+    /// A value does not fit its column, or a row does not fit the type it was to be read as.
+    public static let valueUnfit = Code(.valueUnfit)
+    /// The server can't be reached, or has no time; try again later.
+    public static let offline = Code(.offline)
+    /// The server refused the request.
+    public static let refused = Code(.refused)
+  }
+
+  /// What kind of error it is.
+  public let code: Code
+  /// What happened and what to do, for a person.
+  public let description: String
+
+  /// An error of its parts.
+  public init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

@@ -1,0 +1,110 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// One row of `holdfast_edits`.
+struct Edit {
+  let n: Int64
+  let kind: String
+  let column: String
+  let base: SQLiteValue
+  let rev: Int64
+}
+
+/// Taking edits back: what a refused change set did here is undone, and it waits in quarantine. See PROTOCOL.md, section 6.4.
+extension LocalDatabase {
+  /// The edits of a record, oldest first.
+  func edits(_ table: Int, _ id: String) throws -> [Edit] {
+    try connection.rows(
+      "SELECT n, kind, column_name, base, rev FROM holdfast_edits WHERE record_table = ? AND id = ? ORDER BY n",
+      [.text(schema.tables[table].name), .text(id)]
+    ).map { Edit(n: $0[0].integer ?? 0, kind: $0[1].text ?? "", column: $0[2].text ?? "", base: $0[3], rev: $0[4].integer ?? 0) }
+  }
+
+  /// Moves a change set of the outbox into quarantine and takes its edits back; the triggers must be at rest.
+  func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
+    let rows = try connection.rows(
+      "SELECT n, record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY n DESC", [.integer(first)])
+    for row in rows {
+      guard let table = schema.index(of: row[1].text ?? ""), let id = row[2].text, let n = row[0].integer else { continue }
+      try takeBack(n, table, id)
+    }
+    try connection.run(
+      "INSERT INTO holdfast_quarantine (at, operation, problem, body) VALUES (?, ?, ?, ?)",
+      [
+        .integer(try state().clock.milliseconds), .integer(operation - first),
+        .text(String(decoding: problem, as: UTF8.self)), .blob(body),
+      ])
+    try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
+    try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+  }
+
+  private func takeBack(_ n: Int64, _ table: Int, _ id: String) throws {
+    let all = try edits(table, id)
+    guard let place = all.firstIndex(where: { $0.n == n }) else { return }
+    let edit = all[place]
+    let later = all[(place + 1)...]
+    var done = [edit]
+    switch edit.kind {
+    case "update":
+      if let heir = later.first(where: { $0.column == edit.column }) {
+        try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
+      } else if schema.tables[table].index(of: edit.column) != nil {
+        try connection.run(
+          "UPDATE \"\(schema.tables[table].name)\" SET \"\(edit.column)\" = ? WHERE \"id\" = ?", [edit.base, .text(id)])
+      }
+    case "create":
+      try connection.run(sql[table].delete, [.text(id)])
+    default:
+      // A deletion is one row, then one for each column: they are dealt with together at the first.
+      guard edit.column.isEmpty else { return }
+      let bases = later.prefix { $0.kind == "delete" && !$0.column.isEmpty }
+      if !later.contains(where: { $0.kind == "create" }) { try putBack(edit, Array(bases), table, id) }
+      done += bases
+    }
+    for edit in done { try connection.run("DELETE FROM holdfast_edits WHERE n = ?", [.integer(edit.n)]) }
+  }
+
+  /// Puts a record back that was deleted here, with the server's values as far as they are known.
+  private func putBack(_ deletion: Edit, _ bases: [Edit], _ table: Int, _ id: String) throws {
+    let values = schema.tables[table].columns.map { column in
+      bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
+    }
+    try connection.run(sql[table].upsert, [.text(id), deletion.base, .integer(deletion.rev)] + values)
+  }
+
+  /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns
+  /// to its base. Their change sets stay, and the server decides them.
+  func settleOrphans() throws {
+    var again = true
+    while again {
+      again = false
+      for row in try connection.rows("SELECT DISTINCT record_table, id FROM holdfast_edits") {
+        guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
+        for link in schema.links(of: table) where link.isInZone {
+          again = try settleOrphan(link, id) || again
+        }
+      }
+    }
+  }
+
+  private func settleOrphan(_ link: Schema.Link, _ id: String) throws -> Bool {
+    let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
+    let column = child.columns[link.column].name
+    let isOrphan = try connection.value(
+      """
+      SELECT 1 FROM "\(child.name)" WHERE "id" = ? AND "\(column)" IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" WHERE "id" = "\(child.name)"."\(column)")
+      """, [.text(id)])
+    guard isOrphan != nil else { return false }
+    let edits = try edits(link.table, id)
+    if edits.contains(where: { $0.kind == "create" }) {
+      try connection.run(sql[link.table].delete, [.text(id)])
+      return true
+    }
+    guard let edit = edits.first(where: { $0.column == column }) else { return false }
+    let now = try connection.value("SELECT \"\(column)\" FROM \"\(child.name)\" WHERE \"id\" = ?", [.text(id)])
+    if now == edit.base { return false }
+    try connection.run("UPDATE \"\(child.name)\" SET \"\(column)\" = ? WHERE \"id\" = ?", [edit.base, .text(id)])
+    return true
+  }
+}
