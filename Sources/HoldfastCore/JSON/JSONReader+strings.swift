@@ -1,0 +1,130 @@
+/// A string's bytes between the quotes, checked but with its escapes still in it.
+struct JSONStringSlice {
+  let start: Int
+  let end: Int
+  let hasEscapes: Bool
+}
+
+extension JSONReader {
+  /// Reads a string.
+  ///
+  /// - Throws: ``JSONError`` when the next value isn't a string, or breaks a rule.
+  public mutating func readString() throws(JSONError) -> String {
+    try stringValue { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Reads a string and lends its UTF-8 bytes, escapes resolved: those of the buffer itself when it has no escapes.
+  ///
+  /// - Parameter body: is given the bytes, valid until it returns.
+  /// - Returns: what `body` returned.
+  /// - Throws: ``JSONError`` when the next value isn't a string, or breaks a rule; else what `body` throws.
+  @inlinable
+  public mutating func readStringBytes<Result>(
+    _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+  ) throws -> Result {
+    if let plain = try plainStringBytes() { return try body(plain) }
+    return try scratch.withUnsafeBufferPointer { try body($0) }
+  }
+
+  /// Takes a string: its bytes when it has no escapes, else nil, and its unescaped bytes are in `scratch`.
+  @usableFromInline
+  mutating func plainStringBytes() throws(JSONError) -> UnsafeBufferPointer<UInt8>? {
+    guard try nextByte() == UInt8(ascii: "\"") else { throw mismatch(.string) }
+    let slice = try scanString()
+    if slice.hasEscapes {
+      unescape(slice)
+      return nil
+    }
+    return UnsafeBufferPointer(start: base + slice.start, count: slice.end &- slice.start)
+  }
+
+  private mutating func stringValue(
+    _ make: (UnsafeBufferPointer<UInt8>) -> String
+  ) throws(JSONError) -> String {
+    if let plain = try plainStringBytes() { return make(plain) }
+    return scratch.withUnsafeBufferPointer { make($0) }
+  }
+
+  mutating func key(from slice: JSONStringSlice) -> JSONKey {
+    guard slice.hasEscapes else { return JSONKey(start: base + slice.start, count: slice.end &- slice.start) }
+    unescape(slice)
+    return keys.own(scratch)
+  }
+
+  /// Checks the string whose opening quote is the next byte, and takes it.
+  mutating func scanString() throws(JSONError) -> JSONStringSlice {
+    let start = index &+ 1
+    var place = start
+    var hasEscapes = false
+    while true {
+      while place &+ 8 <= count {
+        let marks = marksForReading(loadWord(base + place))
+        if marks != 0 {
+          place &+= marks.trailingZeroBitCount >> 3
+          break
+        }
+        place &+= 8
+      }
+      guard place < count else { throw fail(.unexpectedEnd, at: count) }
+      let byte = base[place]
+      if byte == UInt8(ascii: "\"") {
+        index = place &+ 1
+        return JSONStringSlice(start: start, end: place, hasEscapes: hasEscapes)
+      } else if byte == UInt8(ascii: "\\") {
+        hasEscapes = true
+        place = try endOfEscape(at: place)
+      } else if byte < 0x20 {
+        throw fail(.controlCharacter, at: place)
+      } else if byte < 0x80 {
+        place &+= 1
+      } else {
+        let length = lengthOfSequence(base, at: place, count: count)
+        if length == 0 { throw fail(.invalidUTF8, at: place) }
+        place &+= length
+      }
+    }
+  }
+
+  /// Checks the escape whose backslash is at `place`; answers where it ends.
+  private mutating func endOfEscape(at place: Int) throws(JSONError) -> Int {
+    guard place &+ 1 < count else { throw fail(.unexpectedEnd, at: count) }
+    switch base[place &+ 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      return place &+ 2
+    case UInt8(ascii: "u"):
+      let unit = try codeUnit(at: place)
+      guard unit & 0xF800 == 0xD800 else { return place &+ 6 }
+      guard unit < 0xDC00 else { throw fail(.loneSurrogate, at: place) }
+      let next = place &+ 6
+      guard next &+ 1 < count, base[next] == UInt8(ascii: "\\"), base[next &+ 1] == UInt8(ascii: "u"),
+        try codeUnit(at: next) & 0xFC00 == 0xDC00
+      else { throw fail(.loneSurrogate, at: place) }
+      return place &+ 12
+    default:
+      throw fail(.invalidEscape, at: place)
+    }
+  }
+
+  /// The four hexadecimal digits of the `\u` escape whose backslash is at `place`.
+  private mutating func codeUnit(at place: Int) throws(JSONError) -> UInt32 {
+    guard place &+ 6 <= count else { throw fail(.unexpectedEnd, at: count) }
+    var unit: UInt32 = 0
+    for digit in place &+ 2..<place &+ 6 {
+      guard let value = hexadecimalValue(base[digit]) else { throw fail(.invalidEscape, at: place) }
+      unit = unit << 4 | value
+    }
+    return unit
+  }
+}
+
+/// The value of one hexadecimal digit in ASCII.
+@inline(__always)
+func hexadecimalValue(_ byte: UInt8) -> UInt32? {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte &- UInt8(ascii: "0"))
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte &- UInt8(ascii: "a") &+ 10)
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte &- UInt8(ascii: "A") &+ 10)
+  default: nil
+  }
+}

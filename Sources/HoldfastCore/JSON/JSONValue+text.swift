@@ -1,0 +1,94 @@
+extension JSONValue {
+  /// Reads a JSON text as strictly as ``JSONReader`` does.
+  ///
+  /// - Throws: ``JSONError`` when the text breaks a rule.
+  public init(parsing bytes: [UInt8], maximumDepth: Int = 64) throws {
+    self = try JSONReader.read(bytes, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
+  }
+
+  /// Reads a JSON text as strictly as ``JSONReader`` does.
+  ///
+  /// - Throws: ``JSONError`` when the text breaks a rule.
+  public init(parsing text: String, maximumDepth: Int = 64) throws {
+    self = try JSONReader.read(text, maximumDepth: maximumDepth) { try JSONValue(from: &$0) }
+  }
+
+  /// Takes the next value from a reader.
+  ///
+  /// - Throws: ``JSONError`` when the value breaks a rule.
+  public init(from reader: inout JSONReader) throws {
+    switch try reader.peekKind() {
+    case .null:
+      try reader.readNull()
+      self = .null
+    case .bool:
+      self = .bool(try reader.readBool())
+    case .number:
+      switch try reader.readNumber() {
+      case .integer(let value): self = .integer(value)
+      case .real(let value): self = .real(value)
+      }
+    case .string:
+      self = .string(try reader.readString())
+    case .array:
+      var elements: [JSONValue] = []
+      try reader.readArray { elements.append(try JSONValue(from: &$0)) }
+      self = .array(elements)
+    case .object:
+      var members: [Member] = []
+      try reader.readObject { members.append(Member($0.string, try JSONValue(from: &$1))) }
+      self = .object(members)
+    }
+  }
+
+  /// Writes the value; a real that is infinite or not a number is written as null.
+  public func write(to writer: inout JSONWriter) {
+    switch self {
+    case .null: writer.null()
+    case .bool(let value): writer.bool(value)
+    case .integer(let value): writer.int64(value)
+    case .real(let value): writer.doubleOrNull(value)
+    case .string(let value): writer.string(value)
+    case .array(let elements):
+      writer.beginArray()
+      for element in elements { element.write(to: &writer) }
+      writer.endArray()
+    case .object(let members):
+      writer.beginObject()
+      for member in members {
+        writer.key(named: member.name)
+        member.value.write(to: &writer)
+      }
+      writer.endObject()
+    }
+  }
+
+  /// The value as compact JSON in UTF-8.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// The value as JSON for people: a member or element to a line, indented by two spaces.
+  public func formatted() -> String {
+    formatted(indent: "")
+  }
+
+  private func formatted(indent: String) -> String {
+    let inner = indent + "  "
+    switch self {
+    case .array(let elements) where !elements.isEmpty:
+      let lines = elements.map { inner + $0.formatted(indent: inner) }
+      return "[\n" + lines.joined(separator: ",\n") + "\n" + indent + "]"
+    case .object(let members) where !members.isEmpty:
+      let lines = members.map { member in
+        let name = String(decoding: JSONValue.string(member.name).bytes, as: UTF8.self)
+        return "\(inner)\(name): \(member.value.formatted(indent: inner))"
+      }
+      return "{\n" + lines.joined(separator: ",\n") + "\n" + indent + "}"
+    default:
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/// Writes one JSON text into a buffer of its own; puts the commas and the escapes.
+///
+/// The calls must follow the grammar (a key before each value of an object, as many ends as begins): the writer
+/// doesn't check that beyond the count of ends. What it writes from strings and numbers is always valid
+/// JSON in valid UTF-8. It belongs to one task at a time.
+///
+/// Source: RFC 8259.
+public struct JSONWriter: ~Copyable {
+  var storage: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  /// The number of bytes written so far.
+  public internal(set) var count = 0
+  private var needsComma = false
+  private var depth = 0
+
+  /// Begins an empty text.
+  ///
+  /// - Parameter capacity: bytes to have ready, 4,096 unless given; the buffer grows by itself.
+  public init(capacity: Int = 4096) {
+    self.capacity = max(capacity, 64)
+    storage = .allocate(capacity: self.capacity)
+  }
+
+  deinit {
+    storage.deallocate()
+  }
+
+  /// A copy of what was written so far.
+  public var bytes: [UInt8] {
+    Array(UnsafeBufferPointer(start: storage, count: count))
+  }
+
+  /// Lends what was written so far, without copying.
+  ///
+  /// - Parameter body: is given the bytes, valid until it returns.
+  /// - Throws: what `body` throws.
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try body(UnsafeRawBufferPointer(start: storage, count: count))
+  }
+
+  /// Forgets what was written and keeps the memory, for the next text.
+  public mutating func removeAll() {
+    count = 0
+    depth = 0
+    needsComma = false
+  }
+
+  /// Writes `{`.
+  public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+
+  /// Writes `}`. An end without its begin is a programmer error and traps.
+  public mutating func endObject() { end(UInt8(ascii: "}")) }
+
+  /// Writes `[`.
+  public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+
+  /// Writes `]`. An end without its begin is a programmer error and traps.
+  public mutating func endArray() { end(UInt8(ascii: "]")) }
+
+  /// Writes a key known when the program was written.
+  public mutating func key(_ name: StaticString) {
+    precondition(name.hasPointerRepresentation, "a key has to be a string, not a single character")
+    beginValue()
+    appendQuoted(name.utf8Start, name.utf8CodeUnitCount)
+    append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  /// Writes a key made ready before: one copy of its bytes.
+  public mutating func key(_ fragment: JSONKeyFragment) {
+    beginValue()
+    append(fragment.bytes)
+    needsComma = false
+  }
+
+  /// Writes any key.
+  public mutating func key(named name: String) {
+    string(name)
+    append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  /// Writes `true` or `false`.
+  public mutating func bool(_ value: Bool) {
+    beginValue()
+    let text: StaticString = value ? "true" : "false"
+    append(text.utf8Start, text.utf8CodeUnitCount)
+  }
+
+  /// Writes `null`.
+  public mutating func null() {
+    beginValue()
+    let text: StaticString = "null"
+    append(text.utf8Start, text.utf8CodeUnitCount)
+  }
+
+  /// Writes a value that is JSON already, byte by byte as it is; the caller answers for its validity.
+  public mutating func rawValue(_ bytes: UnsafeBufferPointer<UInt8>) {
+    beginValue()
+    if let start = bytes.baseAddress { append(start, bytes.count) }
+  }
+
+  /// Writes a value that is JSON already, byte by byte as it is; the caller answers for its validity.
+  public mutating func rawValue(_ bytes: [UInt8]) {
+    beginValue()
+    append(bytes)
+  }
+
+  // MARK: Shared by all kinds
+
+  /// Puts the comma that this value or key needs before it.
+  @inline(__always)
+  mutating func beginValue() {
+    if needsComma { append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  private mutating func begin(_ bracket: UInt8) {
+    beginValue()
+    append(bracket)
+    depth &+= 1
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    precondition(depth > 0, "JSONWriter: an end without its begin")
+    append(bracket)
+    depth &-= 1
+    needsComma = true
+  }
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    reserve(1)
+    storage[count] = byte
+    count &+= 1
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: [UInt8]) {
+    reserve(bytes.count)
+    bytes.withUnsafeBufferPointer { if let start = $0.baseAddress { append(start, $0.count) } }
+  }
+
+  @inline(__always)
+  mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
+    reserve(length)
+    (storage + count).update(from: start, count: length)
+    count &+= length
+  }
+
+  /// Makes room for `length` more bytes.
+  @inline(__always)
+  mutating func reserve(_ length: Int) {
+    if capacity &- count < length { grow(length) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ length: Int) {
+    let larger = max(capacity * 2, count + length)
+    let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+    moved.moveInitialize(from: storage, count: count)
+    storage.deallocate()
+    storage = moved
+    capacity = larger
+  }
+}
