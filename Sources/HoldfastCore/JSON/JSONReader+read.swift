@@ -1,3 +1,5 @@
+// Not inlinable, unlike what is called per value: one call for a whole text costs nothing, and the optimizer of
+// Swift 6.3 crashes on inlining the end of a noncopyable value into another module.
 extension JSONReader {
   /// Reads the one value that `bytes` must hold.
   ///
@@ -7,7 +9,6 @@ extension JSONReader {
   ///   - body: takes the value from the reader. A value that it leaves unread is skipped, and checked.
   /// - Returns: what `body` returned.
   /// - Throws: ``JSONError`` when the text breaks a rule, else what `body` throws.
-  @inlinable
   public static func read<Result>(
     _ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
@@ -19,7 +20,6 @@ extension JSONReader {
   }
 
   /// Reads the one value that `bytes` must hold; see the first `read`.
-  @inlinable
   public static func read<Result>(
     _ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 64,
     _ body: (inout JSONReader) throws -> Result
@@ -28,7 +28,6 @@ extension JSONReader {
   }
 
   /// Reads the one value that `bytes` must hold; see the first `read`.
-  @inlinable
   public static func read<Result>(
     _ bytes: [UInt8], maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
@@ -36,7 +35,6 @@ extension JSONReader {
   }
 
   /// Reads the one value that `text` must hold; see the first `read`.
-  @inlinable
   public static func read<Result>(
     _ text: String, maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
@@ -44,7 +42,6 @@ extension JSONReader {
     return try text.withUTF8 { try read($0, maximumDepth: maximumDepth, body) }
   }
 
-  @usableFromInline
   static func begin(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) throws -> JSONReader {
     guard let base = bytes.baseAddress else { throw JSONError(.emptyInput, offset: 0) }
     var reader = JSONReader(base: base, count: bytes.count, maximumDepth: maximumDepth)
@@ -57,7 +54,6 @@ extension JSONReader {
     return reader
   }
 
-  @usableFromInline
   mutating func finish() throws {
     if let failure { throw failure }
     if index == start { try skipValue() }

@@ -30,7 +30,8 @@ extension JSONReader {
       scalar = 0x10000 + (scalar & 0x3FF) << 10 + checkedCodeUnit(at: next, before: end) & 0x3FF
       next &+= 6
     }
-    scratch.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter)
+    scratch.append(
+      contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter)
     return next
   }
 
