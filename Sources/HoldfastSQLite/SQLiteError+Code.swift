@@ -1,0 +1,96 @@
+internal import CSQLite
+
+extension SQLiteError {
+  /// SQLite's extended result code.
+  ///
+  /// A code that has no name here can still be compared through `rawValue`; compare `primary` to treat a
+  /// whole family alike. Source: <https://www.sqlite.org/rescode.html>.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The number that SQLite gave: the primary code in the low 8 bits, the detail above.
+    public let rawValue: Int32
+
+    /// Makes a code from SQLite's number.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    private init(_ primary: Int32, _ detail: Int32 = 0) { rawValue = primary | detail << 8 }
+
+    /// The family of this code: `constraint` for `constraintUnique`.
+    public var primary: Code { Code(rawValue: rawValue & 0xff) }
+
+    /// The SQL is wrong, or the statement failed in a way that has no code of its own.
+    public static let error = Code(SQLITE_ERROR)
+    /// A busy handler, trigger or hook asked to stop.
+    public static let abort = Code(SQLITE_ABORT)
+    /// The transaction under a running statement was rolled back.
+    public static let abortRollback = Code(SQLITE_ABORT, 2)
+    /// Another connection holds the lock, and still did after the busy timeout.
+    public static let busy = Code(SQLITE_BUSY)
+    /// A read transaction can't become a write transaction because its snapshot is no longer the newest.
+    public static let busySnapshot = Code(SQLITE_BUSY, 2)
+    /// A statement of the same connection holds the lock.
+    public static let locked = Code(SQLITE_LOCKED)
+    /// Memory ran out.
+    public static let outOfMemory = Code(SQLITE_NOMEM)
+    /// The database or file can't be written.
+    public static let readOnly = Code(SQLITE_READONLY)
+    /// An `Interrupter` stopped the statement.
+    public static let interrupt = Code(SQLITE_INTERRUPT)
+    /// The file system failed.
+    public static let ioError = Code(SQLITE_IOERR)
+    /// The file is damaged.
+    public static let corrupt = Code(SQLITE_CORRUPT)
+    /// The disk, or the size set for the database, is full.
+    public static let full = Code(SQLITE_FULL)
+    /// The file can't be opened.
+    public static let cantOpen = Code(SQLITE_CANTOPEN)
+    /// The schema changed while the statement ran.
+    public static let schema = Code(SQLITE_SCHEMA)
+    /// A value or statement is larger than its limit.
+    public static let tooBig = Code(SQLITE_TOOBIG)
+    /// The value is of a kind that the column can't take.
+    public static let mismatch = Code(SQLITE_MISMATCH)
+    /// The call makes no sense here: two statements where one is expected, binding while a statement runs.
+    public static let misuse = Code(SQLITE_MISUSE)
+    /// No parameter has this number, or their count is wrong.
+    public static let range = Code(SQLITE_RANGE)
+    /// The file is not an SQLite database (or is an encrypted one).
+    public static let notADatabase = Code(SQLITE_NOTADB)
+    /// A constraint failed; the family of the codes below.
+    public static let constraint = Code(SQLITE_CONSTRAINT)
+    /// A CHECK failed.
+    public static let constraintCheck = Code(SQLITE_CONSTRAINT, 1)
+    /// A foreign key has no parent, or a parent still has children.
+    public static let constraintForeignKey = Code(SQLITE_CONSTRAINT, 3)
+    /// A NOT NULL column got no value.
+    public static let constraintNotNull = Code(SQLITE_CONSTRAINT, 5)
+    /// The primary key is taken.
+    public static let constraintPrimaryKey = Code(SQLITE_CONSTRAINT, 6)
+    /// A trigger called RAISE.
+    public static let constraintTrigger = Code(SQLITE_CONSTRAINT, 7)
+    /// A UNIQUE constraint or index has this value already.
+    public static let constraintUnique = Code(SQLITE_CONSTRAINT, 8)
+    /// The rowid is taken.
+    public static let constraintRowID = Code(SQLITE_CONSTRAINT, 10)
+    /// A STRICT table refuses the value's kind.
+    public static let constraintDatatype = Code(SQLITE_CONSTRAINT, 12)
+  }
+}
+
+extension SQLiteError.Code: CustomStringConvertible {
+  /// SQLite's English for the code, and its number.
+  public var description: String {
+    let text = sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error"
+    return "\(text) (\(rawValue))"
+  }
+
+  /// Whether SQLite's message for this code names only tables, columns and constraints, never a value.
+  var namesOnlySchema: Bool {
+    switch self {
+    case .constraintCheck, .constraintForeignKey, .constraintNotNull, .constraintPrimaryKey,
+      .constraintUnique,
+      .constraintRowID, .constraintDatatype:
+      true
+    default: false
+    }
+  }
+}
