@@ -15,11 +15,14 @@ struct PreparedRequest: Sendable {
 
 /// Making requests of the outbox and the acks.
 extension LocalDatabase {
-  /// Reads a request off the database; nil when nobody is signed in.
+  /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
   /// - Parameter changeSetLimit: the greatest number of change sets, at least 1.
   func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
-    try connection.transaction(.deferred) {
+    if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
+      try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
+    }
+    return try connection.transaction(.deferred) {
       let state = try state()
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()

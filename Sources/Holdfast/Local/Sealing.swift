@@ -35,7 +35,8 @@ extension LocalDatabase {
             [.integer(state.nextNumber), .text(schema.tables[record.table].name), .text(record.id)])
         }
         try enqueue(writer.finish(), count: count, state: &state)
-        (writer, count, records) = (OperationWriter(), 0, [])
+        writer = OperationWriter()
+        (count, records) = (0, [])
       }
     }
     if count > SyncRequest.operationLimit || writer.count > Self.changeSetSize {
