@@ -26,8 +26,8 @@ public struct Environment: Sendable {
     random: { UInt64.random(in: .min ... .max) },
     sleep: { try await Task.sleep(for: $0) })
 
-  /// A new id.
-  func makeID() -> String { Identifier.make(milliseconds: now(), random: (random(), random())) }
+  /// Makes an id for a new record.
+  public func newID() -> String { Identifier.make(milliseconds: now(), random: (random(), random())) }
 
   /// A new name for positions: 8 letters and digits.
   func replica() -> String {

@@ -41,10 +41,10 @@ public final class Store: Sendable {
   ///
   /// - Parameter body: runs on a reading queue; it can't write.
   public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let makeID = environment.makeID
+    let newID = environment.newID
     let reader = readers[Int(environment.random() % UInt64(readers.count))]
     return try await reader.perform { local in
-      try local.connection.transaction(.deferred) { try body(Database(local: local, makeID: makeID)) }
+      try local.connection.transaction(.deferred) { try body(Database(local: local, makeID: newID)) }
     }
   }
 
@@ -56,12 +56,12 @@ public final class Store: Sendable {
   /// - Throws: what `body` throws; `Problem` when a value does not fit the schema; `StoreError.changeSetTooLarge`.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let makeID = environment.makeID
+    let newID = environment.newID
     return try await writer.perform { local in
       try local.connection.transaction(.immediate) {
         // What a foreign writer left is a change set of its own.
         try local.seal(isStrict: false)
-        let result = try body(Database(local: local, makeID: makeID))
+        let result = try body(Database(local: local, makeID: newID))
         try local.seal(isStrict: true)
         return result
       }

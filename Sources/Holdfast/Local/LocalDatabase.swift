@@ -16,7 +16,7 @@ final class LocalDatabase {
     sql = schema.tables.map(TableStatements.init)
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
-      try connection.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;")
+      try connection.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;")
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
       try connection.transaction(.immediate) { try prepare(replica: replica) }
