@@ -9,7 +9,9 @@ struct MergeTests {
   private func edit(
     _ value: String, base: String? = nil, rev: Int64, at milliseconds: Int64, device: Int64 = 2
   ) -> ColumnEdit {
-    ColumnEdit(value: .text(value), base: base.map { .text($0) }, rev: rev, stamp: Stamp(milliseconds: milliseconds), device: device)
+    ColumnEdit(
+      value: .text(value), base: base.map { .text($0) }, rev: rev, stamp: Stamp(milliseconds: milliseconds),
+      device: device)
   }
 
   private func decide(_ edit: ColumnEdit, _ policy: MergePolicy = .latest) -> ColumnMerge {

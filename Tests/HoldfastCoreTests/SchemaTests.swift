@@ -18,15 +18,22 @@ struct SchemaTests {
     let schema = try Schema(
       name: "app",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 5, policy: .server)]),
+        Table(
+          "lists", zone: .root,
+          columns: [Column("title", .text, required: true, maximumLength: 5, policy: .server)]),
         Table(
           "items", zone: .parent("list_id"),
           columns: [
-            Column("list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("done", .boolean, required: true, default: .integer(0)), Column("n", .integer, minimum: 1, maximum: 3),
-            Column("kind", .text, default: .text("a"), oneOf: ["a", "b"]), Column("price", .real, default: .real(1.5)),
+            Column(
+              "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+            Column("done", .boolean, required: true, default: .integer(0)),
+            Column("n", .integer, minimum: 1, maximum: 3),
+            Column("kind", .text, default: .text("a"), oneOf: ["a", "b"]),
+            Column("price", .real, default: .real(1.5)),
           ], unique: [["kind", "n"]], roles: TableRoles(delete: .owner)),
-        Table("words", zone: .public("dictionary"), columns: [Column("other", .reference, reference: Reference(to: "words", across: true))]),
+        Table(
+          "words", zone: .public("dictionary"),
+          columns: [Column("other", .reference, reference: Reference(to: "words", across: true))]),
       ])
     #expect(try Schema(json: schema.json.bytes) == schema)
     #expect(schema.publicZones == ["dictionary"])
@@ -44,10 +51,13 @@ struct SchemaTests {
 
   @Test("parents that go round in a circle are refused")
   func cycle() {
-    let a = #""a": {"zone": {"parent": "b_id"}, "columns": {"b_id": {"type": "reference", "to": "b", "required": true}}}"#
-    let b = #""b": {"zone": {"parent": "a_id"}, "columns": {"a_id": {"type": "reference", "to": "a", "required": true}}}"#
+    let a =
+      #""a": {"zone": {"parent": "b_id"}, "columns": {"b_id": {"type": "reference", "to": "b", "required": true}}}"#
+    let b =
+      #""b": {"zone": {"parent": "a_id"}, "columns": {"a_id": {"type": "reference", "to": "a", "required": true}}}"#
     #expect(faults(a + "," + b).map(\.place) == ["tables.a.zone.parent", "tables.b.zone.parent"])
-    let own = #""a": {"zone": {"parent": "a_id"}, "columns": {"a_id": {"type": "reference", "to": "a", "required": true}}}"#
+    let own =
+      #""a": {"zone": {"parent": "a_id"}, "columns": {"a_id": {"type": "reference", "to": "a", "required": true}}}"#
     #expect(faults(own).map(\.place) == ["tables.a.zone.parent"])
   }
 
@@ -62,11 +72,23 @@ struct SchemaTests {
       (#""t": {"zone": "root", "columns": {"id": {"type": "text"}}}"#, "tables.t.columns.id"),
       (#""t": {"zone": "root", "columns": {"a": {"type": "string"}}}"#, "tables.t.columns.a.type"),
       (#""t": {"zone": "root", "columns": {"a": {"type": "text", "size": 3}}}"#, "tables.t.columns.a.size"),
-      (#""t": {"zone": "root", "columns": {"a": {"type": "integer", "default": "x"}}}"#, "tables.t.columns.a.default"),
-      (#""t": {"zone": "root", "columns": {"a": {"type": "integer", "min": 3, "max": 1}}}"#, "tables.t.columns.a.min"),
-      (#""t": {"zone": "root", "columns": {"a": {"type": "text", "max_length": 0}}}"#, "tables.t.columns.a.max_length"),
+      (
+        #""t": {"zone": "root", "columns": {"a": {"type": "integer", "default": "x"}}}"#,
+        "tables.t.columns.a.default"
+      ),
+      (
+        #""t": {"zone": "root", "columns": {"a": {"type": "integer", "min": 3, "max": 1}}}"#,
+        "tables.t.columns.a.min"
+      ),
+      (
+        #""t": {"zone": "root", "columns": {"a": {"type": "text", "max_length": 0}}}"#,
+        "tables.t.columns.a.max_length"
+      ),
       (#""t": {"zone": "root", "columns": {"a": {"type": "text"}}, "unique": [["b"]]}"#, "tables.t.unique.0"),
-      (#""t": {"zone": "root", "columns": {"a": {"type": "text", "merge": "mine"}}}"#, "tables.t.columns.a.merge"),
+      (
+        #""t": {"zone": "root", "columns": {"a": {"type": "text", "merge": "mine"}}}"#,
+        "tables.t.columns.a.merge"
+      ),
       (#""t": {"zone": {"parent": "a"}, "columns": {"a": {"type": "text"}}}"#, "tables.t.zone.parent"),
     ])
   func places(table: String, place: String) {

@@ -13,8 +13,10 @@ struct SyncRequestTests {
         Table(
           "lists", zone: .root,
           columns: [
-            Column("title", .text, required: true, maximumLength: 5), Column("n", .integer), Column("price", .real),
-            Column("done", .boolean, required: true, default: .integer(0)), Column("extra", .json), Column("at", .timestamp),
+            Column("title", .text, required: true, maximumLength: 5), Column("n", .integer),
+            Column("price", .real),
+            Column("done", .boolean, required: true, default: .integer(0)), Column("extra", .json),
+            Column("at", .timestamp),
           ])
       ])
   }
@@ -25,22 +27,30 @@ struct SyncRequestTests {
 
   private func refusal(_ operation: String) throws -> ProblemCode? {
     let request = try read(#"{"protocol": 1, "change_sets": [[\#(operation)]]}"#)
-    if case .failure(let refused) = try #require(request.changeSets.first).content { return refused.problem.code }
+    if case .failure(let refused) = try #require(request.changeSets.first).content {
+      return refused.problem.code
+    }
     return nil
   }
 
   @Test("what a device writes is what the server reads, values exact")
   func roundTrip() throws {
     let schema = try schema()
-    let values: [Value] = [.text("é\u{1F600}\""), .integer(.max), .real(0.1 + 0.2), .integer(1), .text(#"{"a":[1,null]}"#), .null]
+    let values: [Value] = [
+      .text("é\u{1F600}\""), .integer(.max), .real(0.1 + 0.2), .integer(1), .text(#"{"a":[1,null]}"#), .null,
+    ]
     var writer = OperationWriter()
     writer.write(
       .create, table: schema.tables[0], id: id, rev: 0, stamp: Stamp(milliseconds: 5),
       settings: values.enumerated().map { .init(column: $0.offset, value: $0.element) })
     writer.write(
       .update, table: schema.tables[0], id: id, rev: 3, stamp: Stamp(milliseconds: 6),
-      settings: [.init(column: 0, value: .text("new"), base: .text("old")), .init(column: 3, value: .integer(0), base: .integer(1))])
-    writer.write(.delete, table: schema.tables[0], id: id, rev: 4, stamp: Stamp(milliseconds: 7), settings: [])
+      settings: [
+        .init(column: 0, value: .text("new"), base: .text("old")),
+        .init(column: 3, value: .integer(0), base: .integer(1)),
+      ])
+    writer.write(
+      .delete, table: schema.tables[0], id: id, rev: 4, stamp: Stamp(milliseconds: 7), settings: [])
     let bytes = writer.finish()
     var request = SyncRequest()
     request.first = 7
@@ -64,8 +74,13 @@ struct SyncRequestTests {
       (#"{"op":"create","table":"conflicts","id":"ID","at":"AT","columns":{}}"#, .readOnlyTable),
       (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"a","x":1}}"#, .unknownColumn),
       (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":5}}"#, .invalidValue),
-      (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"a","n":1.5}}"#, .invalidValue),
-      (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"a","at":"yesterday"}}"#, .invalidValue),
+      (
+        #"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"a","n":1.5}}"#, .invalidValue
+      ),
+      (
+        #"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"a","at":"yesterday"}}"#,
+        .invalidValue
+      ),
       (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{"title":"abcdef"}}"#, .valueTooLong),
       (#"{"op":"create","table":"lists","id":"ID","at":"AT","columns":{}}"#, .valueMissing),
       (#"{"op":"update","table":"lists","id":"ID","at":"AT","columns":{"title":null}}"#, .valueMissing),
@@ -86,11 +101,15 @@ struct SyncRequestTests {
   @Test(
     "a wrong request is refused whole",
     arguments: [
-      ("", ProblemCode.malformedJSON), ("{", .malformedJSON), ("[]", .invalidRequest), ("{}", .invalidRequest),
+      ("", ProblemCode.malformedJSON), ("{", .malformedJSON), ("[]", .invalidRequest),
+      ("{}", .invalidRequest),
       (#"{"protocol": 2}"#, .protocolUnsupported), (#"{"protocol": 1, "protocol": 1}"#, .malformedJSON),
-      (#"{"protocol": 1, "first": 0}"#, .invalidRequest), (#"{"protocol": 1, "chain": "x"}"#, .invalidRequest),
-      (#"{"protocol": 1, "change_sets": [[]]}"#, .invalidRequest), (#"{"protocol": 1, "change_sets": [{}]}"#, .invalidRequest),
-      (#"{"protocol": 1, "acks": {"z": 5}}"#, .invalidRequest), (#"{"protocol": 1, "what": 5}"#, .invalidRequest),
+      (#"{"protocol": 1, "first": 0}"#, .invalidRequest),
+      (#"{"protocol": 1, "chain": "x"}"#, .invalidRequest),
+      (#"{"protocol": 1, "change_sets": [[]]}"#, .invalidRequest),
+      (#"{"protocol": 1, "change_sets": [{}]}"#, .invalidRequest),
+      (#"{"protocol": 1, "acks": {"z": 5}}"#, .invalidRequest),
+      (#"{"protocol": 1, "what": 5}"#, .invalidRequest),
     ])
   func wrongRequests(text: String, code: ProblemCode) throws {
     let problem = #expect(throws: Problem.self) { try read(text) }

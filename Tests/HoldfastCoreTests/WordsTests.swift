@@ -10,7 +10,10 @@ struct WordsTests {
     let late = Identifier.make(milliseconds: 1_700_000_000_001, random: (0, 0))
     #expect(early == "018bcfe5-6800-7fff-bfff-ffffffffffff")
     #expect(Identifier.isValid(early) && Identifier.isValid(late) && early < late)
-    for text in ["", "018BCFE5-6800-7fff-bfff-ffffffffffff", "018bcfe5-6800-4fff-bfff-ffffffffffff", "018bcfe568007fffbfffffffffffffff0000"] {
+    for text in [
+      "", "018BCFE5-6800-7fff-bfff-ffffffffffff", "018bcfe5-6800-4fff-bfff-ffffffffffff",
+      "018bcfe568007fffbfffffffffffffff0000",
+    ] {
       #expect(!Identifier.isValid(text))
     }
   }
@@ -30,7 +33,10 @@ struct WordsTests {
   func tokens() {
     let token = ChangeToken(epoch: "0a1b2c3d", seq: 42)
     #expect(ChangeToken(token.text) == token)
-    for text in ["", "0a1b2c3d", "0a1b2c3d.", "0a1b2c3d.-1", "0a1b2c3d.01", "0A1B2C3D.1", "0a1b2c3d.1.2", "0a1b2c3d.99999999999999999999"] {
+    for text in [
+      "", "0a1b2c3d", "0a1b2c3d.", "0a1b2c3d.-1", "0a1b2c3d.01", "0A1B2C3D.1", "0a1b2c3d.1.2",
+      "0a1b2c3d.99999999999999999999",
+    ] {
       #expect(ChangeToken(text) == nil)
     }
   }
@@ -44,7 +50,10 @@ struct WordsTests {
       #expect(Timestamp.milliseconds(Timestamp.text(milliseconds: milliseconds)) == milliseconds)
       milliseconds += 7_777_777_777_777
     }
-    for text in ["2023-02-29T00:00:00.000Z", "2023-13-01T00:00:00.000Z", "2023-01-01T24:00:00.000Z", "2023-01-01T00:00:00Z", "2023-01-01 00:00:00.000Z"] {
+    for text in [
+      "2023-02-29T00:00:00.000Z", "2023-13-01T00:00:00.000Z", "2023-01-01T24:00:00.000Z",
+      "2023-01-01T00:00:00Z", "2023-01-01 00:00:00.000Z",
+    ] {
       #expect(!Timestamp.isValid(text))
     }
   }
@@ -65,9 +74,14 @@ struct WordsTests {
   @Test("a chain depends on every byte and on their grouping (I1)")
   func chain() {
     func chain(_ sets: [String]) -> Fingerprint {
-      sets.reduce(.beginning) { chain, set in Array(set.utf8).withUnsafeBufferPointer { chain.chained(with: $0) } }
+      sets.reduce(.beginning) { chain, set in
+        Array(set.utf8).withUnsafeBufferPointer { chain.chained(with: $0) }
+      }
     }
     #expect(chain(["ab", "c"]) == chain(["ab", "c"]))
-    #expect(Set([chain(["ab", "c"]), chain(["a", "bc"]), chain(["abc"]), chain(["c", "ab"]), chain(["ab", "d"])]).count == 5)
+    #expect(
+      Set([
+        chain(["ab", "c"]), chain(["a", "bc"]), chain(["abc"]), chain(["c", "ab"]), chain(["ab", "d"]),
+      ]).count == 5)
   }
 }
