@@ -1,9 +1,10 @@
+import Glibc
 import Synchronization
 
 /// One client connection and the request that is being read from it.
 ///
-/// @unchecked Sendable: what is `let` is constant or synchronized itself; `exchange` is touched only under `lock`;
-/// the other variables are touched only in libmicrohttpd's callbacks, which run one after the other on the one
+/// @unchecked Sendable: what is `let` is constant or synchronized itself; `exchange` is touched only under `lock`,
+/// `lastSwept` only under the table's; the other variables are touched only in libmicrohttpd's callbacks, which run one after the other on the one
 /// thread that serves this connection.
 final class Connection: @unchecked Sendable {
   /// What the next call of the access handler is about.
@@ -22,6 +23,7 @@ final class Connection: @unchecked Sendable {
   let lock = Lock()
   private let timedPhase: Atomic<UInt64>
   private var exchange: Exchange?
+  private var lastSwept: TimedPhase?
 
   var stage = Stage.header
   var target = ""
@@ -74,13 +76,28 @@ final class Connection: @unchecked Sendable {
     return false
   }
 
-  /// Marks the connection as cut if its phase has lasted too long, or if it `isIdle`; the phase that it was in, or nil.
-  func cut(at now: MonotonicTime, evenIdle: Bool = false) -> ConnectionPhase? {
+  /// Whether the client has ended its side, nothing more of it is unread, and nothing has happened since the sweep
+  /// before. libmicrohttpd does not see an end that comes together with the last bytes. Only the sweeper calls this.
+  func isAbandoned() -> Bool {
+    let current = TimedPhase(word: timedPhase.load(ordering: .acquiring))
+    defer { lastSwept = current }
+    guard current == lastSwept, current.phase == .idle || current.phase == .reading else { return false }
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+  }
+
+  /// Marks the connection as cut if its phase has lasted too long, or if it is idle or being read and the owner
+  /// says so; the phase that it was in, or nil.
+  func cut(at now: MonotonicTime, evenIdle: Bool, evenReading: Bool) -> ConnectionPhase? {
     let word = timedPhase.load(ordering: .acquiring)
     let current = TimedPhase(word: word)
-    guard current.phase != .cut, current.isOver(at: now) || evenIdle && current.phase == .idle else {
-      return nil
-    }
+    let isOver =
+      switch current.phase {
+      case .cut: false
+      case .idle where evenIdle, .reading where evenReading: true
+      default: current.isOver(at: now)
+      }
+    guard isOver else { return nil }
     let cut = TimedPhase(.cut).word
     return timedPhase.compareExchange(expected: word, desired: cut, ordering: .acquiringAndReleasing)
       .exchanged

@@ -48,14 +48,17 @@ final class ConnectionTable: @unchecked Sendable {
     countOfAddress[connection.addressKey] = count == 0 ? nil : count
   }
 
-  /// Cuts the connections whose phase has lasted too long, and all that are idle if `evenIdle`.
+  /// Cuts the connections whose phase has lasted too long or whose client is gone, and all that are idle if `evenIdle`.
   func sweep(evenIdle: Bool) {
     let now = MonotonicTime.now
     var late: [Connection] = []
     lock.hold {
       for connection in connections.values {
-        guard let phase = connection.cut(at: now, evenIdle: evenIdle) else { continue }
-        if phase == .reading {
+        let isAbandoned = connection.isAbandoned()
+        guard
+          let phase = connection.cut(at: now, evenIdle: evenIdle || isAbandoned, evenReading: isAbandoned)
+        else { continue }
+        if phase == .reading && !isAbandoned {
           late.append(connection)
         } else {
           shutdown(connection.descriptor, Int32(SHUT_RDWR))
