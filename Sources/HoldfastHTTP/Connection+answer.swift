@@ -45,7 +45,7 @@ extension Connection {
     let response = (200...599).contains(response.status) ? response : core.failure(500)
     guard let handle = makeHandle(response) else { return .NO }
     defer { MHD_destroy_response(handle) }
-    enter(.writing, for: core.limits.responseDeadline)
+    enter(.writing, for: core.responseDeadline)
     return MHD_queue_response(request.connection, UInt32(response.status), handle)
   }
 

@@ -69,7 +69,7 @@ extension Connection {
   private func refuseContent(_ status: Int, _ request: RequestHandle) -> MHD_Result {
     stage = .refused
     body = []
-    guard enter(.refusing, for: core.limits.lingering) else { return .NO }
+    guard enter(.refusing, for: core.lingering) else { return .NO }
     sendWithoutWaiting(
       rawBytes(of: core.failure(status), method: String(cString: request.method)), to: descriptor)
     shutdown(descriptor, Int32(SHUT_WR))

@@ -36,7 +36,7 @@ final class Connection: @unchecked Sendable {
     remoteAddress = address.text
     addressKey = address.key
     self.core = core
-    timedPhase = Atomic(TimedPhase(.idle, until: .now + core.limits.requestDeadline).word)
+    timedPhase = Atomic(TimedPhase(.idle, until: .now + core.requestDeadline).word)
   }
 
   /// Forgets the request before, and waits for the next.
@@ -47,8 +47,7 @@ final class Connection: @unchecked Sendable {
     body = []
     discarded = 0
     expect(nil)
-    let time: Duration = core.isStopping ? .zero : core.limits.idleTimeout
-    enter(.idle, for: time)
+    enter(.idle, for: core.isStopping ? Milliseconds(.zero) : core.idleTimeout)
   }
 
   /// Names the exchange that stop() must answer when the time of grace is over.
@@ -68,7 +67,7 @@ final class Connection: @unchecked Sendable {
 
   /// Enters `phase`, for at most `time`; false if the sweeper has cut the connection before.
   @discardableResult
-  func enter(_ phase: ConnectionPhase, for time: Duration? = nil) -> Bool {
+  func enter(_ phase: ConnectionPhase, for time: Milliseconds? = nil) -> Bool {
     let new = TimedPhase(phase, until: time.map { .now + $0 })
     let old = TimedPhase(word: timedPhase.exchange(new.word, ordering: .acquiringAndReleasing))
     if old.phase != .cut { return true }

@@ -48,7 +48,7 @@ private func beginRequest(
   guard let context = holdfast_http_context(handle) else { return nil }
   let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
   connection.target = String(cString: target)
-  connection.enter(.reading, for: connection.core.limits.requestDeadline)
+  connection.enter(.reading, for: connection.core.requestDeadline)
   return context
 }
 

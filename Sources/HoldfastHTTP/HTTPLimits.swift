@@ -34,8 +34,9 @@ public struct HTTPLimits: Sendable {
     self.responseDeadline = responseDeadline
   }
 
-  /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header.
-  var connectionMemory: Int { 3 * maximumHeaderBytes + 4096 }
+  /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
+  /// more than that: it writes zeros over all of it after each request.
+  var connectionMemory: Int { 2 * maximumHeaderBytes + 4096 }
 
   /// How much of a refused request's content is read and thrown away, so that its sender gets to read the answer
   /// instead of a reset connection.

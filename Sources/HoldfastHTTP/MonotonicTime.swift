@@ -15,12 +15,24 @@ struct MonotonicTime: Sendable, Comparable {
     left.milliseconds < right.milliseconds
   }
 
-  /// Rounds up, and holds any duration: what is longer than a century is a century.
+  static func + (time: MonotonicTime, span: Milliseconds) -> MonotonicTime {
+    MonotonicTime(milliseconds: time.milliseconds + span.count)
+  }
+
   static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+    time + Milliseconds(duration)
+  }
+}
+
+/// A duration, converted once: `Duration` divides 128-bit numbers, too dear to be done for every request.
+struct Milliseconds: Sendable {
+  let count: UInt64
+
+  /// Rounds up. What is negative is none, and what is longer than a century is a century.
+  init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
-    if seconds < 0 { return time }
-    let whole = UInt64(min(seconds, 3_155_760_000)) * 1000
-    return MonotonicTime(
-      milliseconds: time.milliseconds + whole + UInt64(attoseconds / 1_000_000_000_000_000) + 1)
+    count =
+      seconds < 0
+      ? 0 : UInt64(min(seconds, 3_155_760_000)) * 1000 + UInt64(attoseconds / 1_000_000_000_000_000) + 1
   }
 }

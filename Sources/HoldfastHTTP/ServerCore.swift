@@ -7,6 +7,10 @@ final class ServerCore: Sendable {
   let failure: @Sendable (Int) -> HTTPResponse
   let log: @Sendable (String) -> Void
   let connections: ConnectionTable
+  let requestDeadline: Milliseconds
+  let idleTimeout: Milliseconds
+  let responseDeadline: Milliseconds
+  let lingering: Milliseconds
   private let stopping = Atomic<Bool>(false)
   private let expired = Atomic<Bool>(false)
 
@@ -18,6 +22,10 @@ final class ServerCore: Sendable {
     self.handler = handler
     self.failure = failure
     self.log = log
+    requestDeadline = Milliseconds(limits.requestDeadline)
+    idleTimeout = Milliseconds(limits.idleTimeout)
+    responseDeadline = Milliseconds(limits.responseDeadline)
+    lingering = Milliseconds(limits.lingering)
     connections = ConnectionTable(limits: limits)
   }
 

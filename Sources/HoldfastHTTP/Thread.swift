@@ -2,7 +2,7 @@ import Glibc
 
 /// A thread that runs one closure and is joined by its owner.
 struct Thread: Sendable {
-  private let thread: pthread_t
+  let thread: pthread_t
 
   /// Starts `body`; nil if the system has no thread left.
   init?(_ body: @escaping @Sendable () -> Void) {

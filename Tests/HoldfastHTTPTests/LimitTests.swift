@@ -97,9 +97,14 @@ import Testing
     #expect(first.readToEnd().isEmpty)
     second.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try second.readResponse().status == 200)
-    let fourth = try RawClient(port: server.port)
-    fourth.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(try fourth.readResponse().status == 200)
+    // The client may see the end of the first connection a moment before the server has forgotten it.
+    var status = 503
+    while status == 503 {
+      let fourth = try RawClient(port: server.port)
+      fourth.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      status = (try? fourth.readResponse().status) ?? 503
+    }
+    #expect(status == 200)
   }
 
   @Test(

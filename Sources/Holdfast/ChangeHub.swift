@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Tells who listens which tables a commit changed.
+final class ChangeHub: Sendable {
+  private struct Listener {
+    let tables: Set<String>?
+    let tell: @Sendable () -> Void
+  }
+  private struct State {
+    var next = 0
+    var listeners: [Int: Listener] = [:]
+  }
+  private let state = Mutex(State())
+
+  /// Announces a commit; nil stands for any table, as when another process wrote.
+  func announce(_ tables: Set<String>?) {
+    let told = state.withLock { state in
+      state.listeners.values.filter { listener in
+        guard let wanted = listener.tables, let tables else { return true }
+        return !wanted.isDisjoint(with: tables)
+      }
+    }
+    for listener in told { listener.tell() }
+  }
+
+  /// Listens for commits on some tables, nil for all. Gives the number to stop with.
+  func listen(tables: Set<String>?, _ tell: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.listeners[state.next] = Listener(tables: tables, tell: tell)
+      return state.next
+    }
+  }
+
+  func stop(_ number: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
+}

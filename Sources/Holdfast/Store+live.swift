@@ -1,0 +1,65 @@
+public import HoldfastSQLite
+
+extension Store {
+  /// How often a live query looks whether another process wrote to the file.
+  static let foreignWriteInterval = Duration.milliseconds(500)
+
+  /// The result of a query, now and after every change, local or from the server.
+  ///
+  /// Changes that come faster than they are read are coalesced; equal results are not repeated. Ends when the task that reads it is
+  /// cancelled; throws what the query throws.
+  ///
+  /// - Parameters:
+  ///   - type: what a row is read as; see `Database.fetch`.
+  ///   - sql: a query.
+  ///   - arguments: as many as the query has `?`.
+  public func live<T: Decodable & Sendable>(
+    _ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []
+  ) -> AsyncThrowingStream<[T], any Error> {
+    AsyncThrowingStream { continuation in
+      let task = Task {
+        do {
+          try await watch(sql, arguments) { (rows: [T]) in continuation.yield(rows) }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  private func watch<T: Decodable & Sendable>(
+    _ sql: String, _ arguments: [SQLiteValue], _ yield: @Sendable ([T]) -> Void
+  ) async throws {
+    let tables = try await readers[0].perform { try $0.connection.tablesRead(by: sql) }
+    // One pending signal is enough: the query reads whatever is there by then.
+    let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let listener = changes.listen(tables: tables) { signal.yield() }
+    let poller = Task { try await pollForeignWrites { signal.yield() } }
+    defer {
+      changes.stop(listener)
+      poller.cancel()
+      signal.finish()
+    }
+    var last: [[SQLiteValue]]?
+    signal.yield()
+    for await _ in signals {
+      let (names, rows) = try await read { try $0.rows(sql, arguments) }
+      if rows == last { continue }
+      last = rows
+      yield(try rows.map { try T(from: RowDecoder(names: names, values: $0)) })
+    }
+  }
+
+  /// Looks at SQLite's counter of other connections' commits, which also counts other processes.
+  func pollForeignWrites(_ tell: @Sendable () async -> Void) async throws {
+    var last = try await readers[0].perform { try $0.connection.dataVersion }
+    while !Task.isCancelled {
+      try await environment.sleep(Self.foreignWriteInterval)
+      let now = try await readers[0].perform { try $0.connection.dataVersion }
+      if now != last { await tell() }
+      last = now
+    }
+  }
+}

@@ -1,0 +1,140 @@
+public import HoldfastCore
+import HoldfastSQLite
+
+/// The app's own database, which can be synced.
+///
+/// All of it may be called from any task. Writes run one after another on a queue of their own, reads beside them on
+/// others; several stores, also of several processes, may share one file.
+public final class Store: Sendable {
+  /// The schema.
+  public let schema: Schema
+  let writer: DatabaseQueue
+  let readers: [DatabaseQueue]
+  let changes = ChangeHub()
+  let environment: Environment
+
+  /// Opens the database of a schema, and creates or extends it as needed.
+  ///
+  /// - Parameters:
+  ///   - path: the file; beside it SQLite keeps `-wal` and `-shm`.
+  ///   - schema: the schema; a database of an earlier one gets the tables and columns that are new.
+  ///   - environment: the clock and the randomness; the system's unless given.
+  /// - Throws: `StoreError` when the file is another program's, newer, or can't follow the schema; `SQLiteError`.
+  public init(path: String, schema: Schema, environment: Environment = .system) throws {
+    self.schema = schema
+    self.environment = environment
+    let replica = Position.Replica(random: environment.random()).string
+    let changes = changes
+    writer = try DatabaseQueue(label: "holdfast.writer") {
+      let database = try LocalDatabase(path: path, schema: schema, access: .readWriteCreate, replica: replica)
+      database.connection.onChange { changes.announce($0) }
+      return database
+    }
+    readers = try (0..<2).map { number in
+      try DatabaseQueue(label: "holdfast.reader.\(number)") {
+        try LocalDatabase(path: path, schema: schema, access: .readOnly, replica: replica)
+      }
+    }
+  }
+
+  /// Reads from one consistent state of the database.
+  ///
+  /// - Parameter body: runs on a reading queue; it can't write.
+  public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+    let environment = environment
+    let reader = readers[Int(environment.random() % UInt64(readers.count))]
+    return try await reader.perform { local in
+      try local.connection.transaction(.deferred) {
+        try body(Database(local: local, environment: environment))
+      }
+    }
+  }
+
+  /// Writes in one transaction, which becomes one change set: all of it reaches the server and the other devices, or nothing.
+  ///
+  /// When this returns, the edits are on disk.
+  ///
+  /// - Parameter body: runs on the writing queue; when it throws, nothing was written.
+  /// - Throws: what `body` throws; `Problem` when a value does not fit the schema; `StoreError.changeSetTooLarge`.
+  @discardableResult
+  public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+    let environment = environment
+    return try await writer.perform { local in
+      try local.connection.transaction(.immediate) {
+        // What a foreign writer left is a change set of its own.
+        try local.seal(isStrict: false)
+        let result = try body(Database(local: local, environment: environment))
+        try local.seal(isStrict: true)
+        return result
+      }
+    }
+  }
+
+  // MARK: What waits
+
+  /// How many operations wait to be confirmed by the server.
+  public func waitingOperations() async throws -> Int {
+    try await readers[0].perform { local in
+      let loose = try local.count(
+        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)"
+      )
+      return try local.waitingOperations() + loose
+    }
+  }
+
+  /// The change sets that the server refused for good, oldest first.
+  public func quarantined() async throws -> [QuarantinedChangeSet] {
+    try await readers[0].perform { local in
+      try local.connection.rows("SELECT n, at, operation, problem, body FROM holdfast_quarantine ORDER BY n")
+        .map {
+          QuarantinedChangeSet(
+            number: $0[0].integer ?? 0, at: Timestamp.text(milliseconds: $0[1].integer ?? 0),
+            operation: Int($0[2].integer ?? 0), problem: $0[3].text ?? "",
+            operations: String(decoding: $0[4].blob ?? [], as: UTF8.self))
+        }
+    }
+  }
+
+  /// The user and device that the database belongs to; nil before the first sign-in.
+  public func account() async throws -> Account? {
+    try await readers[0].perform { local in
+      let state = try local.state()
+      guard let user = state.user, let name = state.name, let device = state.device else { return nil }
+      return Account(user: user, name: name, device: device, isSignedIn: state.token != nil)
+    }
+  }
+
+  /// Begins or ends to follow a public zone; it arrives, or its records leave, with the next sync or at once.
+  public func follow(_ publicZone: String, _ isFollowed: Bool = true) async throws {
+    guard schema.publicZones.contains(publicZone) else {
+      throw StoreError(.recordMissing, "The schema has no public zone \(publicZone).")
+    }
+    try await writer.perform { try $0.follow(publicZone, isFollowed) }
+  }
+}
+
+/// A change set that the server refused for good, whole.
+public struct QuarantinedChangeSet: Sendable, Hashable {
+  /// Its number in the quarantine.
+  public let number: Int64
+  /// When it came there, RFC 3339.
+  public let at: String
+  /// The index of the operation that was refused, from 0.
+  public let operation: Int
+  /// The server's problem document, JSON.
+  public let problem: String
+  /// The operations, a JSON array as in the protocol.
+  public let operations: String
+}
+
+/// Whom a database belongs to.
+public struct Account: Sendable, Hashable {
+  /// The id of the user.
+  public let user: String
+  /// The name of the account.
+  public let name: String
+  /// The id of the device.
+  public let device: String
+  /// Whether the device has a token; without one nothing is synced, and nothing is lost.
+  public let isSignedIn: Bool
+}

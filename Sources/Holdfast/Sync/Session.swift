@@ -1,0 +1,27 @@
+import HoldfastCore
+
+/// What the server gives at sign-up and sign-in.
+struct Session: Sendable {
+  struct Named: Sendable {
+    let id: String
+    let name: String
+  }
+  let user: Named
+  let device: Named
+  let token: String
+
+  /// Reads the server's answer; nil when a part is missing.
+  init?(body: [UInt8]) {
+    guard let value = try? JSONValue(parsing: body), let user = Self.named(value["user"]),
+      let device = Self.named(value["device"]), let token = value["token"]?.stringValue
+    else { return nil }
+    self.user = user
+    self.device = device
+    self.token = token
+  }
+
+  private static func named(_ value: JSONValue?) -> Named? {
+    guard let id = value?["id"]?.stringValue, let name = value?["name"]?.stringValue else { return nil }
+    return Named(id: id, name: name)
+  }
+}

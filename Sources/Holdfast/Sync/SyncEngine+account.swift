@@ -1,0 +1,68 @@
+import Foundation
+import HoldfastCore
+
+extension SyncEngine {
+  /// Makes an account and signs this device in. Edits made before belong to it, and are sent with the next sync.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, beginning with a letter or digit.
+  ///   - password: 8 to 1,024 bytes.
+  ///   - device: what the device is called: 1 to 64 characters.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser`.
+  public func signUp(name: String, password: String, device: String) async throws {
+    try await open("v1/accounts", name: name, password: password, device: device)
+  }
+
+  /// Signs this device in. One that was signed in before goes on where it was.
+  ///
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser` when the database has
+  ///   another user's data.
+  public func signIn(name: String, password: String, device: String) async throws {
+    try await open("v1/sessions", name: name, password: password, device: device)
+  }
+
+  /// Signs this device out. Without a connection the token stays valid on the server, but is forgotten here.
+  ///
+  /// - Parameters:
+  ///   - removingData: whether all records leave the device too.
+  ///   - discardingUnsent: whether edits that were not sent, and refused ones, may be removed with them.
+  /// - Throws: `StoreError.unsentEdits` when there are such and they may not be discarded; the device then stays signed in.
+  public func signOut(removingData: Bool = false, discardingUnsent: Bool = false) async throws {
+    let token = try await store.writer.perform { try $0.state().token }
+    try await store.writer.perform {
+      try $0.signOut(removingData: removingData, discardingUnsent: discardingUnsent)
+    }
+    await handle(.signedOut)
+    if let token {
+      _ = try? await transport.send(
+        TransportRequest(method: "DELETE", path: "v1/sessions/current", token: token))
+    }
+  }
+
+  private func open(_ path: String, name: String, password: String, device: String) async throws {
+    let account = try await store.account()
+    if let account, account.name != name {
+      throw StoreError(
+        .otherUser,
+        "This database belongs to \(account.name). Remove that user's data first, or use another file.")
+    }
+    var members: [JSONValue.Member] = [.init("name", .string(device))]
+    // The device itself goes on, with its numbers.
+    if path == "v1/sessions", let account { members.append(.init("id", .string(account.device))) }
+    let body = JSONValue.object([
+      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
+    ]).bytes
+    let answer: TransportAnswer
+    do {
+      answer = try await transport.send(TransportRequest(method: "POST", path: path, body: body))
+    } catch {
+      throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
+    }
+    guard (200..<300).contains(answer.status), let session = Session(body: answer.body) else {
+      if let problem = Problem(document: answer.body) { throw problem }
+      throw StoreError(.refused, "The server answered with status \(answer.status).")
+    }
+    try await store.writer.perform { try $0.adopt(session) }
+    await handle(.signedIn)
+  }
+}

@@ -1,0 +1,119 @@
+import HoldfastCore
+
+/// The states and transitions of the sync engine: PROTOCOL.md, section 6.2. Pure: an event comes in, actions go out.
+struct SyncMachine {
+  enum State: Equatable {
+    case signedOut, idle, syncing, waiting
+  }
+
+  enum Failure: Equatable {
+    /// Network trouble, 5xx, 408, 429 and whatever else may pass. Nothing is dropped.
+    case later(reason: String, retryAfter: Int?)
+    /// 401.
+    case expired
+    /// This database is a copy of another device's.
+    case diverged
+    /// 413.
+    case tooLarge
+  }
+
+  enum Event {
+    case signedIn, signedOut
+    case launched, edited, syncNow, reachable, timer
+    case answered(hasMore: Bool)
+    case failed(Failure)
+    /// A new identity was given to a copy.
+    case identified
+  }
+
+  enum Action: Equatable {
+    /// Make a request of what there is, with at most so many change sets, and send it.
+    case send(changeSetLimit: Int)
+    /// Move the only change set of the last request into quarantine.
+    case quarantineOldest
+    /// Ask for a new identity.
+    case identify
+    /// Fire `timer` after so long; replaces the timer before.
+    case schedule(Duration)
+    case stopTimer
+    /// Who waited for a sync by hand is told: it is done, or why it failed.
+    case finish(Failure?)
+  }
+
+  /// How long after a local edit it is sent, so that edits made together go together.
+  static let debounce = Duration.milliseconds(250)
+  /// How often the server is asked when nothing happens here.
+  static let period = Duration.seconds(60)
+  /// The first and the longest wait after a failure.
+  static let backOff = (first: 1000, longest: 300_000)
+  static let changeSetLimit = 500
+
+  private(set) var state: State
+  private var goOn = false
+  private var failures = 0
+  private var limit = SyncMachine.changeSetLimit
+  private let random: @Sendable () -> UInt64
+
+  init(isSignedIn: Bool, random: @escaping @Sendable () -> UInt64) {
+    state = isSignedIn ? .idle : .signedOut
+    self.random = random
+  }
+
+  mutating func handle(_ event: Event) -> [Action] {
+    switch (state, event) {
+    case (_, .signedOut):
+      state = .signedOut
+      return [.stopTimer, .finish(.expired)]
+    case (.syncing, .signedIn), (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched),
+      (.syncing, .reachable):
+      goOn = true
+      return []
+    case (_, .signedIn): return begin()
+    case (.signedOut, .syncNow): return [.finish(.expired)]
+    case (.signedOut, _): return []
+    case (.idle, .edited): return [.schedule(Self.debounce)]
+    case (.waiting, .edited): return []
+    case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
+    case (.syncing, .answered(let hasMore)):
+      failures = 0
+      limit = Self.changeSetLimit
+      return hasMore || goOn ? begin() : rest()
+    case (.syncing, .identified): return begin()
+    case (.syncing, .failed(let failure)): return fail(failure)
+    case (_, .timer), (_, .answered), (_, .failed), (_, .identified): return []
+    }
+  }
+
+  private mutating func begin() -> [Action] {
+    state = .syncing
+    goOn = false
+    return [.stopTimer, .send(changeSetLimit: limit)]
+  }
+
+  private mutating func rest() -> [Action] {
+    state = .idle
+    return [.schedule(Self.period), .finish(nil)]
+  }
+
+  private mutating func fail(_ failure: Failure) -> [Action] {
+    switch failure {
+    case .expired:
+      state = .signedOut
+      return [.stopTimer, .finish(failure)]
+    case .diverged: return [.identify]
+    case .tooLarge where limit > 1:
+      limit = max(1, limit / 8)
+      return [.send(changeSetLimit: limit)]
+    case .tooLarge:
+      limit = Self.changeSetLimit
+      return [.quarantineOldest, .send(changeSetLimit: limit)]
+    case .later(_, let retryAfter):
+      state = .waiting
+      let bound = UInt64(min(Self.backOff.longest, Self.backOff.first << min(failures, 16)))
+      failures += 1
+      // Full jitter, so that many devices do not come back in the same second.
+      let wait = Duration.milliseconds(Int64(random() % (bound + 1)))
+      return [.schedule(max(wait, .seconds(max(0, retryAfter ?? 0)))), .finish(failure)]
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import HoldfastCore
+
+/// What the sync engine is about, for an app to show.
+public enum SyncState: Sendable, Hashable {
+  /// Everything is sent and everything is here, as of the last answer.
+  case idle
+  /// Change sets go up: of `total` operations that waited, `done` were confirmed.
+  case uploading(done: Int, total: Int)
+  /// Changes come down: of about `total`, `done` are here.
+  case downloading(done: Int, total: Int)
+  /// The server can't be reached, or has no time; another try comes by itself.
+  case offline(reason: String)
+  /// Nobody is signed in, or the session expired. Nothing is lost; sign in to go on.
+  case signedOut
+}
+
+/// What one sync did.
+public struct SyncSummary: Sendable, Hashable {
+  /// Operations that the server has dealt with.
+  public var sent = 0
+  /// Changes that came down.
+  public var received = 0
+  /// Change sets that the server refused for good, now in quarantine.
+  public var quarantined = 0
+}

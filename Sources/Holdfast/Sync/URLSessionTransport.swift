@@ -1,0 +1,49 @@
+public import Foundation
+import HoldfastCore
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// HTTP by URLSession.
+public final class URLSessionTransport: Transport {
+  private let server: URL
+  private let session: URLSession
+
+  /// A transport to a server.
+  ///
+  /// - Parameters:
+  ///   - server: its address, such as `https://sync.example.org`.
+  ///   - idleTimeout: how long nothing may arrive before a request counts as failed; 30 seconds unless given.
+  public init(server: URL, idleTimeout: Duration = .seconds(30)) {
+    self.server = server
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = Double(idleTimeout.components.seconds)
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpShouldSetCookies = false
+    session = URLSession(configuration: configuration)
+  }
+
+  deinit { session.finishTasksAndInvalidate() }
+
+  /// Sends a request; see `Transport`.
+  ///
+  /// - Throws: `URLError` when no whole answer came.
+  public func send(_ request: TransportRequest) async throws -> TransportAnswer {
+    var message = URLRequest(url: server.appendingPathComponent(request.path))
+    message.httpMethod = request.method
+    if let token = request.token { message.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+    if let body = request.body {
+      message.setValue("application/json", forHTTPHeaderField: "Content-Type")
+      message.httpBody = Data(body)
+    }
+    let (data, response) = try await session.data(for: message)
+    guard let answer = response as? HTTPURLResponse else {
+      throw StoreError(.offline, "The server's answer was no HTTP.")
+    }
+    return TransportAnswer(
+      status: answer.statusCode,
+      retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
+      body: [UInt8](data))
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Holdfast
+import Testing
+
+@testable import Holdfast
+
+/// A store on a file of its own, and a server whose answers the test writes.
+final class Fixture: Sendable {
+  static let schema = try? Schema(
+    name: "test",
+    tables: [
+      Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
+      Table(
+        "items", zone: .parent("list_id"),
+        columns: [
+          Column(
+            "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+          Column("title", .text, required: true, maximumLength: 200),
+          Column("done", .boolean, required: true, default: .integer(0)),
+          Column("price", .real),
+          Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+        ], unique: [["title"]]),
+      Table("words", zone: .public("dictionary"), columns: [Column("text", .text)]),
+    ])
+
+  let path: String
+  let store: Store
+
+  init() throws {
+    path =
+      FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString).db").path
+    store = try Store(path: path, schema: try #require(Self.schema))
+  }
+
+  deinit {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+  }
+
+  /// Binds the store to a device, as a sign-in does.
+  func signIn(device: String = "0193aaaa-0000-7000-8000-00000000000d") async throws {
+    let body =
+      #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"t"}"#
+    let session = try #require(Session(body: Array(body.utf8)))
+    try await store.writer.perform { try $0.adopt(session) }
+  }
+
+  /// Applies an answer with these members to the request that the store would make now.
+  @discardableResult
+  func answer(_ members: String) async throws -> Applied {
+    let body = Array(
+      "{\"clock\":\"0193aaaa00000000\",\"confirmed\":0,\"chain\":\"0000000000000000\",\(members)}".utf8)
+    return try await answer(body: body)
+  }
+
+  func answer(body: [UInt8]) async throws -> Applied {
+    let request = try #require(try await store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) })
+    let answer = try SyncAnswer(body: body)
+    return try await store.writer.perform { try $0.apply(answer, body: body, to: request) }
+  }
+
+  /// An answer that confirms everything in the outbox, and says the members.
+  @discardableResult
+  func confirm(_ members: String, refusing first: Int64? = nil) async throws -> Applied {
+    let (number, chain) = try await store.writer.perform { local in
+      let state = try local.state()
+      return (state.nextNumber - 1, state.chain.text)
+    }
+    let refused =
+      first.map {
+        #","refused":[{"first":\#($0),"last":\#($0),"operation":\#($0),"problem":{"code":"unique-taken"}}]"#
+      } ?? ""
+    return try await answer(
+      body: Array(
+        "{\"clock\":\"0193aaaa00000000\",\"confirmed\":\(number),\"chain\":\"\(chain)\",\(members)\(refused)}"
+          .utf8))
+  }
+
+  func value(_ sql: String) async throws -> SQLiteValue? {
+    try await store.read { try $0.rows(sql).rows.first?.first }
+  }
+
+  /// The operations that wait, as JSON.
+  func outbox() async throws -> [JSONValue] {
+    try await store.writer.perform { local in
+      try local.connection.rows("SELECT body FROM holdfast_outbox ORDER BY first").map {
+        try JSONValue(parsing: $0[0].blob ?? [])
+      }
+    }
+  }
+}
+
+struct List: Record {
+  static let table = "lists"
+  var id: String
+  var title: String
+}
+
+struct Item: Record, Equatable {
+  static let table = "items"
+  var id: String
+  var list_id: String
+  var title: String
+  var done = false
+  var price: Double?
+}
+
+enum IDs {
+  static let list = "0193aaaa-0000-7000-8000-000000000001"
+  static let other = "0193aaaa-0000-7000-8000-000000000002"
+  static let item = "0193aaaa-0000-7000-8000-000000000011"
+
+  /// A part that brings the list.
+  static func part(_ changes: String, from: String = "", to: String = "0000000a.2", more: Bool = false)
+    -> String
+  {
+    #""zones":[{"zone":"\#(list)","role":"owner","from":"\#(from)","to":"\#(to)","more":\#(more),"remaining":0,"changes":[\#(changes)]}]"#
+  }
+  static let listChange = #"{"table":"lists","id":"\#(list)","rev":1,"seq":1,"columns":{"title":"Home"}}"#
+  static func itemChange(_ title: String, rev: Int = 1, done: Bool = false) -> String {
+    #"{"table":"items","id":"\#(item)","rev":\#(rev),"seq":2,"columns":{"list_id":"\#(list)","title":"\#(title)","done":\#(done),"price":null,"after_id":null}}"#
+  }
+  static let itemGone =
+    #"{"table":"items","id":"\#(item)","rev":9,"seq":3,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
+}
