@@ -2,7 +2,9 @@
 public struct ServerError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public struct Code: Sendable, Hashable {
-    private enum Kind { case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged }
+    private enum Kind {
+      case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged
+    }
     private let kind: Kind
 
     /// The file is a database of another program, or no database.

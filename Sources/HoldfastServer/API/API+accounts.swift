@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import Synchronization
 
 extension API {
   /// `POST /v1/accounts`.
@@ -9,7 +10,9 @@ extension API {
     try Credentials.checkNewName(name)
     try Credentials.checkNewPassword(password)
     return .password { [self] in
-      guard let hash = environment.passwords.hash(password) else { return .problem(Problem(.busy, retryAfter: 5)) }
+      guard let hash = environment.passwords.hash(password) else {
+        return .problem(Problem(.busy, retryAfter: 5))
+      }
       let token = makeToken(random: environment.random)
       let signUp = SignUp(name: name, password: hash, device: device, token: TokenHash(of: token))
       return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
@@ -43,18 +46,18 @@ extension API {
   /// `POST /v1/devices`: one more device for the user of the token.
   func copyDevice(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
-    let device = try readers.read { try device(of: request, $0) }
+    let known = try readers.read { try self.device(of: request, $0) }
     let name = try Credentials.deviceName(body: request.body)
     let token = makeToken(random: environment.random)
-    return .write(.copyDevice(device.key, name: name, token: TokenHash(of: token))) {
+    return .write(.copyDevice(known.key, name: name, token: TokenHash(of: token))) {
       Self.session($0, token: token, status: 201)
     }
   }
 
   /// `DELETE /v1/sessions/current`.
   func signOut(_ request: HTTPRequest) throws -> Step {
-    let device = try readers.read { try device(of: request, $0) }
-    return .write(.signOut(device.key)) { result in
+    let known = try readers.read { try self.device(of: request, $0) }
+    return .write(.signOut(known.key)) { result in
       switch result {
       case .success: .empty(status: 204)
       case .failure(let problem): .problem(problem)
@@ -69,7 +72,8 @@ extension API {
     return made
   }
 
-  private static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
+  private static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse
+  {
     switch result {
     case .failure(let problem): return .problem(problem)
     case .success(.done): return .problem(Problem(.internalError))

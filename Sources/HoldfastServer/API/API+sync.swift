@@ -14,7 +14,8 @@ extension API {
         if body.changeSets.isEmpty {
           let zones = try reader.zones(of: device)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
-            return .answer(.json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
+            return .answer(
+              .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
           }
         }
         return .write(.sync(command)) { [self] result in

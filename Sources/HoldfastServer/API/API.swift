@@ -5,7 +5,7 @@ import Synchronization
 /// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
 final class API: Sendable {
   let schema: Schema
-  let environment: Environment
+  let environment: ServerEnvironment
   let clock: ServiceClock
   let readers: ReaderPool
   let operations: OperationReader
@@ -16,7 +16,7 @@ final class API: Sendable {
   private let isStopping = Atomic<Bool>(false)
 
   init(
-    _ database: ServerDatabase, clock: ServiceClock, environment: Environment,
+    _ database: ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
@@ -59,7 +59,9 @@ final class API: Sendable {
   }
 
   private func readiness() -> Step {
-    if isStopping.load(ordering: .acquiring) { return .problem(Problem(.busy, "The server is stopping.", retryAfter: 5)) }
+    if isStopping.load(ordering: .acquiring) {
+      return .problem(Problem(.busy, "The server is stopping.", retryAfter: 5))
+    }
     return .write(.probe) { result in
       switch result {
       case .success: .json(Array("{\"status\":\"ready\"}".utf8))

@@ -27,7 +27,8 @@ extension HTTPResponse {
   /// A JSON text.
   static func json(status: Int = 200, _ body: [UInt8]) -> HTTPResponse {
     HTTPResponse(
-      status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
+      status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: body)
   }
 
   /// An answer that says all by its status.

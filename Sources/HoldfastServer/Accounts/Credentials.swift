@@ -50,7 +50,9 @@ struct Credentials: Sendable {
     var name: String?
     try readJSON(body) { reader in
       try reader.readObject { key, reader in
-        guard key == "name" else { throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.") }
+        guard key == "name" else {
+          throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        }
         name = try reader.readString()
       }
     }
@@ -64,7 +66,8 @@ struct Credentials: Sendable {
       && name.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
     if !isGood {
       throw Problem(
-        .invalidRequest, "name must have 1 to 64 of a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or digit.")
+        .invalidRequest,
+        "name must have 1 to 64 of a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or digit.")
     }
   }
 
@@ -89,7 +92,9 @@ struct Credentials: Sendable {
 
 /// Reads a body, with the problems of section 9 for what is wrong with it.
 private func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
-  do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error as JSONError {
+  do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
+    as JSONError
+  {
     throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
   } catch { throw Problem(.invalidRequest) }
 }

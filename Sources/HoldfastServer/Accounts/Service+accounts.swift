@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLite
 
 extension Service {
   /// Makes an account, its private zone and its first device.
@@ -18,15 +19,20 @@ extension Service {
 
   /// Signs a user in, on a new device or on one that the user already had.
   func signIn(_ signIn: SignIn, at now: Stamp) throws -> Session {
-    let row = try connection.row("SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(signIn.user)])
+    let row = try connection.row(
+      "SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(signIn.user)])
     guard let name = row?[0].text, row?[1].text == signIn.password else { throw Problem(.credentialsWrong) }
     guard let device = signIn.device,
       try connection.row(
-        "SELECT 1 FROM holdfast_devices WHERE id = ? AND user = ?", [.text(device), .text(signIn.user)]) != nil
+        "SELECT 1 FROM holdfast_devices WHERE id = ? AND user = ?", [.text(device), .text(signIn.user)])
+        != nil
     else { return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now) }
     try connection.run(
       "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ? WHERE id = ?",
-      [.blob(signIn.token.withBytes { Array($0) }), .text(signIn.deviceName), .integer(now.milliseconds), .text(device)])
+      [
+        .blob(signIn.token.withBytes { Array($0) }), .text(signIn.deviceName), .integer(now.milliseconds),
+        .text(device),
+      ])
     return Session(user: signIn.user, userName: name, device: device, deviceName: signIn.deviceName)
   }
 

@@ -11,7 +11,11 @@ struct TokenHash: Sendable, Equatable {
   init(of token: some StringProtocol) {
     var text = String(token)
     bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-      text.withUTF8 { _ = crypto_generichash(buffer.baseAddress, 32, $0.baseAddress, UInt64($0.count), nil, 0) }
+      text.withUTF8 { text in
+        if let hash = buffer.baseAddress {
+          _ = crypto_generichash(hash, 32, text.baseAddress, UInt64(text.count), nil, 0)
+        }
+      }
       count = 32
     }
   }

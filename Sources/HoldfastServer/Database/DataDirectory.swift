@@ -17,7 +17,8 @@ struct DataDirectory: Sendable {
   func make() throws(ServerError) {
     if mkdir(path, 0o700) != 0, errno != EEXIST {
       throw ServerError(
-        .unreachable, "The data directory \(path) can't be made: \(systemMessage(errno)). Name another with --data.")
+        .unreachable,
+        "The data directory \(path) can't be made: \(systemMessage(errno)). Name another with --data.")
     }
   }
 
@@ -39,12 +40,15 @@ final class DataDirectoryLock: Sendable {
     let path = directory.path + "/holdfast.lock"
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor < 0 {
-      throw ServerError(.unreachable, "\(path) can't be opened: \(systemMessage(errno)). Check the directory's rights.")
+      throw ServerError(
+        .unreachable, "\(path) can't be opened: \(systemMessage(errno)). Check the directory's rights.")
     }
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       close(descriptor)
       throw ServerError(
-        .inUse, "Another server is using \(directory.path). Stop it first, or give this one another --data directory.")
+        .inUse,
+        "Another server is using \(directory.path). Stop it first, or give this one another --data directory."
+      )
     }
   }
 

@@ -48,7 +48,8 @@ final class RecordTable {
     defer { find.reset() }
     guard try find.step() else { return nil }
     return Record(
-      table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2), stamps: find.text(3),
+      table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2),
+      stamps: find.text(3),
       values: table.columns.indices.map { find.columnValue(4 + $0) })
   }
 
@@ -109,8 +110,9 @@ final class RecordTable {
   }
 
   private func run(_ statement: Statement, for record: Record) throws {
-    do { try statement.run() } catch where error.code == .constraintUnique || error.code == .constraintPrimaryKey {
-      throw try uniqueProblem(record) ?? Problem(.recordExists, record.id)
+    do { try statement.run() } catch {
+      guard error.code == .constraintUnique, let problem = try uniqueProblem(record) else { throw error }
+      throw problem
     }
   }
 
@@ -118,13 +120,16 @@ final class RecordTable {
   private func uniqueProblem(_ record: Record) throws -> Problem? {
     for group in table.unique {
       let same = group.map { " AND \"\($0)\" = ?" }.joined()
-      let statement = try connection.statement("SELECT 1 FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
+      let statement = try connection.statement(
+        "SELECT 1 FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
       try statement.bind(record.zone, at: 1)
       try statement.bind(record.id, at: 2)
       for (place, name) in group.enumerated() {
         try statement.bind(table.index(of: name).map { record.values[$0] } ?? .null, at: 3 + place)
       }
-      if try statement.hasRow() { return Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))") }
+      if try statement.hasRow() {
+        return Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
+      }
     }
     return nil
   }

@@ -21,7 +21,8 @@ struct ServerDatabase: Sendable {
     let known = try directory.hasDatabase && Self.isOurs(path)
     guard known || schema != nil else {
       throw ServerError(
-        .schemaMissing, "There is no database in \(directory.path) yet. Start the server once with --schema FILE.")
+        .schemaMissing,
+        "There is no database in \(directory.path) yet. Start the server once with --schema FILE.")
     }
     let connection = try Self.writer(path)
     if known {
@@ -50,7 +51,8 @@ struct ServerDatabase: Sendable {
   private static func writer(_ path: String) throws -> Connection {
     let connection = try Connection(path: path)
     try connection.execute(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;")
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
+    )
     return connection
   }
 
@@ -63,14 +65,19 @@ struct ServerDatabase: Sendable {
       if application == ServerTables.applicationID {
         if version > ServerTables.formatVersion {
           throw ServerError(
-            .newer, "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one.")
+            .newer,
+            "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
+          )
         }
         return true
       }
-      if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 { return false }
+      if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 {
+        return false
+      }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {}
     throw ServerError(
-      .notOurs, "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
+      .notOurs,
+      "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
   }
 
   private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
@@ -91,7 +98,8 @@ struct ServerDatabase: Sendable {
     let tables = ServerTables(schema: new)
     try connection.transaction(.immediate) {
       for (table, column) in addition.columns {
-        try connection.execute("ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+        try connection.execute(
+          "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
         for link in new.links(of: table) where link.column == column {
           try connection.execute(tables.referenceIndex(link))
         }
@@ -110,14 +118,16 @@ struct ServerDatabase: Sendable {
   }
 
   private static func meta(_ key: String, _ connection: Connection) throws -> String {
-    guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text else {
+    guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
+    else {
       throw ServerError(.notOurs, "The database has no \(key): it is damaged. Restore it from a backup.")
     }
     return text
   }
 
   private static func setMeta(_ key: String, _ value: String, _ connection: Connection) throws {
-    try connection.run("INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
   }
 }
 

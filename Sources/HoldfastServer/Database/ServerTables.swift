@@ -48,7 +48,8 @@ struct ServerTables {
   func create(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
-      "\"id\" TEXT NOT NULL", "\"zone\" TEXT NOT NULL", "\"seq\" INTEGER NOT NULL", "\"rev\" INTEGER NOT NULL",
+      "\"id\" TEXT NOT NULL", "\"zone\" TEXT NOT NULL", "\"seq\" INTEGER NOT NULL",
+      "\"rev\" INTEGER NOT NULL",
       "\"stamps\" TEXT NOT NULL",
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
@@ -71,7 +72,9 @@ struct ServerTables {
 
   /// The index by which the children of a record are found.
   func referenceIndex(_ link: Schema.Link) -> String {
-    let (table, column) = (schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name)
+    let (table, column) = (
+      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
+    )
     return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"
   }
 
@@ -86,11 +89,6 @@ struct ServerTables {
     }
     return sql
   }
-}
-
-extension ServerTables {
-  /// Everything that a new database is made of, for people to read.
-  var sql: String { Self.own + "\n" + schema.tables.indices.map(create).joined() }
 }
 
 extension ColumnType {

@@ -42,7 +42,8 @@ final class Tombstones {
     defer { find.reset() }
     guard try find.step() else { return nil }
     return Tombstone(
-      zone: find.text(0), rev: find.integer(1), stamp: Stamp(rawValue: find.integer(2)), device: find.integer(3))
+      zone: find.text(0), rev: find.integer(1), stamp: Stamp(rawValue: find.integer(2)),
+      device: find.integer(3))
   }
 
   /// Writes a tombstone.

@@ -71,7 +71,11 @@ final class ChangeFeed {
     let row = source.statement
     writer.beginObject()
     writer.key("table")
-    if source.name.isEmpty { row.withText(3) { writer.string(utf8: $0) } } else { writer.rawValue(source.name) }
+    if source.name.isEmpty {
+      row.withText(3) { writer.string(utf8: $0) }
+    } else {
+      writer.rawValue(source.name)
+    }
     writer.key("id")
     row.withText(1) { writer.string(utf8: $0) }
     writer.key("rev")

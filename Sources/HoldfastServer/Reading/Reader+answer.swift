@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLite
 
 /// What the server knows about one zone of a device.
 struct ZoneState {

@@ -11,7 +11,8 @@ extension ChangeSetRun {
     let (winner, loser) = (try stores.device(overlap.winner.device), try stores.device(overlap.loser.device))
     func time(_ side: Overlap.Side) -> Value { .text(Timestamp.text(milliseconds: side.stamp.milliseconds)) }
     let facts: [String: Value] = [
-      "record_table": .text(schema.tables[table].name), "record_id": .text(id), "column_name": .text(column.name),
+      "record_table": .text(schema.tables[table].name), "record_id": .text(id),
+      "column_name": .text(column.name),
       "policy": .text(overlap.policy), "base": json(overlap.base, column),
       "winner_value": json(overlap.winner.value, column), "loser_value": json(overlap.loser.value, column),
       "winner_user": text(winner?.user), "winner_device": text(winner?.id), "winner_at": time(overlap.winner),
@@ -20,7 +21,8 @@ extension ChangeSetRun {
     let creation = ColumnStamp(rev: 1, stamp: author.clock, device: 0)
     try stores.tables[stores.conflicts].insert(
       Record(
-        table: stores.conflicts, id: stores.newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
+        table: stores.conflicts, id: stores.newID(at: author.clock), zone: zone, seq: ledger.next(zone),
+        rev: 1,
         stamps: RecordStamps(creation: creation).text,
         values: Table.conflicts.columns.map { facts[$0.name] ?? .null }))
   }

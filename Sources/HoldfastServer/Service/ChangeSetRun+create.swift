@@ -55,21 +55,27 @@ extension ChangeSetRun {
       }
     case .user: zone = author.user
     case .public(let name): zone = name
-    case .parent(let column): zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
+    case .parent(let column):
+      zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
     case .explicit: zone = operation.zone ?? ""
     case .server: throw Problem(.readOnlyTable, table.name)
     }
     guard let role = try ledger.role(of: author.user, in: zone) else {
       throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
     }
-    if role < table.roles.create { throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).") }
+    if role < table.roles.create {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).")
+    }
     return zone
   }
 
   /// The zone of the record that a parent column points to.
   func parentZone(_ table: Int, column: String, id: String?) throws -> String {
     let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
-    guard let id, let link = schema.links(of: table).first(where: { schema.tables[table].columns[$0.column].name == column })
+    guard let id,
+      let link = schema.links(of: table).first(where: {
+        schema.tables[table].columns[$0.column].name == column
+      })
     else { throw missing }
     let parents = stores.tables[link.target]
     var zone = try parents.zone(of: id)
@@ -87,7 +93,8 @@ extension ChangeSetRun {
     }
     try stores.tombstones.insert(
       tombstone, seq: try ledger.next(tombstone.zone), of: operation.id, in: table.name, isDeparture: false)
-    let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map { setting in
+    let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map {
+      setting in
       Overlap(
         column: setting.column, policy: "delete", base: setting.base,
         winner: .init(value: nil, device: tombstone.device, stamp: tombstone.stamp),

@@ -9,12 +9,16 @@ extension ChangeSetRun {
     else { return }
     let isOwnMembership = table.zone == .explicit && live.values[stores.memberUser] == .text(author.user)
     let least = table.zone == .explicit ? Role.owner : table.roles.delete
-    if role < least, !isOwnMembership { throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).") }
+    if role < least, !isOwnMembership {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).")
+    }
     try remove(live, at: stamp(of: operation))
     try log(overlaps(of: operation, with: live), of: live.id, table: live.table, zone: live.zone)
     if table.zone == .explicit {
       ledger.forgetRoles()
-      if live.values[stores.memberRole] == .text(Role.owner.rawValue) { ownerLosses.append((live.zone, current)) }
+      if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
+        ownerLosses.append((live.zone, current))
+      }
     }
   }
 
@@ -24,7 +28,9 @@ extension ChangeSetRun {
     let columns = schema.tables[live.table].columns
     return columns.indices.compactMap { index in
       let last = stamps[columns[index].name]
-      guard last.rev > operation.rev, last.device != author.device, live.values[index] != .null else { return nil }
+      guard last.rev > operation.rev, last.device != author.device, live.values[index] != .null else {
+        return nil
+      }
       return Overlap(
         column: index, policy: "delete", base: nil,
         winner: .init(value: nil, device: author.device, stamp: stamp(of: operation)),
@@ -47,7 +53,9 @@ extension ChangeSetRun {
     }
   }
 
-  private func detach(_ parent: String, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Record]) throws {
+  private func detach(_ parent: String, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Record])
+    throws
+  {
     let store = stores.tables[link.table]
     if link.onDelete == .restrict {
       openReferences.append(OpenReference(operation: current, link: link, id: parent, isInbound: true))
@@ -60,7 +68,9 @@ extension ChangeSetRun {
         continue
       }
       let name = store.table.columns[link.column].name
-      var stamps = RecordStamps(child.stamps) ?? RecordStamps(creation: ColumnStamp(rev: child.rev, stamp: .zero, device: 0))
+      var stamps =
+        RecordStamps(child.stamps)
+        ?? RecordStamps(creation: ColumnStamp(rev: child.rev, stamp: .zero, device: 0))
       child.rev += 1
       child.values[link.column] = .null
       stamps[name] = ColumnStamp(rev: child.rev, stamp: stamp, device: author.device)

@@ -23,4 +23,23 @@ extension ChangeSetRun {
       }
     }
   }
+
+  /// Gives a member another role by the operator's word.
+  ///
+  /// - Throws: `Problem.lastOwner`.
+  func setRole(_ role: Role, of member: Record) throws {
+    var record = member
+    let name = Table.members.columns[stores.memberRole].name
+    var stamps =
+      RecordStamps(member.stamps) ?? RecordStamps(creation: ColumnStamp(rev: 1, stamp: .zero, device: 0))
+    record.rev += 1
+    record.values[stores.memberRole] = .text(role.rawValue)
+    stamps[name] = ColumnStamp(rev: record.rev, stamp: author.clock, device: author.device)
+    record.stamps = stamps.text
+    record.seq = try ledger.next(record.zone)
+    try stores.tables[stores.members].update(record)
+    ledger.forgetRoles()
+    ownerLosses.append((record.zone, 0))
+    try run()
+  }
 }

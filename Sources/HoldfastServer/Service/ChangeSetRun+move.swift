@@ -7,7 +7,9 @@ extension ChangeSetRun {
     guard let role = try ledger.role(of: author.user, in: zone) else {
       throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
     }
-    if role < table.roles.update { throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).") }
+    if role < table.roles.update {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).")
+    }
     var waiting = [record]
     while var moved = waiting.popLast() {
       try leave(&moved, for: zone)

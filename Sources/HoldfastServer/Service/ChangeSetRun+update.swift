@@ -17,10 +17,13 @@ extension ChangeSetRun {
   /// Merges an edit into a live record: an update, or a create of what is there already.
   func merge(_ operation: Operation, into live: Record, role: Role, base rev: Int64) throws {
     let table = schema.tables[live.table]
-    if role < table.roles.update { throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).") }
+    if role < table.roles.update {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).")
+    }
     if table.zone == .explicit { try checkMember(operation, live) }
     var record = live
-    var stamps = RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
+    var stamps =
+      RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
     var overlaps: [Overlap] = []
     var changed: [Int] = []
     for setting in operation.settings {
@@ -28,7 +31,8 @@ extension ChangeSetRun {
       let column = table.columns[setting.column]
       let (current, last) = (live.values[setting.column], stamps[column.name])
       let edit = ColumnEdit(
-        value: setting.value, base: setting.base, rev: rev, stamp: stamp(of: operation), device: author.device)
+        value: setting.value, base: setting.base, rev: rev, stamp: stamp(of: operation), device: author.device
+      )
       let mine = Overlap.Side(value: edit.value, device: edit.device, stamp: edit.stamp)
       let theirs = Overlap.Side(value: current, device: last.device, stamp: last.stamp)
       let policy = column.policy.rawValue
@@ -69,6 +73,8 @@ extension ChangeSetRun {
       ledger.forgetRoles()
       ownerLosses.append((record.zone, current))
     }
-    for link in schema.links(of: record.table) where columns.contains(link.column) { try check(link, of: record) }
+    for link in schema.links(of: record.table) where columns.contains(link.column) {
+      try check(link, of: record)
+    }
   }
 }

@@ -26,11 +26,14 @@ final class RecordStores {
     tables = try schema.tables.indices.map { try RecordTable($0, of: schema, on: connection) }
     tombstones = try Tombstones(on: connection)
     ledger = try ZoneLedger(on: connection)
-    guard let members = schema.index(of: Table.members.name), let conflicts = schema.index(of: Table.conflicts.name),
+    guard let members = schema.index(of: Table.members.name),
+      let conflicts = schema.index(of: Table.conflicts.name),
       let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
       let role = Table.members.index(of: "role")
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, self.conflicts, memberUser, memberName, memberRole) = (members, conflicts, user, name, role)
+    (self.members, self.conflicts, memberUser, memberName, memberRole) = (
+      members, conflicts, user, name, role
+    )
     findOwner = try connection.statement("SELECT 1 FROM members WHERE zone = ? AND role = 'owner' LIMIT 1")
     findAccount = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
     findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ?")
@@ -85,7 +88,8 @@ final class RecordStores {
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
     try tables[members].insert(
       Record(
-        table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1, stamps: stamps,
+        table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
+        stamps: stamps,
         values: values))
     ledger.forgetRoles()
   }
@@ -94,7 +98,10 @@ final class RecordStores {
 /// A new UUIDv7 of the environment's randomness.
 func makeIdentifier(milliseconds: Int64, random: (Int) -> [UInt8]) -> String {
   let words = random(16).withUnsafeBytes {
-    ($0.loadUnaligned(fromByteOffset: 0, as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    (
+      $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+      $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    )
   }
   return Identifier.make(milliseconds: milliseconds, random: words)
 }

@@ -6,7 +6,7 @@ import HoldfastSQLite
 final class Service {
   let connection: Connection
   let stores: RecordStores
-  let environment: Environment
+  let environment: ServerEnvironment
   let clock: ServiceClock
   let devices: Devices
   private let beginSet: Statement
@@ -15,7 +15,9 @@ final class Service {
   private let log: @Sendable (String) -> Void
 
   /// - Parameter log: takes the reason of an unexpected failure, without a user's data.
-  init(_ database: ServerDatabase, environment: Environment, log: @escaping @Sendable (String) -> Void) throws {
+  init(_ database: ServerDatabase, environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void)
+    throws
+  {
     connection = try database.writer()
     self.environment = environment
     self.log = log
@@ -46,7 +48,17 @@ final class Service {
     }
   }
 
-  private func fail(_ commands: [Command], _ problem: Problem, _ error: any Error) -> [Result<Outcome, Problem>] {
+  /// Takes the write-ahead log into the database and closes it.
+  func close() {
+    do { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") } catch {
+      log("The last checkpoint failed: \(error)")
+    }
+    connection.close()
+  }
+
+  private func fail(_ commands: [Command], _ problem: Problem, _ error: any Error) -> [Result<
+    Outcome, Problem
+  >] {
     log("\(commands.count) commands were rolled back: \(error)")
     return commands.map { _ in .failure(problem) }
   }

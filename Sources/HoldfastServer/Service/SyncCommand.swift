@@ -25,7 +25,9 @@ struct SyncCommand: Sendable {
     var acks: [(zone: String, ack: Ack?)] = []
     acks.reserveCapacity(request.acks.count)
     for ack in request.acks {
-      guard (1...64).contains(ack.zone.utf8.count) else { throw Problem(.invalidRequest, "A zone in acks has no zone's name.") }
+      guard (1...64).contains(ack.zone.utf8.count) else {
+        throw Problem(.invalidRequest, "A zone in acks has no zone's name.")
+      }
       guard let text = ack.token else {
         acks.append((ack.zone, nil))
         continue
@@ -57,7 +59,9 @@ struct SyncCommand: Sendable {
   func replays(confirmed: Int64, chain: Fingerprint) throws(Problem) -> Int {
     if request.changeSets.isEmpty { return 0 }
     var before = request.first - 1
-    guard before <= confirmed else { throw Problem(.deviceDiverged, "The number \(before) never arrived here.") }
+    guard before <= confirmed else {
+      throw Problem(.deviceDiverged, "The number \(before) never arrived here.")
+    }
     var own = request.chain
     for (index, set) in request.changeSets.enumerated() {
       if before == confirmed {
@@ -66,7 +70,9 @@ struct SyncCommand: Sendable {
       }
       before += Int64(set.count)
       own = chains[index]
-      if before > confirmed { throw Problem(.deviceDiverged, "A change set reaches across the number \(confirmed).") }
+      if before > confirmed {
+        throw Problem(.deviceDiverged, "A change set reaches across the number \(confirmed).")
+      }
     }
     if before == confirmed, own != chain { throw Problem(.deviceDiverged) }
     return request.changeSets.count

@@ -59,7 +59,9 @@ final class ZoneLedger {
 
   /// Gives the next seq of a zone that is there.
   func next(_ name: String) throws -> Int64 {
-    guard var zone = try zone(name) else { throw ServerError(.damaged, "A record is in a zone that is not there.") }
+    guard var zone = try zone(name) else {
+      throw ServerError(.damaged, "A record is in a zone that is not there.")
+    }
     journal.append((name, zone))
     zone.seq += 1
     zone.isDirty = true

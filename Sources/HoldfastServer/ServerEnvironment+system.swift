@@ -6,11 +6,11 @@ internal import CSodium
   import Darwin
 #endif
 
-extension Environment {
+extension ServerEnvironment {
   /// The machine's clock, the system's randomness and argon2id.
-  public static var system: Environment {
+  public static var system: ServerEnvironment {
     precondition(sodium_init() >= 0, "libsodium can't be initialized on this machine.")
-    return Environment(now: wallMilliseconds, random: randomBytes, passwords: .argon2id)
+    return ServerEnvironment(now: wallMilliseconds, random: randomBytes, passwords: .argon2id)
   }
 }
 
@@ -41,7 +41,8 @@ private func argon2idHash(_ password: String) -> String? {
   let result = crypto_pwhash_str(
     &text, password, UInt64(password.utf8.count), UInt64(crypto_pwhash_opslimit_interactive()),
     crypto_pwhash_memlimit_interactive())
-  return result == 0 ? String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  return result == 0
+    ? String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
 private func argon2idVerify(_ password: String, _ stored: String) -> Bool {

@@ -1,5 +1,5 @@
 /// What the service takes from the outside world, so that a simulation can give it another one.
-public struct Environment: Sendable {
+public struct ServerEnvironment: Sendable {
   /// Milliseconds since 1970-01-01 UTC.
   public var now: @Sendable () -> Int64
   /// So many random bytes, fit for secrets.
