@@ -1,0 +1,78 @@
+import Holdfast
+
+extension Command {
+  static let conflicts = Command(
+    "conflicts", "show edits that met, with both values",
+    details: "The value that was kept is in the list; the other one can be looked up here, and typed in again.",
+    options: [.json]
+  ) { call in
+    let conflicts = try await call.open().store.read { try $0.fetch(Conflict.self, Conflict.query) }
+    call.show(.array(conflicts.map(\.json))) { terminal in
+      if conflicts.isEmpty { return "No edits met.\n" }
+      var columns = Columns("record", "column", "kept", "by", "at", "not kept", "by", "at", "policy")
+      for conflict in conflicts {
+        columns.add(
+          conflict.title, conflict.column, conflict.winner.text, conflict.winner.user, conflict.winner.time,
+          conflict.loser.text, conflict.loser.user, conflict.loser.time, conflict.policy)
+      }
+      return columns.text(terminal)
+    }
+  }
+}
+
+/// What `jot conflicts` shows of a record of `conflicts`.
+private struct Conflict: Decodable, Sendable {
+  struct Side {
+    let value: String?
+    let user: String
+    let at: String?
+
+    /// The value without the quotes of JSON.
+    var text: String {
+      guard let value, let json = try? JSONValue(parsing: value) else { return value ?? "" }
+      return json.stringValue ?? (json == .null ? "(deleted)" : value)
+    }
+    var time: String { at.map { String($0.dropFirst(11).prefix(8)) } ?? "" }
+
+    var json: JSONValue {
+      .object([
+        .init("value", value.flatMap { try? JSONValue(parsing: $0) } ?? .null), .init("user", .string(user)),
+        .init("at", JSONValue(at)),
+      ])
+    }
+  }
+
+  let id: String
+  let table: String
+  let title: String
+  let column: String
+  let policy: String
+  let winnerValue: String?
+  let winnerUser: String
+  let winnerAt: String?
+  let loserValue: String?
+  let loserUser: String
+  let loserAt: String?
+
+  var winner: Side { Side(value: winnerValue, user: winnerUser, at: winnerAt) }
+  var loser: Side { Side(value: loserValue, user: loserUser, at: loserAt) }
+
+  // Users are shown by their name, as far as they are members of a list that is here.
+  static let query = """
+    SELECT id, record_table AS "table", column_name AS "column", policy,
+      coalesce((SELECT title FROM items WHERE id = record_id), (SELECT title FROM lists WHERE id = record_id),
+        record_table || ' ' || substr(record_id, -6)) AS title,
+      winner_value AS winnerValue, winner_at AS winnerAt, loser_value AS loserValue, loser_at AS loserAt,
+      coalesce((SELECT name FROM members WHERE user = winner_user), winner_user, '') AS winnerUser,
+      coalesce((SELECT name FROM members WHERE user = loser_user), loser_user, '') AS loserUser
+    FROM conflicts ORDER BY coalesce(loser_at, winner_at), id
+    """
+
+  var json: JSONValue {
+    .object([
+      .init("id", .string(id)), .init("table", .string(table)), .init("record", .string(title)),
+      .init("column", .string(column)), .init("policy", .string(policy)), .init("kept", winner.json),
+      .init("not_kept", loser.json),
+    ])
+  }
+}
