@@ -7,18 +7,34 @@ public import HoldfastSQLite
 /// transactions.
 public final class Database {
   let local: LocalDatabase
-  private let makeID: () -> String
+  private let environment: Environment
 
-  init(local: LocalDatabase, makeID: @escaping () -> String) {
+  init(local: LocalDatabase, environment: Environment) {
     self.local = local
-    self.makeID = makeID
+    self.environment = environment
   }
 
   /// The schema of the database.
   public var schema: Schema { local.schema }
 
   /// Makes an id for a new record.
-  public func newID() -> String { makeID() }
+  public func newID() -> String { environment.newID() }
+
+  /// Makes a place in an ordered list, for a column of type `position`.
+  ///
+  /// - Parameters:
+  ///   - left: the position before, nil at the list's start.
+  ///   - right: the position after, nil at the list's end.
+  /// - Throws: `PositionError` when one of them is no position.
+  public func position(after left: String?, before right: String?) throws -> String {
+    guard let replica = Position.Replica(try local.state().replica) else {
+      throw StoreError(.databaseIsBroken, "The name of this device's positions is missing.")
+    }
+    return Position.between(
+      try left.map { try Position(validating: $0) }, try right.map { try Position(validating: $0) },
+      replica: replica, nonce: environment.random()
+    ).string
+  }
 
   // MARK: Reading
 

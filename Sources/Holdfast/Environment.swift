@@ -28,10 +28,4 @@ public struct Environment: Sendable {
 
   /// Makes an id for a new record.
   public func newID() -> String { Identifier.make(milliseconds: now(), random: (random(), random())) }
-
-  /// A new name for positions: 8 letters and digits.
-  func replica() -> String {
-    let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-    return String((0..<8).map { _ in alphabet[Int(random() % UInt64(alphabet.count))] })
-  }
 }

@@ -23,7 +23,7 @@ public final class Store: Sendable {
   public init(path: String, schema: Schema, environment: Environment = .system) throws {
     self.schema = schema
     self.environment = environment
-    let replica = environment.replica()
+    let replica = Position.Replica(random: environment.random()).string
     let changes = changes
     writer = try DatabaseQueue(label: "holdfast.writer") {
       let database = try LocalDatabase(path: path, schema: schema, access: .readWriteCreate, replica: replica)
@@ -41,10 +41,10 @@ public final class Store: Sendable {
   ///
   /// - Parameter body: runs on a reading queue; it can't write.
   public func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let newID = environment.newID
+    let environment = environment
     let reader = readers[Int(environment.random() % UInt64(readers.count))]
     return try await reader.perform { local in
-      try local.connection.transaction(.deferred) { try body(Database(local: local, makeID: newID)) }
+      try local.connection.transaction(.deferred) { try body(Database(local: local, environment: environment)) }
     }
   }
 
@@ -56,12 +56,12 @@ public final class Store: Sendable {
   /// - Throws: what `body` throws; `Problem` when a value does not fit the schema; `StoreError.changeSetTooLarge`.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
-    let newID = environment.newID
+    let environment = environment
     return try await writer.perform { local in
       try local.connection.transaction(.immediate) {
         // What a foreign writer left is a change set of its own.
         try local.seal(isStrict: false)
-        let result = try body(Database(local: local, makeID: newID))
+        let result = try body(Database(local: local, environment: environment))
         try local.seal(isStrict: true)
         return result
       }
@@ -99,9 +99,6 @@ public final class Store: Sendable {
       return Account(user: user, name: name, device: device, isSignedIn: state.token != nil)
     }
   }
-
-  /// The short random name under which this database makes positions; see `Position`.
-  public func replica() async throws -> String { try await readers[0].perform { try $0.state().replica } }
 
   /// Begins or ends to follow a public zone; it arrives, or its records leave, with the next sync or at once.
   public func follow(_ publicZone: String, _ isFollowed: Bool = true) async throws {

@@ -32,7 +32,7 @@ extension Column {
     case (.reference, .text(let text)):
       if !Identifier.isValid(text) { throw Problem(.invalidID, "\(name) must be the id of a record.") }
     case (.position, .text(let text)):
-      if Position(validating: text) == nil { throw Problem(.invalidValue, "\(name) is no position.") }
+      if (try? Position(validating: text)) == nil { throw Problem(.invalidValue, "\(name) is no position.") }
     default: throw Problem(.invalidValue, "\(name) must be of type \(type.rawValue).")
     }
   }

@@ -1,1 +1,0 @@
-public struct Position { public init?(validating: String) {} }

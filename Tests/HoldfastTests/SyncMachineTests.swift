@@ -1,0 +1,81 @@
+import Testing
+
+@testable import Holdfast
+
+@Suite("The sync engine's states")
+struct SyncMachineTests {
+  private func machine(signedIn: Bool = true, random: UInt64 = .max) -> SyncMachine {
+    SyncMachine(isSignedIn: signedIn, random: { random })
+  }
+
+  private func syncing() -> SyncMachine {
+    var machine = machine()
+    _ = machine.handle(.launched)
+    return machine
+  }
+
+  @Test("a launch sends; an answer with nothing left rests and sets the timer")
+  func launch() {
+    var machine = machine()
+    #expect(machine.handle(.launched) == [.stopTimer, .send(changeSetLimit: SyncMachine.changeSetLimit)])
+    #expect(machine.handle(.answered(hasMore: false)) == [.schedule(SyncMachine.period), .finish(nil)])
+    #expect(machine.state == .idle)
+  }
+
+  @Test("an edit is debounced, and one during a sync makes it go on (I7)")
+  func edits() {
+    var machine = machine()
+    #expect(machine.handle(.edited) == [.schedule(SyncMachine.debounce)])
+    _ = machine.handle(.timer)
+    #expect(machine.handle(.edited) == [])
+    #expect(machine.handle(.answered(hasMore: false)).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+  }
+
+  @Test("5xx, 429 or time-out is not a refusal: it waits, longer each time, at least Retry-After (I3)")
+  func backOff() {
+    var machine = syncing()
+    var waits: [Duration] = []
+    for _ in 0..<12 {
+      let actions = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
+      for case .schedule(let wait) in actions { waits.append(wait) }
+      #expect(machine.state == .waiting)
+      _ = machine.handle(.timer)
+    }
+    #expect(waits.count == 12)
+    #expect(waits.allSatisfy { $0 <= .milliseconds(SyncMachine.backOff.longest) })
+    let actions = machine.handle(.failed(.later(reason: "", retryAfter: 400)))
+    #expect(actions.first == .schedule(.seconds(400)))
+    #expect(machine.handle(.edited) == [])
+    #expect(machine.handle(.reachable).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+  }
+
+  @Test("401 is not a refusal: the engine stops and waits for a sign-in (I3)")
+  func expired() {
+    var machine = syncing()
+    #expect(machine.handle(.failed(.expired)) == [.stopTimer, .finish(.expired)])
+    #expect(machine.state == .signedOut)
+    #expect(machine.handle(.timer) == [])
+    #expect(machine.handle(.syncNow) == [.finish(.expired)])
+    #expect(machine.handle(.signedIn).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+  }
+
+  @Test("413 sends less, and only a single change set that is too large goes to quarantine (I12)")
+  func tooLarge() {
+    var machine = syncing()
+    var sizes: [Int] = []
+    while true {
+      let actions = machine.handle(.failed(.tooLarge))
+      if actions.first == .quarantineOldest { break }
+      for case .send(let limit) in actions { sizes.append(limit) }
+    }
+    #expect(sizes.last == 1)
+    #expect(sizes == sizes.sorted(by: >))
+  }
+
+  @Test("a copy of a device asks for a new identity and goes on (I1)")
+  func diverged() {
+    var machine = syncing()
+    #expect(machine.handle(.failed(.diverged)) == [.identify])
+    #expect(machine.handle(.identified).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+  }
+}
