@@ -80,14 +80,15 @@ struct RowEncoder: Encoder {
   }
 }
 
-/// Values whose coding is one plain value, such as an enum of strings.
+/// Values whose coding is one plain value: texts, numbers and truth values behind a generic type, and enums of them.
 enum SimpleValue {
   static func of(_ value: some Encodable) throws -> SQLiteValue? {
-    guard let raw = value as? any RawRepresentable else { return nil }
-    switch raw.rawValue {
+    switch (value as? any RawRepresentable)?.rawValue ?? value {
     case let text as String: return .text(text)
+    case let isTrue as Bool: return .integer(isTrue ? 1 : 0)
     case let number as any BinaryInteger: return Int64(exactly: number).map { .integer($0) }
     case let number as Double: return .real(number)
+    case let number as Float: return .real(Double(number))
     default: return nil
     }
   }
