@@ -21,10 +21,9 @@ struct Invocation: Sendable {
   }
 
   /// Makes one edit, which is one change set, says what was done, and syncs when asked for.
-  func edit(_ body: @escaping @Sendable (Database, PositionMaker) throws -> String) async throws {
+  func edit(_ body: @escaping @Sendable (Database) throws -> String) async throws {
     let notebook = try open()
-    let positions = try await notebook.positions()
-    let said = try await notebook.store.write { try body($0, positions) }
+    let said = try await notebook.store.write(body)
     Terminal.output.write(said + "\n")
     try await syncIfAsked(notebook)
   }

@@ -45,9 +45,4 @@ struct Notebook: Sendable {
     guard let givenServer else { return }
     try (givenServer + "\n").write(toFile: serverFile, atomically: true, encoding: .utf8)
   }
-
-  // MARK: Positions
-
-  /// Makes places in ordered lists under the name of this device.
-  func positions() async throws -> PositionMaker { PositionMaker(name: try await store.replica()) }
 }

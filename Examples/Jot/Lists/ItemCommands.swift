@@ -21,14 +21,13 @@ extension Command {
     guard !titles.isEmpty || call.arguments.has(.file) else { throw Failure(.usage, "Say which items, or --file FILE.") }
     let lines = try call.arguments[.file].map(linesOfFile) ?? []
     let notebook = try call.open()
-    let positions = try await notebook.positions()
     let (list, isNew) = try await notebook.store.write { database in
       let (list, isNew) = try listToAdd(to: call.words[0], database)
-      try add(titles, to: list, note: call.arguments[.note], database, positions)
+      try add(titles, to: list, note: call.arguments[.note], database)
       return (list, isNew)
     }
     for line in lines {
-      try await notebook.store.write { try add([line], to: list, note: call.arguments[.note], $0, positions) }
+      try await notebook.store.write { try add([line], to: list, note: call.arguments[.note], $0) }
     }
     let added = (titles.count + lines.count).of("item")
     Terminal.output.write("Added \(added) to \(isNew ? "the new list " : "")\(list.title).\n")
@@ -36,13 +35,13 @@ extension Command {
   }
 
   private static func add(
-    _ titles: [String], to list: List, note: String?, _ database: Database, _ positions: PositionMaker
+    _ titles: [String], to list: List, note: String?, _ database: Database
   ) throws {
     for title in titles {
       try database.insert(
         Item(
           id: database.newID(), listID: list.id, title: title, note: note,
-          position: try positions.end(of: list, database)))
+          position: try database.position(after: try database.lastPosition(of: list), before: nil)))
     }
   }
 
@@ -73,7 +72,7 @@ extension Command {
   static let rename = Command(
     "rename", taking: "LIST ITEM TITLE", words: 3...3, "give an item another title", options: [.sync]
   ) { call in
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let item = try database.item(call.words[1], in: try database.list(call.words[0]))
       try database.update(Item.self, id: item.id) { $0.title = call.words[2] }
       return "\(item.title) is \(call.words[2]) now."
@@ -84,7 +83,7 @@ extension Command {
     "note", taking: "LIST ITEM [TEXT]", words: 2...3, "write a note to an item, or take it away", options: [.sync]
   ) { call in
     let text = call.words.count > 2 ? call.words[2] : nil
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let item = try database.item(call.words[1], in: try database.list(call.words[0]))
       try database.update(Item.self, id: item.id) { $0.note = text }
       return "\(item.title): \(text ?? "no note")."
@@ -94,7 +93,7 @@ extension Command {
   private static func changeItems(
     _ call: Invocation, _ said: String, _ change: @escaping @Sendable (inout Item) -> Void
   ) async throws {
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       let items = try call.words.dropFirst().map { try database.item($0, in: list) }
       for item in items { try database.update(Item.self, id: item.id, change) }

@@ -18,7 +18,7 @@ extension Command {
   static let newList = Command(
     "new", taking: "LIST", words: 1...1, "make an empty list", options: [.sync]
   ) { call in
-    try await call.edit { database, _ in
+    try await call.edit { database in
       try database.insert(List(id: database.newID(), title: call.words[0]))
       return "Made \(call.words[0])."
     }
@@ -27,7 +27,7 @@ extension Command {
   static let renameList = Command(
     "rename-list", taking: "LIST TITLE", words: 2...2, "give a list another title", options: [.sync]
   ) { call in
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       try database.update(List.self, id: list.id) { $0.title = call.words[1] }
       return "\(list.title) is \(call.words[1]) now."
@@ -39,7 +39,7 @@ extension Command {
     details: "What is removed goes on all devices of all members. To leave a list of others, `jot unshare LIST YOUR-NAME`.",
     options: [.sync]
   ) { call in
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       let items = try call.words.dropFirst().map { try database.item($0, in: list) }
       for item in items { try database.delete(Item.self, id: item.id) }

@@ -8,7 +8,7 @@ extension Command {
   ) { call in
     let places = [Option.first, .last, .before, .after].filter(call.arguments.has)
     guard places.count == 1 else { throw Failure(.usage, "Say one of --first, --last, --before ITEM and --after ITEM.") }
-    try await call.edit { database, positions in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       let item = try database.item(call.words[1], in: list)
       // The neighbours are found as if the item were not there.
@@ -16,7 +16,7 @@ extension Command {
       let index = try index(in: others, places[0], call, list, database)
       let left = index > 0 ? others[index - 1].position : nil
       let right = index < others.count ? others[index].position : nil
-      let position = try positions.between(left, right)
+      let position = try database.position(after: left, before: right)
       try database.update(Item.self, id: item.id) { $0.position = position }
       return "Moved \(item.title)."
     }

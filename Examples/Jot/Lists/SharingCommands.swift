@@ -8,7 +8,7 @@ extension Command {
   ) { call in
     let role = try role(call.arguments[.role] ?? Role.editor.rawValue)
     let name = call.words[1]
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       if let member = try database.member(name, of: list) {
         try database.update(Member.self, id: member.id) { $0.role = role.rawValue }
@@ -35,7 +35,7 @@ extension Command {
     "unshare", taking: "LIST NAME", words: 2...2, "share a list no longer with somebody; with your own name, leave it",
     options: [.sync]
   ) { call in
-    try await call.edit { database, _ in
+    try await call.edit { database in
       let list = try database.list(call.words[0])
       guard let member = try database.member(call.words[1], of: list) else {
         throw Failure(.data, "\(call.words[1]) is no member of \(list.title); `jot members` shows who is.")
