@@ -10,17 +10,21 @@ extension Command {
   }
 
   static let signIn = Command(
-    "sign-in", taking: "NAME", words: 1...1, "sign this device in to an account, and fetch its lists", details: credentials,
+    "sign-in", taking: "NAME", words: 1...1, "sign this device in to an account, and fetch its lists",
+    details: credentials,
     options: [.server, .password, .device]
   ) { call in
     try await enter(call) { try await $0.signIn(name: $1, password: $2, device: $3) }
   }
 
   static let signOut = Command(
-    "sign-out", "sign this device out; its lists stay, unless said otherwise", options: [.server, .removeData, .discardUnsent]
+    "sign-out", "sign this device out; its lists stay, unless said otherwise",
+    options: [.server, .removeData, .discardUnsent]
   ) { call in
     let notebook = try call.open()
-    guard let account = try await notebook.store.account() else { throw Failure(.signedOut, "Nobody is signed in.") }
+    guard let account = try await notebook.store.account() else {
+      throw Failure(.signedOut, "Nobody is signed in.")
+    }
     try await notebook.engine().signOut(
       removingData: call.arguments.has(.removeData), discardingUnsent: call.arguments.has(.discardUnsent))
     Terminal.output.write("Signed out; this device is still \(account.name)'s.\n")
@@ -31,7 +35,8 @@ extension Command {
     belongs to the account, and is sent.
     """
 
-  private typealias Entrance = @Sendable (SyncEngine, _ name: String, _ password: String, _ device: String) async throws -> Void
+  private typealias Entrance =
+    @Sendable (SyncEngine, _ name: String, _ password: String, _ device: String) async throws -> Void
 
   private static func enter(_ call: Invocation, by entrance: Entrance) async throws {
     let notebook = try call.open()

@@ -3,7 +3,8 @@ import Holdfast
 extension Command {
   static let conflicts = Command(
     "conflicts", "show edits that met, with both values",
-    details: "The value that was kept is in the list; the other one can be looked up here, and typed in again.",
+    details:
+      "The value that was kept is in the list; the other one can be looked up here, and typed in again.",
     options: [.json]
   ) { call in
     let conflicts = try await call.open().store.read { try $0.fetch(Conflict.self, Conflict.query) }

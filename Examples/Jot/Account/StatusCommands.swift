@@ -9,24 +9,34 @@ extension Command {
     try await Syncing(try call.open()).run(isJSON: call.isJSON)
   }
 
-  static let status = Command("status", "show the account, and what waits to be sent", options: [.server, .json]) { call in
+  static let status = Command(
+    "status", "show the account, and what waits to be sent", options: [.server, .json]
+  ) { call in
     let notebook = try call.open()
     let account = try await notebook.store.account()
     let waiting = try await notebook.store.waitingOperations()
     let quarantined = try await notebook.store.quarantined().count
     let json = JSONValue.object([
       .init("account", JSONValue(account?.name)), .init("device", JSONValue(account?.device)),
-      .init("signed_in", .bool(account?.isSignedIn ?? false)), .init("server", JSONValue(notebook.serverAddress)),
+      .init("signed_in", .bool(account?.isSignedIn ?? false)),
+      .init("server", JSONValue(notebook.serverAddress)),
       .init("database", .string(notebook.path)), .init("waiting", .integer(Int64(waiting))),
       .init("quarantined", .integer(Int64(quarantined))),
     ])
     call.show(json) { terminal in
       let signedOut = terminal.paint(" (signed out: `jot sign-in` to sync)", .yellow)
       let lines = [
-        ("account", account.map { $0.name + ($0.isSignedIn ? "" : signedOut) } ?? "none yet; everything works without"),
+        (
+          "account",
+          account.map { $0.name + ($0.isSignedIn ? "" : signedOut) } ?? "none yet; everything works without"
+        ),
         ("device", account?.device ?? "none yet"), ("server", notebook.serverAddress ?? "none yet"),
-        ("database", notebook.path), ("waiting", waiting == 0 ? "nothing" : waiting.of("edit") + " to be sent"),
-        ("quarantine", quarantined == 0 ? "empty" : terminal.paint(quarantined.of("refused change set"), .yellow)),
+        ("database", notebook.path),
+        ("waiting", waiting == 0 ? "nothing" : waiting.of("edit") + " to be sent"),
+        (
+          "quarantine",
+          quarantined == 0 ? "empty" : terminal.paint(quarantined.of("refused change set"), .yellow)
+        ),
       ]
       return lines.map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
     }
@@ -61,7 +71,8 @@ extension Command {
     }.joined()
   }
 
-  static let schema = Command("schema", "print the schema that the server needs: `holdfast serve --schema`") { _ in
+  static let schema = Command("schema", "print the schema that the server needs: `holdfast serve --schema`") {
+    _ in
     Terminal.output.write(try Notebook.schema().json.formatted() + "\n")
   }
 }

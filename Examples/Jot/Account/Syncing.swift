@@ -22,7 +22,8 @@ struct Syncing {
       ])
       return Terminal.output.write(json.formatted() + "\n")
     }
-    Terminal.output.write("In sync: \(summary.sent.of("edit")) sent, \(summary.received.of("change")) received.\n")
+    Terminal.output.write(
+      "In sync: \(summary.sent.of("edit")) sent, \(summary.received.of("change")) received.\n")
     if summary.quarantined > 0 {
       let refused = "The server refused \(summary.quarantined.of("change set")); `jot quarantine` shows why."
       Terminal.output.write(Terminal.output.paint(refused, .yellow) + "\n")

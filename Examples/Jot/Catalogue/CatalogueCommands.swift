@@ -5,7 +5,8 @@ extension Command {
   private static let zone = "catalogue"
 
   static let catalogueFollow = Command(
-    "catalogue follow", "fetch the public catalogue, and keep it up to date with every sync", options: [.server, .stop]
+    "catalogue follow", "fetch the public catalogue, and keep it up to date with every sync",
+    options: [.server, .stop]
   ) { call in
     let notebook = try call.open()
     let isFollowed = !call.arguments.has(.stop)
@@ -15,7 +16,8 @@ extension Command {
   }
 
   static let catalogueImport = Command(
-    "catalogue import", taking: "DIR", words: 1...1, "bring the catalogue to iso-codes' files, such as /usr/share/iso-codes/json",
+    "catalogue import", taking: "DIR", words: 1...1,
+    "bring the catalogue to iso-codes' files, such as /usr/share/iso-codes/json",
     details: """
       Entries are matched by their code: what changed is updated, what went is removed. Importing the same files
       again does nothing. The account must be an editor of the zone `catalogue` on the server.
@@ -35,15 +37,19 @@ extension Command {
     try await work.write { progress.show("importing", $0, of: $1) }
     progress.clear()
     let summary = work.summary
-    Terminal.output.write("Imported: \(summary.created) new, \(summary.updated) changed, \(summary.deleted) removed.\n")
+    Terminal.output.write(
+      "Imported: \(summary.created) new, \(summary.updated) changed, \(summary.deleted) removed.\n")
     try await syncing.run()
   }
 
   static let catalogueSearch = Command(
-    "catalogue search", taking: "TEXT", words: 1...1, "search countries, subdivisions, languages and currencies, offline",
+    "catalogue search", taking: "TEXT", words: 1...1,
+    "search countries, subdivisions, languages and currencies, offline",
     details: "Finds codes, and names that have the text in them.", options: [.limit, .json]
   ) { call in
-    guard let limit = Int64(call.arguments[.limit] ?? "40"), limit > 0 else { throw Failure(.usage, "Say --limit N.") }
+    guard let limit = Int64(call.arguments[.limit] ?? "40"), limit > 0 else {
+      throw Failure(.usage, "Say --limit N.")
+    }
     let hits = try await call.open().store.read { try CatalogueHit.search(call.words[0], limit: limit, $0) }
     call.show(.array(hits.map(\.json))) { terminal in
       if hits.isEmpty { return "Nothing found. `jot catalogue follow` fetches the catalogue.\n" }

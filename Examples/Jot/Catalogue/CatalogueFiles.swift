@@ -35,7 +35,9 @@ struct CatalogueFiles {
       let country = String((fields["code"] ?? "").prefix(2))
       var references = ["country_id": (table: "countries", code: country)]
       // Most parents are named without their country: "BY" for "DE-BY".
-      if let parent = fields["parent"], let code = [parent, "\(country)-\(parent)"].first(where: codes.contains) {
+      if let parent = fields["parent"],
+        let code = [parent, "\(country)-\(parent)"].first(where: codes.contains)
+      {
         references["parent_id"] = (table: "subdivisions", code: code)
       }
       return entry(fields, code: "code", [:], references)
@@ -62,7 +64,8 @@ struct CatalogueFiles {
   private func currency(_ fields: [String: String], countries: Set<String>) -> CatalogueEntry {
     let country = String((fields["alpha_3"] ?? "").prefix(2))
     return entry(
-      fields, code: "alpha_3", [:], countries.contains(country) ? ["country_id": (table: "countries", code: country)] : [:])
+      fields, code: "alpha_3", [:],
+      countries.contains(country) ? ["country_id": (table: "countries", code: country)] : [:])
   }
 
   private func entry(
@@ -79,13 +82,16 @@ struct CatalogueFiles {
   private func read(_ name: String) throws -> [[String: String]] {
     let file = folder.appending(path: "\(name).json")
     guard let data = FileManager.default.contents(atPath: file.path) else {
-      throw Failure(.data, "\(file.path) can't be read. Debian's package iso-codes has it, in /usr/share/iso-codes/json.")
+      throw Failure(
+        .data, "\(file.path) can't be read. Debian's package iso-codes has it, in /usr/share/iso-codes/json.")
     }
     guard let entries = (try? JSONValue(parsing: Array(data)))?.members?.first?.value.elements else {
       throw Failure(.data, "\(file.path) has another form than iso-codes' files.")
     }
     return entries.map { entry in
-      let texts = (entry.members ?? []).compactMap { member in member.value.stringValue.map { (member.name, $0) } }
+      let texts = (entry.members ?? []).compactMap { member in
+        member.value.stringValue.map { (member.name, $0) }
+      }
       return Dictionary(texts) { first, _ in first }
     }
   }

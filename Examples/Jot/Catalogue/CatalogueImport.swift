@@ -40,7 +40,9 @@ struct CatalogueImport {
     let here = try await store.read { database in
       let list = (["id"] + columns).map { "\"\($0)\"" }.joined(separator: ", ")
       let rows = try database.rows("SELECT \(list) FROM \"\(table)\"").rows
-      return rows.map { row in (id: row[0].text ?? "", values: Dictionary(uniqueKeysWithValues: zip(columns, row.dropFirst()))) }
+      return rows.map { row in
+        (id: row[0].text ?? "", values: Dictionary(uniqueKeysWithValues: zip(columns, row.dropFirst())))
+      }
     }
     var old: [String: (id: String, values: [String: SQLiteValue])] = [:]
     for row in here { if let code = row.values["code"]?.text { old[code] = row } }
@@ -93,7 +95,8 @@ struct CatalogueImport {
       let list = (["id"] + names).map { "\"\($0)\"" }.joined(separator: ", ")
       let marks = Array(repeating: "?", count: names.count + 1).joined(separator: ", ")
       try database.execute(
-        "INSERT INTO \"\(table)\" (\(list)) VALUES (\(marks))", [.text(id)] + names.map { columns[$0] ?? .null })
+        "INSERT INTO \"\(table)\" (\(list)) VALUES (\(marks))",
+        [.text(id)] + names.map { columns[$0] ?? .null })
     case .update(let table, let id, let columns):
       let names = columns.keys.sorted()
       let sets = names.map { "\"\($0)\" = ?" }.joined(separator: ", ")

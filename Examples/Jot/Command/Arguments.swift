@@ -24,9 +24,11 @@ struct Arguments: Sendable {
         words.append(word)
         continue
       }
-      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+        String.init)
       guard let option = options.first(where: { $0.name == parts[0] }) else {
-        throw Failure(.usage, "There is no option \"\(word)\". Words that begin with -- come after a -- of their own.")
+        throw Failure(
+          .usage, "There is no option \"\(word)\". Words that begin with -- come after a -- of their own.")
       }
       if option.value == nil {
         if parts.count > 1 { throw Failure(.usage, "--\(option.name) takes no value.") }
@@ -46,7 +48,9 @@ struct Arguments: Sendable {
   /// Refuses options that another command has.
   func check(against command: Command) throws {
     for option in values.keys where !command.options.contains(option) {
-      throw Failure(.usage, "`jot \(command.name)` has no option --\(option.name). `jot \(command.name) --help` explains it.")
+      throw Failure(
+        .usage,
+        "`jot \(command.name)` has no option --\(option.name). `jot \(command.name) --help` explains it.")
     }
   }
 }

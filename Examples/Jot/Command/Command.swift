@@ -13,7 +13,8 @@ struct Command: Sendable {
 
   /// Makes a command; the options that all have are added.
   init(
-    _ name: String, taking form: String = "", words counts: ClosedRange<Int> = 0...0, _ summary: String, details: String = "",
+    _ name: String, taking form: String = "", words counts: ClosedRange<Int> = 0...0, _ summary: String,
+    details: String = "",
     options: [Option] = [], run: @escaping @Sendable (Invocation) async throws -> Void
   ) {
     self.name = name
@@ -34,7 +35,10 @@ enum Commands {
     ("Lists", [.lists, .newList, .items, .add, .check, .rename, .note, .move, .renameList, .remove, .watch]),
     ("Together", [.share, .members, .unshare]),
     ("Account and sync", [.signUp, .signIn, .signOut, .sync, .status, .conflicts, .quarantine, .schema]),
-    ("Catalogue of countries, languages and currencies", [.catalogueFollow, .catalogueSearch, .catalogueImport]),
+    (
+      "Catalogue of countries, languages and currencies",
+      [.catalogueFollow, .catalogueSearch, .catalogueImport]
+    ),
   ]
 
   static var all: [Command] { groups.flatMap(\.commands) }

@@ -24,7 +24,8 @@ struct Notebook: Sendable {
   /// The address of the server: as given, or the one used last.
   var serverAddress: String? {
     givenServer
-      ?? (try? String(contentsOfFile: serverFile, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines)
+      ?? (try? String(contentsOfFile: serverFile, encoding: .utf8))?.trimmingCharacters(
+        in: .whitespacesAndNewlines)
   }
 
   /// An engine for the database and its server.

@@ -21,7 +21,8 @@ extension Option {
   static let common = [database, help]
 
   static let server = Option(
-    "server", "URL", "the address of the server; else $JOT_SERVER, else the one used last, kept in FILE.server")
+    "server", "URL",
+    "the address of the server; else $JOT_SERVER, else the one used last, kept in FILE.server")
   static let json = Option("json", "print JSON, for scripts")
   static let sync = Option("sync", "sync at once after the edit")
   static let password = Option("password", "TEXT", "the password; else $JOT_PASSWORD, else it is asked for")

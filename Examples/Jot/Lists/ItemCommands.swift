@@ -2,7 +2,9 @@ import Foundation
 import Holdfast
 
 extension Command {
-  static let items = Command("items", taking: "LIST", words: 1...1, "show the items of a list", options: [.json]) { call in
+  static let items = Command(
+    "items", taking: "LIST", words: 1...1, "show the items of a list", options: [.json]
+  ) { call in
     let (list, items) = try await call.open().store.read { database in
       let list = try database.list(call.words[0])
       return (list, try database.items(of: list))
@@ -11,14 +13,17 @@ extension Command {
   }
 
   static let add = Command(
-    "add", taking: "LIST ITEM...", words: 1...10000, "add items to the end of a list, and make the list when it is new",
+    "add", taking: "LIST ITEM...", words: 1...10000,
+    "add items to the end of a list, and make the list when it is new",
     details: """
       The items named are one change set: they arrive everywhere together. The lines of --file are one each, so
       that what was read stays when the reading breaks off.
       """, options: [.file, .note, .sync]
   ) { call in
     let titles = Array(call.words.dropFirst())
-    guard !titles.isEmpty || call.arguments.has(.file) else { throw Failure(.usage, "Say which items, or --file FILE.") }
+    guard !titles.isEmpty || call.arguments.has(.file) else {
+      throw Failure(.usage, "Say which items, or --file FILE.")
+    }
     let lines = try call.arguments[.file].map(linesOfFile) ?? []
     let notebook = try call.open()
     let (list, isNew) = try await notebook.store.write { database in
@@ -57,7 +62,9 @@ extension Command {
   }
 
   private static func linesOfFile(_ path: String) throws -> [String] {
-    guard let data = path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
+    guard
+      let data = path == "-"
+        ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
     else { throw Failure(.data, "\(path) can't be read.") }
     return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
   }
@@ -80,7 +87,8 @@ extension Command {
   }
 
   static let note = Command(
-    "note", taking: "LIST ITEM [TEXT]", words: 2...3, "write a note to an item, or take it away", options: [.sync]
+    "note", taking: "LIST ITEM [TEXT]", words: 2...3, "write a note to an item, or take it away",
+    options: [.sync]
   ) { call in
     let text = call.words.count > 2 ? call.words[2] : nil
     try await call.edit { database in

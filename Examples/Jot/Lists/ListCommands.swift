@@ -36,7 +36,8 @@ extension Command {
 
   static let remove = Command(
     "remove", taking: "LIST [ITEM...]", words: 1...1000, "remove items, or a whole list",
-    details: "What is removed goes on all devices of all members. To leave a list of others, `jot unshare LIST YOUR-NAME`.",
+    details:
+      "What is removed goes on all devices of all members. To leave a list of others, `jot unshare LIST YOUR-NAME`.",
     options: [.sync]
   ) { call in
     try await call.edit { database in

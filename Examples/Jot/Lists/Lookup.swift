@@ -2,7 +2,9 @@ import Holdfast
 
 /// Finding lists, items and members by what a person types.
 extension Database {
-  func lists() throws -> [List] { try fetch(List.self, "SELECT * FROM lists ORDER BY title COLLATE NOCASE, id") }
+  func lists() throws -> [List] {
+    try fetch(List.self, "SELECT * FROM lists ORDER BY title COLLATE NOCASE, id")
+  }
 
   func items(of list: List) throws -> [Item] {
     try fetch(Item.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list.id)])
@@ -10,7 +12,8 @@ extension Database {
 
   func lastPosition(of list: List) throws -> String? {
     try first(
-      String.self, "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC, id DESC LIMIT 1", [.text(list.id)])
+      String.self, "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC, id DESC LIMIT 1",
+      [.text(list.id)])
   }
 
   func members(of list: List) throws -> [Member] {
@@ -42,6 +45,7 @@ extension Database {
       throw Failure(.data, "There is no \(noun) \"\(words)\" on this device.")
     }
     let choices = matches.prefix(8).map { "\n  \($0[keyPath: id])  \($0[keyPath: title])" }.joined()
-    throw Failure(.data, "\(matches.count) \(noun)s are called \"\(words)…\"; say more of the title, or an id:\(choices)")
+    throw Failure(
+      .data, "\(matches.count) \(noun)s are called \"\(words)…\"; say more of the title, or an id:\(choices)")
   }
 }

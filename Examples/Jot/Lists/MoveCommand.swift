@@ -7,7 +7,9 @@ extension Command {
     options: [.first, .last, .before, .after, .sync]
   ) { call in
     let places = [Option.first, .last, .before, .after].filter(call.arguments.has)
-    guard places.count == 1 else { throw Failure(.usage, "Say one of --first, --last, --before ITEM and --after ITEM.") }
+    guard places.count == 1 else {
+      throw Failure(.usage, "Say one of --first, --last, --before ITEM and --after ITEM.")
+    }
     try await call.edit { database in
       let list = try database.list(call.words[0])
       let item = try database.item(call.words[1], in: list)
@@ -26,7 +28,9 @@ extension Command {
   private static func index(
     in others: [Item], _ place: Option, _ call: Invocation, _ list: List, _ database: Database
   ) throws -> Int {
-    guard let words = call.arguments[place], place.value != nil else { return place == .first ? 0 : others.count }
+    guard let words = call.arguments[place], place.value != nil else {
+      return place == .first ? 0 : others.count
+    }
     let neighbour = try database.item(words, in: list)
     guard let index = others.firstIndex(where: { $0.id == neighbour.id }) else {
       throw Failure(.data, "\(neighbour.title) can't stand next to itself.")

@@ -3,7 +3,8 @@ import Holdfast
 extension Command {
   static let share = Command(
     "share", taking: "LIST NAME", words: 2...2, "share a list with another account, or change the role there",
-    details: "Works offline; the server says at the next sync when there is no such account (see `jot quarantine`).",
+    details:
+      "Works offline; the server says at the next sync when there is no such account (see `jot quarantine`).",
     options: [.role, .sync]
   ) { call in
     let role = try role(call.arguments[.role] ?? Role.editor.rawValue)
@@ -19,7 +20,9 @@ extension Command {
     }
   }
 
-  static let members = Command("members", taking: "LIST", words: 1...1, "show who shares a list", options: [.json]) { call in
+  static let members = Command(
+    "members", taking: "LIST", words: 1...1, "show who shares a list", options: [.json]
+  ) { call in
     let members = try await call.open().store.read { try $0.members(of: try $0.list(call.words[0])) }
     let json = members.map { member in
       JSONValue.object([.init("name", .string(member.label)), .init("role", .string(member.role))])
@@ -32,7 +35,8 @@ extension Command {
   }
 
   static let unshare = Command(
-    "unshare", taking: "LIST NAME", words: 2...2, "share a list no longer with somebody; with your own name, leave it",
+    "unshare", taking: "LIST NAME", words: 2...2,
+    "share a list no longer with somebody; with your own name, leave it",
     options: [.sync]
   ) { call in
     try await call.edit { database in
@@ -47,7 +51,9 @@ extension Command {
 
   private static func role(_ name: String) throws -> Role {
     guard let role = Role(rawValue: name) else {
-      throw Failure(.usage, "There is no role \"\(name)\"; choose \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
+      throw Failure(
+        .usage,
+        "There is no role \"\(name)\"; choose \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
     return role
   }

@@ -37,7 +37,8 @@ struct Terminal: Sendable {
   /// Reads a password without showing it.
   static func password(_ prompt: String) throws -> String {
     guard let typed = getpass(prompt) else {
-      throw Failure(.usage, "There is no terminal to ask for the password: say --password TEXT or set JOT_PASSWORD.")
+      throw Failure(
+        .usage, "There is no terminal to ask for the password: say --password TEXT or set JOT_PASSWORD.")
     }
     return String(cString: typed)
   }
