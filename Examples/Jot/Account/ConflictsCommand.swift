@@ -7,14 +7,16 @@ extension Command {
       "The value that was kept is in the list; the other one can be looked up here, and typed in again.",
     options: [.json]
   ) { call in
-    let conflicts = try await call.open().store.read { try $0.fetch(Conflict.self, Conflict.query) }
+    let store = try call.open().store
+    let device = SQLiteValue.text(try await store.account()?.device ?? "")
+    let conflicts = try await store.read { try $0.fetch(Conflict.self, Conflict.query, [device]) }
     call.show(.array(conflicts.map(\.json))) { terminal in
       if conflicts.isEmpty { return "No edits met.\n" }
       var columns = Columns("record", "column", "kept", "by", "at", "not kept", "by", "at", "policy")
       for conflict in conflicts {
         columns.add(
-          conflict.title, conflict.column, conflict.winner.text, conflict.winner.user, conflict.winner.time,
-          conflict.loser.text, conflict.loser.user, conflict.loser.time, conflict.policy)
+          conflict.title, conflict.column, conflict.winner.text, conflict.winner.person, conflict.winner.time,
+          conflict.loser.text, conflict.loser.person, conflict.loser.time, conflict.policy)
       }
       return columns.text(terminal)
     }
@@ -26,19 +28,22 @@ private struct Conflict: Decodable, Sendable {
   struct Side {
     let value: String?
     let user: String
+    /// Whether it was written on this device.
+    let isHere: Bool
     let at: String?
 
     /// The value without the quotes of JSON.
     var text: String {
-      guard let value, let json = try? JSONValue(parsing: value) else { return value ?? "" }
-      return json.stringValue ?? (json == .null ? "(deleted)" : value)
+      guard let value, let json = try? JSONValue(parsing: value) else { return "the deletion" }
+      return json.stringValue ?? (json == .null ? "nothing" : value)
     }
+    var person: String { isHere ? "\(user), here" : user }
     var time: String { at.map { String($0.dropFirst(11).prefix(8)) } ?? "" }
 
     var json: JSONValue {
       .object([
         .init("value", value.flatMap { try? JSONValue(parsing: $0) } ?? .null), .init("user", .string(user)),
-        .init("at", JSONValue(at)),
+        .init("here", .bool(isHere)), .init("at", JSONValue(at)),
       ])
     }
   }
@@ -50,22 +55,26 @@ private struct Conflict: Decodable, Sendable {
   let policy: String
   let winnerValue: String?
   let winnerUser: String
+  let winnerIsHere: Bool
   let winnerAt: String?
   let loserValue: String?
   let loserUser: String
+  let loserIsHere: Bool
   let loserAt: String?
 
-  var winner: Side { Side(value: winnerValue, user: winnerUser, at: winnerAt) }
-  var loser: Side { Side(value: loserValue, user: loserUser, at: loserAt) }
+  var winner: Side { Side(value: winnerValue, user: winnerUser, isHere: winnerIsHere, at: winnerAt) }
+  var loser: Side { Side(value: loserValue, user: loserUser, isHere: loserIsHere, at: loserAt) }
 
-  // Users are shown by their name, as far as they are members of a list that is here.
+  // Users are shown by their name, as far as they are members of a list that is here, and this device as such.
   static let query = """
     SELECT id, record_table AS "table", column_name AS "column", policy,
       coalesce((SELECT title FROM items WHERE id = record_id), (SELECT title FROM lists WHERE id = record_id),
-        record_table || ' ' || substr(record_id, -6)) AS title,
+        iif(column_name = 'title', json_extract(loser_value, '$'), NULL), record_table || ' ' || substr(record_id, -6)) AS title,
       winner_value AS winnerValue, winner_at AS winnerAt, loser_value AS loserValue, loser_at AS loserAt,
-      coalesce((SELECT name FROM members WHERE user = winner_user), winner_user, '') AS winnerUser,
-      coalesce((SELECT name FROM members WHERE user = loser_user), loser_user, '') AS loserUser
+      coalesce((SELECT name FROM members WHERE user = winner_user), winner_user, '')
+        AS winnerUser, ifnull(winner_device = ?1, 0) AS winnerIsHere,
+      coalesce((SELECT name FROM members WHERE user = loser_user), loser_user, '')
+        AS loserUser, ifnull(loser_device = ?1, 0) AS loserIsHere
     FROM conflicts ORDER BY coalesce(loser_at, winner_at), id
     """
 
