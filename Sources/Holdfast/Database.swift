@@ -44,13 +44,16 @@ public final class Database {
   ///   - sql: a query; `?` stand for the arguments.
   ///   - arguments: as many as the query has `?`.
   /// - Throws: `SQLiteError`; `StoreError.valueUnfit` when a row does not fit the type.
-  public func fetch<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws -> [T] {
+  public func fetch<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws
+    -> [T]
+  {
     let (names, rows) = try rows(sql, arguments)
     return try rows.map { try T(from: RowDecoder(names: names, values: $0)) }
   }
 
   /// Reads the first row as a value of a type; nil when there is none. See `fetch`.
-  public func first<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws -> T? {
+  public func first<T: Decodable>(_ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []) throws -> T?
+  {
     try fetch(type, sql, arguments).first
   }
 
@@ -60,7 +63,9 @@ public final class Database {
   }
 
   /// Reads rows as they are.
-  public func rows(_ sql: String, _ arguments: [SQLiteValue] = []) throws -> (names: [String], rows: [[SQLiteValue]]) {
+  public func rows(_ sql: String, _ arguments: [SQLiteValue] = []) throws -> (
+    names: [String], rows: [[SQLiteValue]]
+  ) {
     let statement = try local.connection.statement(sql)
     defer { statement.reset() }
     try statement.bind(arguments)
@@ -101,10 +106,13 @@ public final class Database {
     let before = try RowEncoder.encode(record)
     try change(&record)
     let after = try RowEncoder.encode(record)
-    let changed = after.filter { column in !before.contains { $0.name == column.name && $0.value == column.value } }
+    let changed = after.filter { column in
+      !before.contains { $0.name == column.name && $0.value == column.value }
+    }
     guard !changed.isEmpty else { return record }
     let sets = changed.map { "\"\($0.name)\" = ?" }.joined(separator: ", ")
-    try local.connection.run("UPDATE \"\(R.table)\" SET \(sets) WHERE \"id\" = ?", changed.map(\.value) + [.text(id)])
+    try local.connection.run(
+      "UPDATE \"\(R.table)\" SET \(sets) WHERE \"id\" = ?", changed.map(\.value) + [.text(id)])
     return record
   }
 

@@ -44,7 +44,9 @@ public final class Store: Sendable {
     let environment = environment
     let reader = readers[Int(environment.random() % UInt64(readers.count))]
     return try await reader.perform { local in
-      try local.connection.transaction(.deferred) { try body(Database(local: local, environment: environment)) }
+      try local.connection.transaction(.deferred) {
+        try body(Database(local: local, environment: environment))
+      }
     }
   }
 
@@ -74,7 +76,8 @@ public final class Store: Sendable {
   public func waitingOperations() async throws -> Int {
     try await readers[0].perform { local in
       let loose = try local.count(
-        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)")
+        "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)"
+      )
       return try local.waitingOperations() + loose
     }
   }
@@ -82,12 +85,13 @@ public final class Store: Sendable {
   /// The change sets that the server refused for good, oldest first.
   public func quarantined() async throws -> [QuarantinedChangeSet] {
     try await readers[0].perform { local in
-      try local.connection.rows("SELECT n, at, operation, problem, body FROM holdfast_quarantine ORDER BY n").map {
-        QuarantinedChangeSet(
-          number: $0[0].integer ?? 0, at: Timestamp.text(milliseconds: $0[1].integer ?? 0),
-          operation: Int($0[2].integer ?? 0), problem: $0[3].text ?? "",
-          operations: String(decoding: $0[4].blob ?? [], as: UTF8.self))
-      }
+      try local.connection.rows("SELECT n, at, operation, problem, body FROM holdfast_quarantine ORDER BY n")
+        .map {
+          QuarantinedChangeSet(
+            number: $0[0].integer ?? 0, at: Timestamp.text(milliseconds: $0[1].integer ?? 0),
+            operation: Int($0[2].integer ?? 0), problem: $0[3].text ?? "",
+            operations: String(decoding: $0[4].blob ?? [], as: UTF8.self))
+        }
     }
   }
 

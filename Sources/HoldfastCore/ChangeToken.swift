@@ -14,7 +14,8 @@ public struct ChangeToken: Hashable, Sendable {
   /// Reads a token; nil when the text never was one. The empty text is the beginning of a zone and has no token.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].utf8.count == 8, parts[0].utf8.allSatisfy({ Hexadecimal.value($0) != nil }),
+    guard parts.count == 2, parts[0].utf8.count == 8,
+      parts[0].utf8.allSatisfy({ Hexadecimal.value($0) != nil }),
       let seq = Int64(parts[1]), seq >= 0, String(seq) == parts[1]
     else { return nil }
     self.init(epoch: String(parts[0]), seq: seq)

@@ -29,7 +29,9 @@ public struct Fingerprint: Hashable, Sendable {
   /// The chain after one more change set: the hash of the chain before and of the set's bytes.
   public func chained(with bytes: UnsafeBufferPointer<UInt8>) -> Fingerprint {
     var next = Fingerprint(value: 0xcbf2_9ce4_8422_2325)
-    for shift in stride(from: UInt64(56), through: 0, by: -8) { next.add(UInt8(truncatingIfNeeded: value >> shift)) }
+    for shift in stride(from: UInt64(56), through: 0, by: -8) {
+      next.add(UInt8(truncatingIfNeeded: value >> shift))
+    }
     for byte in bytes { next.add(byte) }
     return next
   }

@@ -18,7 +18,8 @@ public enum Identifier {
           index += 1
         }
         let word = nibble < 16 ? high : low
-        buffer[index] = Hexadecimal.digit(UInt8(truncatingIfNeeded: word >> (60 - 4 * UInt64(nibble % 16))) & 15)
+        buffer[index] = Hexadecimal.digit(
+          UInt8(truncatingIfNeeded: word >> (60 - 4 * UInt64(nibble % 16))) & 15)
         index += 1
       }
       return 36
@@ -40,7 +41,9 @@ public enum Identifier {
       case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return false }
       case 14: guard byte == UInt8(ascii: "7") else { return false }
       case 19:
-        guard byte == UInt8(ascii: "8") || byte == UInt8(ascii: "9") || byte == UInt8(ascii: "a") || byte == UInt8(ascii: "b")
+        guard
+          byte == UInt8(ascii: "8") || byte == UInt8(ascii: "9") || byte == UInt8(ascii: "a")
+            || byte == UInt8(ascii: "b")
         else { return false }
       default: guard Hexadecimal.value(byte) != nil else { return false }
       }
@@ -66,7 +69,9 @@ enum Hexadecimal {
   /// Sixteen digits.
   static func text(_ word: UInt64) -> String {
     String(unsafeUninitializedCapacity: 16) { buffer in
-      for index in 0..<16 { buffer[index] = digit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * index)) & 15) }
+      for index in 0..<16 {
+        buffer[index] = digit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * index)) & 15)
+      }
       return 16
     }
   }

@@ -32,9 +32,11 @@ extension Problem {
 
   /// Reads a problem document; nil when the bytes are none, or its code is not known here.
   public init?(document bytes: [UInt8]) {
-    guard let value = try? JSONValue(parsing: bytes), let code = value["code"]?.stringValue.flatMap(ProblemCode.init)
+    guard let value = try? JSONValue(parsing: bytes),
+      let code = value["code"]?.stringValue.flatMap(ProblemCode.init)
     else { return nil }
     self.init(
-      code, value["detail"]?.stringValue ?? "", retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
+      code, value["detail"]?.stringValue ?? "",
+      retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
   }
 }

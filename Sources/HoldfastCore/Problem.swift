@@ -47,39 +47,55 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   // The one table of problems; the documentation is made from it.
   private var facts: (status: Int, title: String, remedy: String) {
     switch self {
-    case .malformedJSON: (400, "The body is no valid JSON", "Send UTF-8 JSON as RFC 8259 has it, without duplicate keys.")
-    case .invalidRequest: (400, "The request has a wrong form", "See the protocol for the members and their types.")
-    case .protocolUnsupported: (400, "This version of the protocol is not spoken here", "Update the server or the app.")
+    case .malformedJSON:
+      (400, "The body is no valid JSON", "Send UTF-8 JSON as RFC 8259 has it, without duplicate keys.")
+    case .invalidRequest:
+      (400, "The request has a wrong form", "See the protocol for the members and their types.")
+    case .protocolUnsupported:
+      (400, "This version of the protocol is not spoken here", "Update the server or the app.")
     case .tokenMissing: (401, "No token was sent", "Sign in, and send Authorization: Bearer and the token.")
-    case .tokenInvalid: (401, "The token is not valid any more", "Sign in again; nothing on the device is lost.")
-    case .credentialsWrong: (401, "Name or password is wrong", "Check both; letters of the name are lower-case.")
+    case .tokenInvalid:
+      (401, "The token is not valid any more", "Sign in again; nothing on the device is lost.")
+    case .credentialsWrong:
+      (401, "Name or password is wrong", "Check both; letters of the name are lower-case.")
     case .nameTaken: (409, "The name is taken", "Choose another name, or sign in.")
     case .notFound: (404, "There is nothing at this address", "See the protocol for the addresses.")
     case .methodNotAllowed: (405, "This address has no such method", "Use a method named in Allow.")
     case .requestTimeout: (408, "The request took too long to arrive", "Send it again.")
     case .deviceDiverged:
-      (409, "The device's numbers were used for other content", "It is a copy: ask for a new identity at POST /v1/devices.")
+      (
+        409, "The device's numbers were used for other content",
+        "It is a copy: ask for a new identity at POST /v1/devices."
+      )
     case .bodyTooLarge: (413, "The body is too large", "Send fewer change sets in one request.")
     case .unsupportedMediaType: (415, "The body is not JSON", "Send Content-Type: application/json.")
     case .headersTooLarge: (431, "The head of the request is too large", "Send fewer or shorter headers.")
-    case .busy: (503, "The server has too much to do or is stopping", "Send it again after Retry-After seconds.")
-    case .storageFull: (507, "The server's disk is full", "Free some space on the server; then send it again.")
+    case .busy:
+      (503, "The server has too much to do or is stopping", "Send it again after Retry-After seconds.")
+    case .storageFull:
+      (507, "The server's disk is full", "Free some space on the server; then send it again.")
     case .internalError: (500, "The server failed", "Send it again; the server's log says more.")
-    case .invalidOperation: (422, "An operation has a wrong form", "See the protocol for the members of operations.")
+    case .invalidOperation:
+      (422, "An operation has a wrong form", "See the protocol for the members of operations.")
     case .changeSetTooLarge: (422, "The change set has too many operations", "Write in smaller transactions.")
-    case .unknownTable: (422, "The schema has no such table", "Check the name, or update the server's schema.")
-    case .unknownColumn: (422, "The table has no such column", "Check the name, or update the server's schema.")
+    case .unknownTable:
+      (422, "The schema has no such table", "Check the name, or update the server's schema.")
+    case .unknownColumn:
+      (422, "The table has no such column", "Check the name, or update the server's schema.")
     case .invalidID: (422, "The id is no lower-case UUIDv7", "Make ids as RFC 9562, section 5.7, has them.")
-    case .invalidValue: (422, "The value does not fit the column", "See the column's type and limits in the schema.")
+    case .invalidValue:
+      (422, "The value does not fit the column", "See the column's type and limits in the schema.")
     case .valueTooLong: (422, "The value is too long", "Shorten it to the limit of the column.")
     case .valueMissing: (422, "A required column has no value", "Give the column a value.")
     case .readOnlyTable: (422, "The table is written by the server alone", "Leave it out of change sets.")
     case .recordExists: (409, "A record with this id exists already", "Make a new id.")
     case .recordUnknown: (404, "There is no such record here", "It may be gone, or never was yours to see.")
-    case .referenceMissing: (422, "A reference names no live record here", "Create the record first, or refer to another.")
+    case .referenceMissing:
+      (422, "A reference names no live record here", "Create the record first, or refer to another.")
     case .referenceRestricted: (409, "Other records still refer to the record", "Delete them first.")
     case .uniqueTaken: (409, "Another record has this unique value", "Choose another value.")
-    case .roleInsufficient: (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a greater role.")
+    case .roleInsufficient:
+      (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a greater role.")
     case .lastOwner: (409, "A zone must keep an owner", "Make somebody else an owner first.")
     case .userUnknown: (422, "There is no user of this name", "Check the name; it is the one of the account.")
     }

@@ -7,6 +7,7 @@ public enum Role: String, Comparable, Sendable, CaseIterable {
   /// Also decides who is a member.
   case owner
 
+  /// Whether the left role may do less.
   public static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
 
   private var rank: Int {

@@ -32,5 +32,6 @@ public struct Stamp: Hashable, Comparable, Sendable {
     max(Stamp(rawValue: rawValue == .max ? rawValue : rawValue + 1), Stamp(milliseconds: milliseconds))
   }
 
+  /// Whether the left stamp is earlier.
   public static func < (left: Stamp, right: Stamp) -> Bool { left.rawValue < right.rawValue }
 }

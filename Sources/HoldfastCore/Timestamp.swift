@@ -7,7 +7,8 @@ public enum Timestamp {
     let bounded = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
     let (days, rest) = bounded.quotientAndFloorRemainder(by: 86_400_000)
     let date = civil(days: days)
-    return pad(date.year, 4) + "-" + pad(date.month, 2) + "-" + pad(date.day, 2) + "T" + pad(rest / 3_600_000, 2) + ":"
+    return pad(date.year, 4) + "-" + pad(date.month, 2) + "-" + pad(date.day, 2) + "T"
+      + pad(rest / 3_600_000, 2) + ":"
       + pad(rest / 60000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
   }
 
@@ -29,7 +30,8 @@ public enum Timestamp {
       }
       return result
     }
-    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13),
       let minute = number(14..<16), let second = number(17..<19), let fraction = number(20..<23),
       (1...12).contains(month), day >= 1, hour < 24, minute < 60, second < 60
     else { return nil }

@@ -20,7 +20,9 @@ struct ApplyingTests {
   func editInFlight() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "first" } }
-    let (number, chain) = try await fixture.store.writer.perform { (try $0.state().nextNumber - 1, try $0.state().chain.text) }
+    let (number, chain) = try await fixture.store.writer.perform {
+      (try $0.state().nextNumber - 1, try $0.state().chain.text)
+    }
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "second" } }
     let part = IDs.part(IDs.itemChange("first", rev: 2, done: true), from: "0000000a.2", to: "0000000a.3")
     _ = try await fixture.answer(
@@ -42,13 +44,15 @@ struct ApplyingTests {
     let request = try #require(try await again.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
     #expect(request.acks == [.init(zone: IDs.list, token: "0000000a.1")])
     try await fixture.answer(IDs.part(IDs.itemChange("Milk"), from: "0000000a.1"))
-    #expect(try await fixture.value("SELECT count(*) FROM items JOIN lists ON lists.id = list_id") == .integer(1))
+    #expect(
+      try await fixture.value("SELECT count(*) FROM items JOIN lists ON lists.id = list_id") == .integer(1))
   }
 
   @Test("a part that follows another token than ours is skipped (I4)")
   func stalePart() async throws {
     let fixture = try await downloaded()
-    let applied = try await fixture.answer(IDs.part(IDs.itemChange("old"), from: "0000000a.1", to: "0000000a.9"))
+    let applied = try await fixture.answer(
+      IDs.part(IDs.itemChange("old"), from: "0000000a.1", to: "0000000a.9"))
     #expect(applied.hasMore)
     #expect(try await title(fixture) == .text("Milk"))
   }
@@ -73,7 +77,8 @@ struct ApplyingTests {
       try db.update(Item.self, id: IDs.item) { $0.title = "mine" }
       try db.delete(Item.self, id: IDs.item)
     }
-    try await fixture.answer(IDs.part(IDs.itemChange("theirs", rev: 5, done: true), from: "0000000a.2", to: "0000000a.3"))
+    try await fixture.answer(
+      IDs.part(IDs.itemChange("theirs", rev: 5, done: true), from: "0000000a.2", to: "0000000a.3"))
     #expect(try await title(fixture) == nil)
     try await fixture.confirm("\"zones\":[]", refusing: 1)
     #expect(try await title(fixture) == .text("theirs"))
@@ -92,18 +97,21 @@ struct ApplyingTests {
     }
     let refused = #"[{"first":1,"last":1,"operation":1,"problem":{"code":"unique-taken"}}]"#
     _ = try await fixture.answer(
-      body: Array(#"{"clock":"0193aaaa00000000","confirmed":1,"chain":"\#(chain)","refused":\#(refused)}"#.utf8))
+      body: Array(
+        #"{"clock":"0193aaaa00000000","confirmed":1,"chain":"\#(chain)","refused":\#(refused)}"#.utf8))
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(0))
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
     #expect(try await fixture.store.quarantined().count == 1)
     #expect(try await fixture.store.waitingOperations() == 1)
   }
 
-  @Test("a parent deleted elsewhere while a child was made here: no orphan, and the child is still sent (I3, I9)")
+  @Test(
+    "a parent deleted elsewhere while a child was made here: no orphan, and the child is still sent (I3, I9)")
   func parentDeleted() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.insert(Item(id: $0.newID(), list_id: IDs.list, title: "Bread")) }
-    let gone = #"{"table":"lists","id":"\#(IDs.list)","rev":2,"seq":4,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
+    let gone =
+      #"{"table":"lists","id":"\#(IDs.list)","rev":2,"seq":4,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
     try await fixture.answer(IDs.part(IDs.itemGone + "," + gone, from: "0000000a.2", to: "0000000a.4"))
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
     #expect(try await fixture.value("SELECT count(*) FROM pragma_foreign_key_check") == .integer(0))
@@ -115,7 +123,8 @@ struct ApplyingTests {
     let fixture = try await downloaded()
     let other = #"{"table":"lists","id":"\#(IDs.other)","rev":1,"seq":1,"columns":{"title":"Other"}}"#
     try await fixture.answer(
-      #""zones":[{"zone":"\#(IDs.other)","role":"owner","from":"","to":"0000000a.1","more":false,"changes":[\#(other)]}]"#)
+      #""zones":[{"zone":"\#(IDs.other)","role":"owner","from":"","to":"0000000a.1","more":false,"changes":[\#(other)]}]"#
+    )
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.list_id = IDs.other } }
     try await fixture.answer("\"lost\":[\"\(IDs.other)\"]")
     #expect(try await fixture.value("SELECT list_id FROM items") == .text(IDs.list))
@@ -127,7 +136,8 @@ struct ApplyingTests {
     let fixture = try await downloaded()
     try await fixture.answer("\"lost\":[\"\(IDs.list)\"]")
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
-    let request = try #require(try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+    let request = try #require(
+      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
     #expect(request.acks == [.init(zone: IDs.list, token: nil)])
   }
 
@@ -148,7 +158,8 @@ struct ApplyingTests {
   func departure() async throws {
     let fixture = try await downloaded()
     let other = #"{"table":"lists","id":"\#(IDs.other)","rev":1,"seq":1,"columns":{"title":"Other"}}"#
-    let moved = IDs.itemChange("Milk", rev: 2).replacingOccurrences(of: "\"list_id\":\"\(IDs.list)\"", with: "\"list_id\":\"\(IDs.other)\"")
+    let moved = IDs.itemChange("Milk", rev: 2).replacingOccurrences(
+      of: "\"list_id\":\"\(IDs.list)\"", with: "\"list_id\":\"\(IDs.other)\"")
     try await fixture.answer(
       """
       "zones":[{"zone":"\(IDs.list)","role":"owner","from":"0000000a.2","to":"0000000a.3","more":false,"changes":[\(IDs.itemGone)]},
@@ -162,11 +173,13 @@ struct ApplyingTests {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "mine" } }
     await #expect(throws: Inapplicable.self) {
-      _ = try await fixture.answer(body: Array(#"{"clock":"0193aaaa00000000","confirmed":1,"chain":"1111111111111111"}"#.utf8))
+      _ = try await fixture.answer(
+        body: Array(#"{"clock":"0193aaaa00000000","confirmed":1,"chain":"1111111111111111"}"#.utf8))
     }
     #expect(try await fixture.store.waitingOperations() == 1)
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e")
-    let request = try #require(try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+    let request = try #require(
+      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
     #expect(request.operations == 1)
     #expect(try await fixture.value("SELECT first FROM holdfast_outbox") == .integer(1))
   }

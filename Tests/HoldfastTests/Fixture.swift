@@ -13,10 +13,12 @@ final class Fixture: Sendable {
       Table(
         "items", zone: .parent("list_id"),
         columns: [
-          Column("list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+          Column(
+            "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
           Column("title", .text, required: true, maximumLength: 200),
           Column("done", .boolean, required: true, default: .integer(0)),
-          Column("price", .real), Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+          Column("price", .real),
+          Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
         ], unique: [["title"]]),
       Table("words", zone: .public("dictionary"), columns: [Column("text", .text)]),
     ])
@@ -25,15 +27,19 @@ final class Fixture: Sendable {
   let store: Store
 
   init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString).db").path
+    path =
+      FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString).db").path
     store = try Store(path: path, schema: try #require(Self.schema))
   }
 
-  deinit { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
+  deinit {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+  }
 
   /// Binds the store to a device, as a sign-in does.
   func signIn(device: String = "0193aaaa-0000-7000-8000-00000000000d") async throws {
-    let body = #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"t"}"#
+    let body =
+      #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"t"}"#
     let session = try #require(Session(body: Array(body.utf8)))
     try await store.writer.perform { try $0.adopt(session) }
   }
@@ -41,7 +47,8 @@ final class Fixture: Sendable {
   /// Applies an answer with these members to the request that the store would make now.
   @discardableResult
   func answer(_ members: String) async throws -> Applied {
-    let body = Array("{\"clock\":\"0193aaaa00000000\",\"confirmed\":0,\"chain\":\"0000000000000000\",\(members)}".utf8)
+    let body = Array(
+      "{\"clock\":\"0193aaaa00000000\",\"confirmed\":0,\"chain\":\"0000000000000000\",\(members)}".utf8)
     return try await answer(body: body)
   }
 
@@ -58,9 +65,14 @@ final class Fixture: Sendable {
       let state = try local.state()
       return (state.nextNumber - 1, state.chain.text)
     }
-    let refused = first.map { #","refused":[{"first":\#($0),"last":\#($0),"operation":\#($0),"problem":{"code":"unique-taken"}}]"# } ?? ""
+    let refused =
+      first.map {
+        #","refused":[{"first":\#($0),"last":\#($0),"operation":\#($0),"problem":{"code":"unique-taken"}}]"#
+      } ?? ""
     return try await answer(
-      body: Array("{\"clock\":\"0193aaaa00000000\",\"confirmed\":\(number),\"chain\":\"\(chain)\",\(members)\(refused)}".utf8))
+      body: Array(
+        "{\"clock\":\"0193aaaa00000000\",\"confirmed\":\(number),\"chain\":\"\(chain)\",\(members)\(refused)}"
+          .utf8))
   }
 
   func value(_ sql: String) async throws -> SQLiteValue? {
@@ -98,12 +110,15 @@ enum IDs {
   static let item = "0193aaaa-0000-7000-8000-000000000011"
 
   /// A part that brings the list.
-  static func part(_ changes: String, from: String = "", to: String = "0000000a.2", more: Bool = false) -> String {
+  static func part(_ changes: String, from: String = "", to: String = "0000000a.2", more: Bool = false)
+    -> String
+  {
     #""zones":[{"zone":"\#(list)","role":"owner","from":"\#(from)","to":"\#(to)","more":\#(more),"remaining":0,"changes":[\#(changes)]}]"#
   }
   static let listChange = #"{"table":"lists","id":"\#(list)","rev":1,"seq":1,"columns":{"title":"Home"}}"#
   static func itemChange(_ title: String, rev: Int = 1, done: Bool = false) -> String {
     #"{"table":"items","id":"\#(item)","rev":\#(rev),"seq":2,"columns":{"list_id":"\#(list)","title":"\#(title)","done":\#(done),"price":null,"after_id":null}}"#
   }
-  static let itemGone = #"{"table":"items","id":"\#(item)","rev":9,"seq":3,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
+  static let itemGone =
+    #"{"table":"items","id":"\#(item)","rev":9,"seq":3,"deleted":true,"deleted_at":"2026-01-01T00:00:00.000Z"}"#
 }

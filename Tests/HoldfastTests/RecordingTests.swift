@@ -39,7 +39,9 @@ struct RecordingTests {
   func forbidden() async throws {
     let fixture = try Fixture()
     await #expect(throws: Problem.self) {
-      try await fixture.store.write { try $0.insert(List(id: IDs.list, title: String(repeating: "x", count: 201))) }
+      try await fixture.store.write {
+        try $0.insert(List(id: IDs.list, title: String(repeating: "x", count: 201)))
+      }
     }
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(0))
   }
@@ -63,7 +65,8 @@ struct RecordingTests {
     let fixture = try Fixture()
     let shell = try Connection(path: fixture.path)
     try shell.execute(
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO lists (title) SELECT 'list ' || i FROM n")
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO lists (title) SELECT 'list ' || i FROM n"
+    )
     try await fixture.store.write { _ in }
     #expect(try await fixture.outbox().map { $0.elements?.count } == [1000, 1000, 500])
     #expect(try await fixture.store.waitingOperations() == 2500)
@@ -125,7 +128,8 @@ struct RecordingTests {
     }
     await #expect(throws: SQLiteError.self) {
       try await fixture.store.write {
-        try $0.execute("INSERT INTO conflicts (record_table, record_id, column_name, policy) VALUES ('a','b','c','d')")
+        try $0.execute(
+          "INSERT INTO conflicts (record_table, record_id, column_name, policy) VALUES ('a','b','c','d')")
       }
     }
   }

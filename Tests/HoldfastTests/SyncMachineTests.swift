@@ -28,7 +28,8 @@ struct SyncMachineTests {
     #expect(machine.handle(.edited) == [.schedule(SyncMachine.debounce)])
     _ = machine.handle(.timer)
     #expect(machine.handle(.edited) == [])
-    #expect(machine.handle(.answered(hasMore: false)).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+    #expect(
+      machine.handle(.answered(hasMore: false)).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
   @Test("5xx, 429 or time-out is not a refusal: it waits, longer each time, at least Retry-After (I3)")

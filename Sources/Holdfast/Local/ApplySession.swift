@@ -59,7 +59,9 @@ extension LocalDatabase {
       session.deleted.append((table, id, session.zone))
       return
     }
-    guard let columns else { throw Problem(.invalidRequest, "A change of the server's answer has no columns.") }
+    guard let columns else {
+      throw Problem(.invalidRequest, "A change of the server's answer has no columns.")
+    }
     session.seen?[table, default: []].insert(id)
     if session.hasEdits, try isEdited(table, id) {
       try rebase(table, id, zone: session.zone, rev: rev, columns: columns)
@@ -96,10 +98,14 @@ extension LocalDatabase {
     _ = try statement.step()
   }
 
-  private func bind(_ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int) throws {
+  private func bind(_ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int)
+    throws
+  {
     switch (column.type, try reader.peekKind()) {
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
-      try reader.readStringBytes { (bytes: UnsafeBufferPointer<UInt8>) in try statement.bind(text: bytes, at: index) }
+      try reader.readStringBytes { (bytes: UnsafeBufferPointer<UInt8>) in
+        try statement.bind(text: bytes, at: index)
+      }
     case (.integer, .number):
       try statement.bind(try reader.readInt64(), at: index)
     default:
@@ -108,7 +114,9 @@ extension LocalDatabase {
   }
 
   /// Columns that an older server does not send get their default.
-  private func bindMissing(_ table: Int, _ columns: UnsafeBufferPointer<UInt8>, to statement: Statement) throws {
+  private func bindMissing(_ table: Int, _ columns: UnsafeBufferPointer<UInt8>, to statement: Statement)
+    throws
+  {
     var sent: Set<String> = []
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
@@ -124,7 +132,8 @@ extension LocalDatabase {
   // MARK: Records with edits
 
   private func isEdited(_ table: Int, _ id: String) throws -> Bool {
-    let statement = try connection.statement("SELECT 1 FROM holdfast_edits WHERE record_table = ? AND id = ? LIMIT 1")
+    let statement = try connection.statement(
+      "SELECT 1 FROM holdfast_edits WHERE record_table = ? AND id = ? LIMIT 1")
     defer { statement.reset() }
     try statement.bind(schema.tables[table].name, at: 1)
     try statement.bind(id, at: 2)
@@ -133,12 +142,16 @@ extension LocalDatabase {
 
   /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
   /// edit becomes the server's value.
-  private func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>) throws {
+  private func rebase(
+    _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
+  ) throws {
     let definitions = schema.tables[table].columns
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
-        guard let index = definitions.firstIndex(where: { key.matches($0.name) }) else { return try reader.skipValue() }
+        guard let index = definitions.firstIndex(where: { key.matches($0.name) }) else {
+          return try reader.skipValue()
+        }
         values[index] = try OperationReader.value(of: definitions[index], from: &reader)
       }
     }
@@ -146,18 +159,22 @@ extension LocalDatabase {
     var rebased: Set<String> = []
     for edit in edits where !edit.column.isEmpty && rebased.insert(edit.column).inserted {
       guard let index = definitions.firstIndex(where: { $0.name == edit.column }) else { continue }
-      try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [SQLiteValue(values[index]), .integer(edit.n)])
+      try connection.run(
+        "UPDATE holdfast_edits SET base = ? WHERE n = ?", [SQLiteValue(values[index]), .integer(edit.n)])
     }
     if edits.last(where: { $0.column.isEmpty })?.kind == "delete" {
       // The record is gone here, and waits for the server to agree.
       for edit in edits where edit.kind == "delete" && edit.column.isEmpty {
         try connection.run(
-          "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?", [.text(zone), .integer(rev), .integer(edit.n)])
+          "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?",
+          [.text(zone), .integer(rev), .integer(edit.n)])
       }
       return
     }
     if let here = try row(table, id) {
-      for (index, column) in definitions.enumerated() where rebased.contains(column.name) { values[index] = here.values[index] }
+      for (index, column) in definitions.enumerated() where rebased.contains(column.name) {
+        values[index] = here.values[index]
+      }
     }
     try connection.run(
       sql[table].upsert, [.text(id), .text(zone), .integer(rev)] + values.map { SQLiteValue($0) })
@@ -168,8 +185,12 @@ extension LocalDatabase {
   /// Removes what the tombstones of an answer name: a copy that is in another zone by now, or was created anew here, stays.
   func removeDeleted(_ session: ApplySession) throws {
     for (table, id, zone) in session.deleted {
-      if session.hasEdits, try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" { continue }
-      try connection.run("DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ?", [.text(id), .text(zone)])
+      if session.hasEdits, try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" {
+        continue
+      }
+      try connection.run(
+        "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ?",
+        [.text(id), .text(zone)])
     }
   }
 
@@ -177,7 +198,8 @@ extension LocalDatabase {
   func removeUnseen(_ session: ApplySession) throws {
     guard let seen = session.seen else { return }
     for (index, table) in schema.tables.enumerated() {
-      let ids = try connection.rows("SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(session.zone)])
+      let ids = try connection.rows(
+        "SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(session.zone)])
       for id in ids.compactMap({ $0[0].text }) where seen[index]?.contains(id) != true {
         try connection.run(sql[index].delete, [.text(id)])
       }

@@ -64,7 +64,8 @@ extension LocalDatabase {
     if answer.confirmed == state.confirmed {
       own = state.confirmedChain.text
     } else {
-      own = try connection.value("SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(answer.confirmed)])?.text
+      own = try connection.value(
+        "SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(answer.confirmed)])?.text
     }
     guard own == answer.chain.text else { throw Inapplicable.diverged }
   }
@@ -73,7 +74,9 @@ extension LocalDatabase {
   private func settle(_ answer: SyncAnswer, _ state: DeviceState) throws -> Int {
     var quarantined = 0
     for refused in answer.refused.reversed() {
-      guard let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
+      guard
+        let body = try connection.value(
+          "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
       else { continue }
       try quarantine(first: refused.first, body: body, operation: refused.operation, problem: refused.problem)
       quarantined += 1
@@ -100,12 +103,15 @@ extension LocalDatabase {
 
   // MARK: Zones
 
-  private func apply(_ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied) throws {
+  private func apply(
+    _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
+  ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
       try connection.run(
-        "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL", [.text(part.zone)])
+        "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
+        [.text(part.zone)])
       applied.hasMore = true
       return
     }
@@ -124,15 +130,19 @@ extension LocalDatabase {
       applied.hasMore = true
       applied.changes += try JSONReader.read(Array(body[part.changes])) { reader in
         var count = 0
-        try reader.readArray { try $0.skipValue(); count += 1 }
+        try reader.readArray {
+          try $0.skipValue(); count += 1
+        }
         return count
       }
       try connection.run(
-        "INSERT INTO holdfast_pages (zone, body) VALUES (?, ?)", [.text(part.zone), .blob(Array(body[part.changes]))])
+        "INSERT INTO holdfast_pages (zone, body) VALUES (?, ?)",
+        [.text(part.zone), .blob(Array(body[part.changes]))])
       return
     }
     session.begin(zone: part.zone, isFresh: known?[1].integer == 1)
-    let pages = try connection.rows("SELECT n FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)])
+    let pages = try connection.rows(
+      "SELECT n FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)])
     for page in pages {
       let body = try connection.value("SELECT body FROM holdfast_pages WHERE n = ?", [page[0]])?.blob ?? []
       _ = try body.withUnsafeBufferPointer { try applyChanges($0, &session) }
@@ -152,6 +162,7 @@ extension LocalDatabase {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    try connection.run("UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])
+    try connection.run(
+      "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])
   }
 }

@@ -16,12 +16,14 @@ final class LocalDatabase {
     sql = schema.tables.map(TableStatements.init)
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
-      try connection.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;")
+      try connection.execute(
+        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;")
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
       try connection.transaction(.immediate) { try prepare(replica: replica) }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
-      throw StoreError(.notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
+      throw StoreError(
+        .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
     }
   }
 
@@ -42,10 +44,13 @@ final class LocalDatabase {
       return
     }
     guard id == LocalTables.applicationID else {
-      throw StoreError(.notAHoldfastDatabase, "The file holds another program's database. Give another path, or move it away.")
+      throw StoreError(
+        .notAHoldfastDatabase,
+        "The file holds another program's database. Give another path, or move it away.")
     }
     guard version <= LocalTables.formatVersion else {
-      throw StoreError(.databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
+      throw StoreError(
+        .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
     try extend(tables)
   }
@@ -60,10 +65,12 @@ final class LocalDatabase {
     for table in changes.tables { try connection.execute(tables.table(table)) }
     for (table, columns) in changes.columns {
       for column in columns {
-        try connection.execute("ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+        try connection.execute(
+          "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
       }
     }
-    let triggers = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
+    let triggers = try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
     // Records that came before a column was known are fetched anew, so that the column is filled.
@@ -86,14 +93,16 @@ final class LocalDatabase {
 
   func state() throws -> DeviceState {
     let row = try connection.statement(
-      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica FROM holdfast_local")
+      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica FROM holdfast_local"
+    )
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
     func text(_ index: Int) -> String? { row.isNull(index) ? nil : row.text(index) }
     return DeviceState(
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
-      confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0, replica: row.text(10))
+      confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
+      replica: row.text(10))
   }
 
   /// Runs `body` with the triggers at rest; nobody else sees them so, as the transaction ends before.

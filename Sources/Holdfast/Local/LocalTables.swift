@@ -69,7 +69,8 @@ struct LocalTables {
   func table(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
-      "\"id\" TEXT NOT NULL PRIMARY KEY DEFAULT \(Self.newID)", "\"zone\" TEXT", "\"rev\" INTEGER NOT NULL DEFAULT 0",
+      "\"id\" TEXT NOT NULL PRIMARY KEY DEFAULT \(Self.newID)", "\"zone\" TEXT",
+      "\"rev\" INTEGER NOT NULL DEFAULT 0",
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n"
@@ -101,7 +102,9 @@ struct LocalTables {
     let table = schema.tables[index]
     if table.zone == .server {
       return ["INSERT", "UPDATE", "DELETE"].map { event in
-        trigger("guard_\(event.lowercased())", "BEFORE \(event)", on: table, "", [refusal("\(table.name) is written by the server alone")])
+        trigger(
+          "guard_\(event.lowercased())", "BEFORE \(event)", on: table, "",
+          [refusal("\(table.name) is written by the server alone")])
       }.joined()
     }
     return createTrigger(table) + updateTriggers(table) + deleteTriggers(index) + uniqueTriggers(table)
@@ -128,7 +131,8 @@ struct LocalTables {
         AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
         """
       sql += trigger(
-        "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table, " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
+        "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table,
+        " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
         [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
     }
     return sql
@@ -138,15 +142,20 @@ struct LocalTables {
     let table = schema.tables[index]
     var rows = ["('\(table.name)', OLD.\"id\", 'delete', '', OLD.\"zone\", OLD.\"rev\", \(Self.now))"]
     for column in table.columns {
-      rows.append("('\(table.name)', OLD.\"id\", 'delete', '\(column.name)', OLD.\"\(column.name)\", OLD.\"rev\", \(Self.now))")
+      rows.append(
+        "('\(table.name)', OLD.\"id\", 'delete', '\(column.name)', OLD.\"\(column.name)\", OLD.\"rev\", \(Self.now))"
+      )
     }
     var actions = [edits(rows.joined(separator: ", "))]
     var guards = ""
     for link in schema.links(to: index) where link.isInZone {
-      let (child, column) = (schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name)
+      let (child, column) = (
+        schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
+      )
       switch link.onDelete {
       case .cascade: actions.append("DELETE FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\"")
-      case .setNull: actions.append("UPDATE \"\(child)\" SET \"\(column)\" = NULL WHERE \"\(column)\" = OLD.\"id\"")
+      case .setNull:
+        actions.append("UPDATE \"\(child)\" SET \"\(column)\" = NULL WHERE \"\(column)\" = OLD.\"id\"")
       case .restrict:
         guards += trigger(
           "restrict_\(child)_\(column)", "BEFORE DELETE", on: table,
@@ -184,7 +193,9 @@ struct LocalTables {
     }
   }
 
-  private func trigger(_ name: String, _ event: String, on table: Table, _ condition: String, _ actions: [String]) -> String {
+  private func trigger(
+    _ name: String, _ event: String, on table: Table, _ condition: String, _ actions: [String]
+  ) -> String {
     """
     CREATE TRIGGER "holdfast_\(table.name)_\(name)" \(event) ON "\(table.name)" WHEN \(Self.isLocal)\(condition)
     BEGIN \(actions.joined(separator: "; ")); END;
@@ -215,7 +226,8 @@ extension Value {
     case .null: "NULL"
     case .integer(let number): String(number)
     case .real(let number): String(number)
-    case .text(let text): "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    case .text(let text):
+      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }
   }
 }

@@ -33,12 +33,15 @@ extension LocalDatabase {
       for row in zones {
         let (zone, ack) = (row[0].text ?? "", row[1].text)
         if let ack { digest.add(zone: zone, token: ack) }
-        if state.mustResend ? ack != nil : row[2].integer == 0 { request.acks.append(.init(zone: zone, token: ack)) }
+        if state.mustResend ? ack != nil : row[2].integer == 0 {
+          request.acks.append(.init(zone: zone, token: ack))
+        }
       }
       request.digest = digest.text
       let (sealed, operations) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
-        body: request.body(sealed: sealed), device: device, token: token, acks: request.acks, operations: operations,
+        body: request.body(sealed: sealed), device: device, token: token, acks: request.acks,
+        operations: operations,
         waiting: try waitingOperations(), changeSets: sealed.count)
     }
   }
@@ -47,7 +50,8 @@ extension LocalDatabase {
   private func readOutbox(into request: inout SyncRequest, changeSetLimit: Int) throws -> ([[UInt8]], Int) {
     var sealed: [[UInt8]] = []
     var (size, operations) = (0, 0)
-    let row = try connection.statement("SELECT first, last, chain_before, body FROM holdfast_outbox ORDER BY first")
+    let row = try connection.statement(
+      "SELECT first, last, chain_before, body FROM holdfast_outbox ORDER BY first")
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
       if sealed.isEmpty {
@@ -65,7 +69,9 @@ extension LocalDatabase {
   }
 
   /// How many operations wait in the outbox.
-  func waitingOperations() throws -> Int { try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox") }
+  func waitingOperations() throws -> Int {
+    try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
+  }
 
   /// Moves the oldest change set into quarantine: the server takes none of its size.
   func quarantineOldest(problem: [UInt8]) throws {
@@ -91,7 +97,9 @@ extension LocalDatabase {
       let state = try state()
       if let user = state.user, user != session.user.id {
         throw StoreError(
-          .otherUser, "This database belongs to \(state.name ?? user). Remove that user's data first, or use another file.")
+          .otherUser,
+          "This database belongs to \(state.name ?? user). Remove that user's data first, or use another file."
+        )
       }
       try seal(isStrict: false)
       try connection.run(
@@ -99,7 +107,8 @@ extension LocalDatabase {
         [.text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token)])
       guard state.device != session.device.id else { return }
       try connection.run(
-        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1", [.text(Fingerprint.beginning.text)])
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
+        [.text(Fingerprint.beginning.text)])
       try renumber(from: 1)
     }
   }
@@ -109,19 +118,27 @@ extension LocalDatabase {
     let state = try state()
     var number = first
     var chain = state.confirmedChain
-    if let before = try connection.value("SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text {
+    if let before = try connection.value(
+      "SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text
+    {
       chain = Fingerprint(before) ?? chain
     }
-    let rows = try connection.rows("SELECT first, last FROM holdfast_outbox WHERE first >= ? OR ? = 1 ORDER BY first", [.integer(first), .integer(first)])
+    let rows = try connection.rows(
+      "SELECT first, last FROM holdfast_outbox WHERE first >= ? OR ? = 1 ORDER BY first",
+      [.integer(first), .integer(first)])
     // Two steps, through negative numbers, as old and new numbers may overlap.
     for row in rows {
       guard let old = row[0].integer, let last = row[1].integer,
-        let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?.blob
+        let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?
+          .blob
       else { continue }
       let next = body.withUnsafeBufferPointer { chain.chained(with: $0) }
       try connection.run(
         "UPDATE holdfast_outbox SET first = ?, last = ?, chain_before = ?, chain = ? WHERE first = ?",
-        [.integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text), .integer(old)])
+        [
+          .integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text),
+          .integer(old),
+        ])
       try connection.run(
         "UPDATE holdfast_edits SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
       number += last - old + 1
@@ -143,7 +160,9 @@ extension LocalDatabase {
       let refused = try count("SELECT count(*) FROM holdfast_quarantine")
       if unsent + refused > 0, !discardingUnsent {
         throw StoreError(
-          .unsentEdits, "\(unsent) edits were not sent yet and \(refused) change sets are in quarantine. Sync first, or say to discard them.")
+          .unsentEdits,
+          "\(unsent) edits were not sent yet and \(refused) change sets are in quarantine. Sync first, or say to discard them."
+        )
       }
       try whileApplying {
         for table in schema.tables { try connection.run("DELETE FROM \"\(table.name)\"") }

@@ -26,7 +26,9 @@ struct SchemaExtension {
       for (position, column) in table.columns.enumerated() {
         let place = "tables.\(table.name).columns.\(column.name)"
         if let earlier = before.columns.first(where: { $0.name == column.name }) {
-          if earlier.type != column.type || earlier.required != column.required || earlier.reference != column.reference {
+          if earlier.type != column.type || earlier.required != column.required
+            || earlier.reference != column.reference
+          {
             throw Self.refused(place, "has another type, required or reference")
           }
         } else if column.required, column.defaultValue == nil {
@@ -40,6 +42,7 @@ struct SchemaExtension {
   }
 
   private static func refused(_ place: String, _ what: String) -> StoreError {
-    StoreError(.schemaCannotChange, "\(place) \(what). Tables and columns can be added; keep the rest as it was.")
+    StoreError(
+      .schemaCannotChange, "\(place) \(what). Tables and columns can be added; keep the rest as it was.")
   }
 }

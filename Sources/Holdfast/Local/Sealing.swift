@@ -42,7 +42,8 @@ extension LocalDatabase {
     if count > SyncRequest.operationLimit || writer.count > Self.changeSetSize {
       throw StoreError(
         .changeSetTooLarge,
-        "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once.")
+        "The transaction made \(count) edits of \(writer.count) bytes; write at most \(SyncRequest.operationLimit) and 8 MiB at once."
+      )
     }
     if count > 0 {
       try connection.run(
@@ -87,7 +88,8 @@ extension LocalDatabase {
     var records: [LooseRecord] = []
     var places: [String: Int] = [:]
     let row = try connection.statement(
-      "SELECT record_table, id, kind, column_name, base, rev, at FROM holdfast_edits WHERE change_set IS NULL ORDER BY n")
+      "SELECT record_table, id, kind, column_name, base, rev, at FROM holdfast_edits WHERE change_set IS NULL ORDER BY n"
+    )
     defer { row.reset() }
     while try row.step() {
       guard let table = schema.index(of: row.text(0)) else { continue }

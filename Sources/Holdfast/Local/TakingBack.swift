@@ -17,15 +17,21 @@ extension LocalDatabase {
     try connection.rows(
       "SELECT n, kind, column_name, base, rev FROM holdfast_edits WHERE record_table = ? AND id = ? ORDER BY n",
       [.text(schema.tables[table].name), .text(id)]
-    ).map { Edit(n: $0[0].integer ?? 0, kind: $0[1].text ?? "", column: $0[2].text ?? "", base: $0[3], rev: $0[4].integer ?? 0) }
+    ).map {
+      Edit(
+        n: $0[0].integer ?? 0, kind: $0[1].text ?? "", column: $0[2].text ?? "", base: $0[3],
+        rev: $0[4].integer ?? 0)
+    }
   }
 
   /// Moves a change set of the outbox into quarantine and takes its edits back; the triggers must be at rest.
   func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
     let rows = try connection.rows(
-      "SELECT n, record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY n DESC", [.integer(first)])
+      "SELECT n, record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY n DESC", [.integer(first)]
+    )
     for row in rows {
-      guard let table = schema.index(of: row[1].text ?? ""), let id = row[2].text, let n = row[0].integer else { continue }
+      guard let table = schema.index(of: row[1].text ?? ""), let id = row[2].text, let n = row[0].integer
+      else { continue }
       try takeBack(n, table, id)
     }
     try connection.run(
@@ -50,7 +56,8 @@ extension LocalDatabase {
         try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
       } else if schema.tables[table].index(of: edit.column) != nil {
         try connection.run(
-          "UPDATE \"\(schema.tables[table].name)\" SET \"\(edit.column)\" = ? WHERE \"id\" = ?", [edit.base, .text(id)])
+          "UPDATE \"\(schema.tables[table].name)\" SET \"\(edit.column)\" = ? WHERE \"id\" = ?",
+          [edit.base, .text(id)])
       }
     case "create":
       try connection.run(sql[table].delete, [.text(id)])
@@ -102,9 +109,11 @@ extension LocalDatabase {
       return true
     }
     guard let edit = edits.first(where: { $0.column == column }) else { return false }
-    let now = try connection.value("SELECT \"\(column)\" FROM \"\(child.name)\" WHERE \"id\" = ?", [.text(id)])
+    let now = try connection.value(
+      "SELECT \"\(column)\" FROM \"\(child.name)\" WHERE \"id\" = ?", [.text(id)])
     if now == edit.base { return false }
-    try connection.run("UPDATE \"\(child.name)\" SET \"\(column)\" = ? WHERE \"id\" = ?", [edit.base, .text(id)])
+    try connection.run(
+      "UPDATE \"\(child.name)\" SET \"\(column)\" = ? WHERE \"id\" = ?", [edit.base, .text(id)])
     return true
   }
 }

@@ -94,7 +94,9 @@ struct RowDecoder: Decoder {
         return date
       }
       // An object or an array is kept as JSON; any other type asks this container for its plain value.
-      if let text = value.text, text.hasPrefix("{") || text.hasPrefix("["), !(type is any RawRepresentable.Type) {
+      if let text = value.text, text.hasPrefix("{") || text.hasPrefix("["),
+        !(type is any RawRepresentable.Type)
+      {
         return try JSONDecoder().decode(type, from: Data(text.utf8))
       }
       return try type.init(from: RowDecoder(names: [name], values: [value]))

@@ -17,7 +17,9 @@ struct RowEncoder: Encoder {
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Keyed<Key>(row: row))
   }
-  func unkeyedContainer() -> any UnkeyedEncodingContainer { fatalError("A Record encodes itself with keys, which are its columns.") }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    fatalError("A Record encodes itself with keys, which are its columns.")
+  }
   func singleValueContainer() -> any SingleValueEncodingContainer {
     fatalError("A Record encodes itself with keys, which are its columns.")
   }
@@ -42,7 +44,9 @@ struct RowEncoder: Encoder {
     mutating func encode(_ value: UInt8, forKey key: Key) { put(.integer(Int64(value)), key) }
     mutating func encode(_ value: UInt16, forKey key: Key) { put(.integer(Int64(value)), key) }
     mutating func encode(_ value: UInt32, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: UInt64, forKey key: Key) throws { put(.integer(try exact(value, key)), key) }
+    mutating func encode(_ value: UInt64, forKey key: Key) throws {
+      put(.integer(try exact(value, key)), key)
+    }
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
       if let date = value as? Date { return put(.text(RowDate.text(date)), key) }
@@ -56,7 +60,9 @@ struct RowEncoder: Encoder {
     mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+      try optional(value, key)
+    }
 
     private mutating func optional<T: Encodable>(_ value: T?, _ key: Key) throws {
       if let value { try encode(value, forKey: key) } else { put(.null, key) }
@@ -71,7 +77,9 @@ struct RowEncoder: Encoder {
 
     mutating func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> { fatalError("A column holds one value; encode a Codable value for it.") }
+    ) -> KeyedEncodingContainer<Nested> {
+      fatalError("A column holds one value; encode a Codable value for it.")
+    }
     mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
       fatalError("A column holds one value; encode a Codable value for it.")
     }

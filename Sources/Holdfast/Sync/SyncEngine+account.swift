@@ -29,10 +29,13 @@ extension SyncEngine {
   /// - Throws: `StoreError.unsentEdits` when there are such and they may not be discarded; the device then stays signed in.
   public func signOut(removingData: Bool = false, discardingUnsent: Bool = false) async throws {
     let token = try await store.writer.perform { try $0.state().token }
-    try await store.writer.perform { try $0.signOut(removingData: removingData, discardingUnsent: discardingUnsent) }
+    try await store.writer.perform {
+      try $0.signOut(removingData: removingData, discardingUnsent: discardingUnsent)
+    }
     await handle(.signedOut)
     if let token {
-      _ = try? await transport.send(TransportRequest(method: "DELETE", path: "v1/sessions/current", token: token))
+      _ = try? await transport.send(
+        TransportRequest(method: "DELETE", path: "v1/sessions/current", token: token))
     }
   }
 
@@ -40,7 +43,8 @@ extension SyncEngine {
     let account = try await store.account()
     if let account, account.name != name {
       throw StoreError(
-        .otherUser, "This database belongs to \(account.name). Remove that user's data first, or use another file.")
+        .otherUser,
+        "This database belongs to \(account.name). Remove that user's data first, or use another file.")
     }
     var members: [JSONValue.Member] = [.init("name", .string(device))]
     // The device itself goes on, with its numbers.

@@ -134,7 +134,8 @@ public actor SyncEngine {
       result = .failure(StoreError(.offline, reason))
     case .expired, .diverged, .tooLarge:
       publish(.signedOut)
-      result = .failure(StoreError(.signedOut, "Nobody is signed in. Sign in to sync; nothing on this device is lost."))
+      result = .failure(
+        StoreError(.signedOut, "Nobody is signed in. Sign in to sync; nothing on this device is lost."))
     }
     for waiter in waiters { waiter.resume(with: result) }
     waiters = []
@@ -146,7 +147,10 @@ public actor SyncEngine {
 
   private func exchange(changeSetLimit: Int) async -> SyncMachine.Event {
     do {
-      guard let request = try await store.writer.perform({ try $0.prepareRequest(changeSetLimit: changeSetLimit) }) else {
+      guard
+        let request = try await store.writer.perform({ try $0.prepareRequest(changeSetLimit: changeSetLimit) }
+        )
+      else {
         return .signedOut
       }
       if request.waiting > 0 {
@@ -186,7 +190,8 @@ public actor SyncEngine {
     case 413 where request.changeSets > 0: return .tooLarge
     default:
       return .later(
-        reason: problem?.description ?? "The server answered with status \(answer.status).", retryAfter: answer.retryAfter)
+        reason: problem?.description ?? "The server answered with status \(answer.status).",
+        retryAfter: answer.retryAfter)
     }
   }
 
@@ -202,7 +207,9 @@ public actor SyncEngine {
         TransportRequest(method: "POST", path: "v1/devices", token: token, body: body))
       if answer.status == 401 { return .failed(.expired) }
       guard answer.status == 201, let session = Session(body: answer.body) else {
-        return .failed(.later(reason: "The server gave no new identity (\(answer.status)).", retryAfter: answer.retryAfter))
+        return .failed(
+          .later(reason: "The server gave no new identity (\(answer.status)).", retryAfter: answer.retryAfter)
+        )
       }
       try await store.writer.perform { try $0.adopt(session) }
       return .identified

@@ -64,7 +64,8 @@ struct SyncMachine {
     case (_, .signedOut):
       state = .signedOut
       return [.stopTimer, .finish(.expired)]
-    case (.syncing, .signedIn), (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched), (.syncing, .reachable):
+    case (.syncing, .signedIn), (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched),
+      (.syncing, .reachable):
       goOn = true
       return []
     case (_, .signedIn): return begin()

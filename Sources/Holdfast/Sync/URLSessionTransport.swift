@@ -26,6 +26,9 @@ public final class URLSessionTransport: Transport {
 
   deinit { session.finishTasksAndInvalidate() }
 
+  /// Sends a request; see `Transport`.
+  ///
+  /// - Throws: `URLError` when no whole answer came.
   public func send(_ request: TransportRequest) async throws -> TransportAnswer {
     var message = URLRequest(url: server.appendingPathComponent(request.path))
     message.httpMethod = request.method
@@ -39,7 +42,8 @@ public final class URLSessionTransport: Transport {
       throw StoreError(.offline, "The server's answer was no HTTP.")
     }
     return TransportAnswer(
-      status: answer.statusCode, retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
+      status: answer.statusCode,
+      retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
       body: [UInt8](data))
   }
 }

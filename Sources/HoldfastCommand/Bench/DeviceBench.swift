@@ -6,7 +6,9 @@ enum DeviceBench {
   static let item = "items"
 
   /// One local write a transaction, durable, beside raw SQLite inserting the same row one a transaction.
-  static func localWrite(in folder: URL, schema: Schema, count: Int, runs: Int) async throws -> Measurement.Result {
+  static func localWrite(in folder: URL, schema: Schema, count: Int, runs: Int) async throws
+    -> Measurement.Result
+  {
     var (ours, raw): ([Double], [Double]) = ([], [])
     for run in 0..<runs {
       let store = try Store(path: folder.appendingPathComponent("local-\(run).db").path, schema: schema)

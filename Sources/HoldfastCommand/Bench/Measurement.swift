@@ -15,7 +15,8 @@ struct Measurement {
       let verdict = floor.map { ratio >= $0 ? "floor \($0): kept" : "floor \($0): MISSED" } ?? ""
       return [
         name.padding(toLength: 44, withPad: " ", startingAt: 0), Self.number(rate).leftPadded(10),
-        "/s   \(limitName): ".padding(toLength: 34, withPad: " ", startingAt: 0), Self.number(limit).leftPadded(10),
+        "/s   \(limitName): ".padding(toLength: 34, withPad: " ", startingAt: 0),
+        Self.number(limit).leftPadded(10),
         "/s   ratio \(String(format: "%.2f", ratio))  \(verdict)",
       ].joined()
     }

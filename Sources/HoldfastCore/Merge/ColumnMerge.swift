@@ -38,7 +38,9 @@ public enum ColumnMerge: Hashable, Sendable {
   ///   - current: the column's value on the server, and `last`, the stamp of its last change.
   ///   - edit: the edit that arrives.
   ///   - policy: the column's policy.
-  public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy) -> ColumnMerge {
+  public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
+    -> ColumnMerge
+  {
     if current == edit.value { return .unchanged }
     let isConcurrent = last.rev > edit.rev && last.device != edit.device && current != edit.base
     guard isConcurrent else { return .applied }

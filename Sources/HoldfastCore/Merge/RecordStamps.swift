@@ -19,9 +19,14 @@ public struct ColumnStamp: Hashable, Sendable {
 ///
 /// As text, the form in which the server keeps it: `REV.STAMP.DEVICE`, then `;COLUMN=REV.STAMP.DEVICE` for each.
 public struct RecordStamps: Hashable, Sendable {
+  private struct Change: Hashable {
+    let column: String
+    var stamp: ColumnStamp
+  }
+
   /// The stamp of the creation, which holds for every column not changed since.
   public let creation: ColumnStamp
-  private var changed: [(column: String, stamp: ColumnStamp)] = []
+  private var changed: [Change] = []
 
   /// The stamps of a record just created.
   public init(creation: ColumnStamp) { self.creation = creation }
@@ -34,7 +39,7 @@ public struct RecordStamps: Hashable, Sendable {
     while let part = parts.next() {
       let pair = part.split(separator: "=", maxSplits: 1)
       guard pair.count == 2, let stamp = Self.parse(pair[1]) else { return nil }
-      changed.append((String(pair[0]), stamp))
+      changed.append(Change(column: String(pair[0]), stamp: stamp))
     }
   }
 
@@ -45,7 +50,7 @@ public struct RecordStamps: Hashable, Sendable {
       if let index = changed.firstIndex(where: { $0.column == column }) {
         changed[index].stamp = newValue
       } else {
-        changed.append((column, newValue))
+        changed.append(Change(column: column, stamp: newValue))
       }
     }
   }
@@ -55,14 +60,14 @@ public struct RecordStamps: Hashable, Sendable {
     changed.reduce(Self.write(creation)) { $0 + ";" + $1.column + "=" + Self.write($1.stamp) }
   }
 
-  public static func == (left: RecordStamps, right: RecordStamps) -> Bool { left.text == right.text }
-  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
-
-  private static func write(_ stamp: ColumnStamp) -> String { "\(stamp.rev).\(stamp.stamp.text).\(stamp.device)" }
+  private static func write(_ stamp: ColumnStamp) -> String {
+    "\(stamp.rev).\(stamp.stamp.text).\(stamp.device)"
+  }
 
   private static func parse(_ text: Substring) -> ColumnStamp? {
     let parts = text.split(separator: ".")
-    guard parts.count == 3, let rev = Int64(parts[0]), let stamp = Stamp(parts[1]), let device = Int64(parts[2])
+    guard parts.count == 3, let rev = Int64(parts[0]), let stamp = Stamp(parts[1]),
+      let device = Int64(parts[2])
     else { return nil }
     return ColumnStamp(rev: rev, stamp: stamp, device: device)
   }

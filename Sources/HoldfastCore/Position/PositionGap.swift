@@ -75,7 +75,9 @@ struct PositionGap {
   /// It may lie further from a neighbour than Fugue's rule asks, so it is for neighbours too long for that rule.
   func shortcut() -> [UInt8]? {
     let levels = max(left.steps.count, right?.steps.count ?? 0)
-    for level in 0..<levels {
+    // Above the first difference both neighbours agree, and a turn there leaves the gap.
+    let first = left.sharedSteps(with: right ?? PositionPath())
+    for level in first..<max(first, levels) {
       if level < left.steps.count {
         let step = left.steps[level]
         let number = step.isPlace ? step.number + 1 : step.number + 2

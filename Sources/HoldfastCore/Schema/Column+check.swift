@@ -7,7 +7,9 @@ extension Column {
     case (_, .null):
       if required { throw Problem(.valueMissing, "\(name) is required.") }
     case (.text, .text(let text)):
-      if text.utf8.contains(0) { throw Problem(.invalidValue, "\(name) must not contain the character U+0000.") }
+      if text.utf8.contains(0) {
+        throw Problem(.invalidValue, "\(name) must not contain the character U+0000.")
+      }
       // Scalars are counted only when the bytes could be too many.
       if text.utf8.count > lengthLimit, text.unicodeScalars.count > lengthLimit {
         throw Problem(.valueTooLong, "\(name) has more than \(lengthLimit) characters.")

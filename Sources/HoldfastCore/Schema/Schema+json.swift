@@ -30,7 +30,9 @@ extension Table {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init("zone", zoneJSON)]
     members.append(.init("columns", .object(columns.map { .init($0.name, $0.json) })))
-    if !unique.isEmpty { members.append(.init("unique", .array(unique.map { .array($0.map { .string($0) }) }))) }
+    if !unique.isEmpty {
+      members.append(.init("unique", .array(unique.map { .array($0.map { .string($0) }) })))
+    }
     if roles != TableRoles() {
       members.append(
         .init(

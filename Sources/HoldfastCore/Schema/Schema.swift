@@ -64,7 +64,9 @@ public struct Schema: Sendable, Hashable {
   /// The names of the public zones.
   public var publicZones: [String] {
     var names: [String] = []
-    for table in tables { if case .public(let name) = table.zone, !names.contains(name) { names.append(name) } }
+    for table in tables {
+      if case .public(let name) = table.zone, !names.contains(name) { names.append(name) }
+    }
     return names
   }
 

@@ -3,22 +3,32 @@ struct SchemaCheck {
   let name: String
   let tables: [Table]
 
-  static let reservedColumns: Set<String> = ["id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_"]
+  static let reservedColumns: Set<String> = [
+    "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
+  ]
   static let reservedTables: Set<String> = [Table.members.name, Table.conflicts.name]
 
   func faults() -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
-    if name.isEmpty || name.utf8.count > 64 { faults.append(.init("name", "Give the schema a name of 1 to 64 bytes.")) }
+    if name.isEmpty || name.utf8.count > 64 {
+      faults.append(.init("name", "Give the schema a name of 1 to 64 bytes."))
+    }
     if tables.isEmpty { faults.append(.init("tables", "Declare at least one table.")) }
-    if tables.count > 200 { faults.append(.init("tables", "Declare at most 200 tables; there are \(tables.count).")) }
+    if tables.count > 200 {
+      faults.append(.init("tables", "Declare at most 200 tables; there are \(tables.count)."))
+    }
     var seen: Set<String> = []
     for table in tables {
       let place = "tables.\(table.name)"
       faults += nameFaults(table.name, at: place, kind: "table")
-      if Self.reservedTables.contains(table.name) || table.name.hasPrefix("holdfast_") || table.name.hasPrefix("sqlite_") {
+      if Self.reservedTables.contains(table.name) || table.name.hasPrefix("holdfast_")
+        || table.name.hasPrefix("sqlite_")
+      {
         faults.append(.init(place, "The name is kept for Holdfast or SQLite itself; choose another."))
       }
-      if !seen.insert(table.name).inserted { faults.append(.init(place, "The table is declared twice; keep one.")) }
+      if !seen.insert(table.name).inserted {
+        faults.append(.init(place, "The table is declared twice; keep one."))
+      }
       faults += tableFaults(table, at: place)
     }
     return faults
@@ -35,7 +45,9 @@ struct SchemaCheck {
       if Self.reservedColumns.contains(column.name) {
         faults.append(.init(place, "Every table has this column already; choose another name."))
       }
-      if !seen.insert(column.name).inserted { faults.append(.init(place, "The column is declared twice; keep one.")) }
+      if !seen.insert(column.name).inserted {
+        faults.append(.init(place, "The column is declared twice; keep one."))
+      }
       faults += columnFaults(column, at: place)
     }
     for (index, group) in table.unique.enumerated() {
@@ -51,16 +63,21 @@ struct SchemaCheck {
   private func columnFaults(_ column: Column, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if (column.type == .reference) != (column.reference != nil) {
-      faults.append(.init("\(place).to", "A reference, and only a reference, says in \"to\" which table it points to."))
+      faults.append(
+        .init("\(place).to", "A reference, and only a reference, says in \"to\" which table it points to."))
     }
     if let reference = column.reference {
       if !tables.contains(where: { $0.name == reference.table }) {
-        faults.append(.init("\(place).to", "There is no table \"\(reference.table)\"; declare it, or correct the name."))
+        faults.append(
+          .init("\(place).to", "There is no table \"\(reference.table)\"; declare it, or correct the name."))
       }
       if reference.onDelete == .setNull, column.required {
-        faults.append(.init("\(place).on_delete", "A required column can't become null; choose cascade or restrict."))
+        faults.append(
+          .init("\(place).on_delete", "A required column can't become null; choose cascade or restrict."))
       }
-      if column.defaultValue != nil { faults.append(.init("\(place).default", "A reference has no default; leave it out.")) }
+      if column.defaultValue != nil {
+        faults.append(.init("\(place).default", "A reference has no default; leave it out."))
+      }
     }
     if column.maximumLength != nil, column.type != .text {
       faults.append(.init("\(place).max_length", "Only texts have a length; leave it out."))
@@ -72,7 +89,8 @@ struct SchemaCheck {
       faults.append(.init(place, "Only integers have min and max; leave them out."))
     }
     if let minimum = column.minimum, let maximum = column.maximum, minimum > maximum {
-      faults.append(.init("\(place).min", "No value is at least \(minimum) and at most \(maximum); widen the range."))
+      faults.append(
+        .init("\(place).min", "No value is at least \(minimum) and at most \(maximum); widen the range."))
     }
     if !column.oneOf.isEmpty, column.type != .text {
       faults.append(.init("\(place).one_of", "Only texts have a list of values; leave it out."))
@@ -92,14 +110,27 @@ struct SchemaCheck {
       return [.init(place, "Choose \"root\", \"user\", {\"parent\": COLUMN} or {\"public\": NAME}.")]
     case .public(let name): return nameFaults(name, at: "\(place).public", kind: "zone")
     case .parent(let name):
-      guard let column = table.columns.first(where: { $0.name == name }), let reference = column.reference else {
-        return [.init("\(place).parent", "There is no reference column \"\(name)\" in the table; declare it, or name another.")]
+      guard let column = table.columns.first(where: { $0.name == name }), let reference = column.reference
+      else {
+        return [
+          .init(
+            "\(place).parent",
+            "There is no reference column \"\(name)\" in the table; declare it, or name another.")
+        ]
       }
       if !column.required || reference.onDelete == .setNull || reference.across {
-        return [.init("\(place).parent", "The column \"\(name)\" decides the zone: make it required, without across or set_null.")]
+        return [
+          .init(
+            "\(place).parent",
+            "The column \"\(name)\" decides the zone: make it required, without across or set_null.")
+        ]
       }
       return hasCycle(from: table)
-        ? [.init("\(place).parent", "The parents go round in a circle and reach no zone; end them at a root, user or public table.")]
+        ? [
+          .init(
+            "\(place).parent",
+            "The parents go round in a circle and reach no zone; end them at a root, user or public table.")
+        ]
         : []
     }
   }
@@ -121,6 +152,9 @@ struct SchemaCheck {
       (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
     return isGood
-      ? [] : [.init(place, "A \(kind) is named with 1 to 63 of a-z, 0-9 and _, beginning with a letter; rename it.")]
+      ? []
+      : [
+        .init(place, "A \(kind) is named with 1 to 63 of a-z, 0-9 and _, beginning with a letter; rename it.")
+      ]
   }
 }

@@ -4,7 +4,8 @@ struct SchemaForm {
 
   mutating func read(_ value: JSONValue) -> (name: String, tables: [Table]) {
     guard let members = value.members else {
-      faults.append(.init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
+      faults.append(
+        .init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
       return ("", [])
     }
     knownOnly(members, ["holdfast", "name", "tables"], at: "holdfast.json")
@@ -75,7 +76,9 @@ struct SchemaForm {
       case "create": roles.create = role
       case "update": roles.update = role
       case "delete": roles.delete = role
-      default: faults.append(.init("\(place).\(member.name)", "Only create, update and delete have roles; leave it out."))
+      default:
+        faults.append(
+          .init("\(place).\(member.name)", "Only create, update and delete have roles; leave it out."))
       }
     }
     return roles
@@ -88,7 +91,10 @@ struct SchemaForm {
     }
     knownOnly(
       members,
-      ["type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete", "across"], at: place)
+      [
+        "type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete",
+        "across",
+      ], at: place)
     let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
     var column = Column(name, type)
     column.required = flag(value["required"], at: "\(place).required")
@@ -105,15 +111,20 @@ struct SchemaForm {
       column.policy = choice(policy, of: MergePolicy.self, at: "\(place).merge") ?? .latest
     }
     if let target = text(value["to"] ?? .string(""), at: "\(place).to"), !target.isEmpty {
-      let onDelete = value["on_delete"].flatMap { choice($0, of: Reference.OnDelete.self, at: "\(place).on_delete") }
+      let onDelete = value["on_delete"].flatMap {
+        choice($0, of: Reference.OnDelete.self, at: "\(place).on_delete")
+      }
       column.reference = Reference(
         to: target, onDelete: onDelete ?? .restrict, across: flag(value["across"], at: "\(place).across"))
     } else {
       for name in ["on_delete", "across"] where value[name] != nil {
-        faults.append(.init("\(place).\(name)", "Only a reference, which says \"to\", has this; leave it out."))
+        faults.append(
+          .init("\(place).\(name)", "Only a reference, which says \"to\", has this; leave it out."))
       }
     }
-    if let value = value["default"] { column.defaultValue = defaultValue(value, of: column, at: "\(place).default") }
+    if let value = value["default"] {
+      column.defaultValue = defaultValue(value, of: column, at: "\(place).default")
+    }
     return column
   }
 
@@ -157,7 +168,8 @@ struct SchemaForm {
   private mutating func knownOnly(_ members: [JSONValue.Member], _ known: [String], at place: String) {
     for member in members where !known.contains(member.name) {
       faults.append(
-        .init("\(place).\(member.name)", "This is not known here; known are \(known.joined(separator: ", "))."))
+        .init(
+          "\(place).\(member.name)", "This is not known here; known are \(known.joined(separator: ", "))."))
     }
   }
 }

@@ -46,7 +46,8 @@ public struct Table: Hashable, Sendable {
 
   /// A table of its parts. Whether they fit together is checked by `Schema`.
   public init(
-    _ name: String, zone: ZoneRule, columns: [Column], unique: [[String]] = [], roles: TableRoles = TableRoles()
+    _ name: String, zone: ZoneRule, columns: [Column], unique: [[String]] = [],
+    roles: TableRoles = TableRoles()
   ) {
     self.name = name
     self.zone = zone

@@ -21,7 +21,9 @@ public struct OperationReader: Sendable {
   }
 
   private func operation(_ fields: Fields) throws -> Operation {
-    if let wrong = fields.wrong { throw Problem(.invalidOperation, "\(wrong) has a wrong type or is not known.") }
+    if let wrong = fields.wrong {
+      throw Problem(.invalidOperation, "\(wrong) has a wrong type or is not known.")
+    }
     guard let kind = fields.kind.flatMap(Operation.Kind.init) else {
       throw Problem(.invalidOperation, "op must be create, update or delete.")
     }
@@ -35,7 +37,8 @@ public struct OperationReader: Sendable {
     }
     guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
     let (settings, zone) = try settings(fields, kind: kind, table: schema.tables[table])
-    return Operation(kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
+    return Operation(
+      kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
   }
 
   private func settings(
@@ -70,14 +73,18 @@ public struct OperationReader: Sendable {
     }
     switch kind {
     case .create:
-      if table.zone == .explicit, zone == nil { throw Problem(.valueMissing, "zone is required in \(table.name).") }
+      if table.zone == .explicit, zone == nil {
+        throw Problem(.valueMissing, "zone is required in \(table.name).")
+      }
       for (index, column) in table.columns.enumerated() where values[index] == nil {
         let value = column.defaultValue ?? .null
         try column.check(value)
         values[index] = value
       }
     case .update:
-      if zone != nil { throw Problem(.invalidOperation, "The zone of a record in \(table.name) can't change.") }
+      if zone != nil {
+        throw Problem(.invalidOperation, "The zone of a record in \(table.name) can't change.")
+      }
     case .delete:
       if fields.columns != nil { throw Problem(.invalidOperation, "A delete has no columns.") }
     }

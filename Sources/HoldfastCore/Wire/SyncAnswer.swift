@@ -68,7 +68,9 @@ public struct SyncAnswer: Sendable {
   }
 
   private static func parsed<Parsed>(_ value: Parsed?, _ member: String) throws -> Parsed {
-    guard let value else { throw Problem(.invalidRequest, "\(member) in the server's answer has a wrong form.") }
+    guard let value else {
+      throw Problem(.invalidRequest, "\(member) in the server's answer has a wrong form.")
+    }
     return value
   }
 

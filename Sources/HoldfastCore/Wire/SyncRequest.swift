@@ -93,7 +93,9 @@ public struct SyncRequest: Sendable {
       case "digest": request.digest = try reader.readString()
       case "first":
         request.first = try reader.readInt64()
-        guard request.first >= 1, request.first < .max / 2 else { throw Problem(.invalidRequest, "first must be 1 or more.") }
+        guard request.first >= 1, request.first < .max / 2 else {
+          throw Problem(.invalidRequest, "first must be 1 or more.")
+        }
       case "chain":
         guard let chain = Fingerprint(try reader.readString()) else {
           throw Problem(.invalidRequest, "chain must be 16 hex digits.")
@@ -104,7 +106,9 @@ public struct SyncRequest: Sendable {
       }
     }
     guard let version else { throw Problem(.invalidRequest, "protocol is missing.") }
-    guard version == protocolVersion else { throw Problem(.protocolUnsupported, "Spoken here: \(protocolVersion).") }
+    guard version == protocolVersion else {
+      throw Problem(.protocolUnsupported, "Spoken here: \(protocolVersion).")
+    }
     return request
   }
 
@@ -112,7 +116,8 @@ public struct SyncRequest: Sendable {
     var acks: [Ack] = []
     try reader.readObject { key, reader in
       if acks.count == ackLimit { throw Problem(.invalidRequest, "acks has more than \(ackLimit) zones.") }
-      acks.append(Ack(zone: key.string, token: try reader.readNullIfPresent() ? nil : try reader.readString()))
+      acks.append(
+        Ack(zone: key.string, token: try reader.readNullIfPresent() ? nil : try reader.readString()))
     }
     return acks
   }
@@ -122,7 +127,9 @@ public struct SyncRequest: Sendable {
   ) throws -> [ReceivedChangeSet] {
     var sets: [ReceivedChangeSet] = []
     try reader.readArray { reader in
-      if sets.count == changeSetLimit { throw Problem(.invalidRequest, "More than \(changeSetLimit) change sets.") }
+      if sets.count == changeSetLimit {
+        throw Problem(.invalidRequest, "More than \(changeSetLimit) change sets.")
+      }
       let start = reader.offset
       var count = 0
       var list: [Operation] = []
@@ -140,11 +147,13 @@ public struct SyncRequest: Sendable {
       }
       if count == 0 { throw Problem(.invalidRequest, "A change set has at least one operation.") }
       if count > operationLimit {
-        refused = RefusedOperation(index: operationLimit, problem: Problem(.changeSetTooLarge, "It has \(count) operations."))
+        refused = RefusedOperation(
+          index: operationLimit, problem: Problem(.changeSetTooLarge, "It has \(count) operations."))
       }
       sets.append(
         ReceivedChangeSet(
-          range: start..<reader.offset, count: count, content: refused.map { .failure($0) } ?? .success(list)))
+          range: start..<reader.offset, count: count, content: refused.map { .failure($0) } ?? .success(list))
+      )
     }
     return sets
   }

@@ -1,0 +1,85 @@
+/// The header fields of a request, in the order of their arrival; names compare without regard to case.
+///
+/// The bytes are kept as they came, in one buffer; a `String` is made only of a field that is asked for. Bytes
+/// that are no UTF-8 become U+FFFD in it. Source: RFC 9110, section 5.
+public struct HTTPHeaders: Sendable {
+  private struct Field {
+    var start: Int
+    var nameEnd: Int
+    var end: Int
+  }
+
+  private var bytes: [UInt8] = []
+  private var fields: [Field] = []
+
+  /// No fields.
+  public init() {}
+
+  /// How many fields there are; a name that came twice counts twice.
+  public var count: Int { fields.count }
+
+  /// The value of the field `name`, or nil if the request has none; the values of a field that came more than
+  /// once are joined by ", " (RFC 9110, section 5.3).
+  public subscript(name: String) -> String? {
+    var found: String?
+    forEachValue(of: name) { value in
+      let text = String(decoding: value, as: UTF8.self)
+      found = found.map { $0 + ", " + text } ?? text
+    }
+    return found
+  }
+
+  /// Every field as (name, value), in the order of arrival.
+  public var all: [(name: String, value: String)] {
+    fields.map { field in
+      (
+        String(decoding: bytes[field.start..<field.nameEnd], as: UTF8.self),
+        String(decoding: bytes[field.nameEnd..<field.end], as: UTF8.self)
+      )
+    }
+  }
+
+  /// Adds a field after the others.
+  public mutating func append(name: String, value: String) {
+    var name = name
+    var value = value
+    name.withUTF8 { name in value.withUTF8 { append(name: name, value: $0) } }
+  }
+
+  mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    if fields.isEmpty {
+      bytes.reserveCapacity(512)
+      fields.reserveCapacity(12)
+    }
+    let start = bytes.count
+    bytes.append(contentsOf: name)
+    let nameEnd = bytes.count
+    // libmicrohttpd takes off the blanks before a value, not those behind it.
+    var end = value.count
+    while end > 0, value[end - 1] == UInt8(ascii: " ") || value[end - 1] == UInt8(ascii: "\t") { end -= 1 }
+    bytes.append(contentsOf: value[..<end])
+    fields.append(Field(start: start, nameEnd: nameEnd, end: bytes.count))
+  }
+
+  func forEachValue(of name: String, _ body: (ArraySlice<UInt8>) -> Void) {
+    var name = name
+    name.withUTF8 { wanted in
+      for field in fields where field.nameEnd - field.start == wanted.count {
+        if isSame(bytes[field.start..<field.nameEnd], wanted) { body(bytes[field.nameEnd..<field.end]) }
+      }
+    }
+  }
+}
+
+private func isSame(_ name: ArraySlice<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
+  var index = 0
+  for byte in name {
+    if lowercase(byte) != lowercase(wanted[index]) { return false }
+    index += 1
+  }
+  return true
+}
+
+private func lowercase(_ byte: UInt8) -> UInt8 {
+  byte &- 0x41 < 26 ? byte | 0x20 : byte
+}

@@ -1,0 +1,52 @@
+/// What one client may cost the server. Every limit holds from the first byte; none can be switched off.
+public struct HTTPLimits: Sendable {
+  /// Bytes of one request's content; more is answered 413. Default 8 MiB.
+  public var maximumBodyBytes: Int
+  /// Bytes of the request line and header fields together; more is answered 431. Default 16 KiB, at least 1 KiB.
+  public var maximumHeaderBytes: Int
+  /// Open connections; further ones are answered 503 and closed. Default 8,192.
+  public var maximumConnections: Int
+  /// Open connections of one address, of one /64 network with IPv6; further ones are answered 503 and closed. A
+  /// proxy in front is one address: then raise it to `maximumConnections`. Default 1,024.
+  public var maximumConnectionsPerAddress: Int
+  /// From the end of the request line, or from the opening of the connection, to the last byte of the request.
+  /// Then 408 and the end of the connection. Default 30 seconds.
+  public var requestDeadline: Duration
+  /// From the end of an answer to the end of the next request line; then the connection is closed without a word.
+  /// Default 75 seconds.
+  public var idleTimeout: Duration
+  /// From the answer to the moment when the system has taken its last byte; then the connection is cut.
+  /// Default 5 minutes.
+  public var responseDeadline: Duration
+
+  /// Limits; each has the default named at its property.
+  public init(
+    maximumBodyBytes: Int = 8 << 20, maximumHeaderBytes: Int = 16 << 10, maximumConnections: Int = 8192,
+    maximumConnectionsPerAddress: Int = 1024, requestDeadline: Duration = .seconds(30),
+    idleTimeout: Duration = .seconds(75), responseDeadline: Duration = .seconds(300)
+  ) {
+    self.maximumBodyBytes = maximumBodyBytes
+    self.maximumHeaderBytes = max(maximumHeaderBytes, 1024)
+    self.maximumConnections = maximumConnections
+    self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
+    self.requestDeadline = requestDeadline
+    self.idleTimeout = idleTimeout
+    self.responseDeadline = responseDeadline
+  }
+
+  /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
+  /// more than that: it writes zeros over all of it after each request.
+  var connectionMemory: Int { 2 * maximumHeaderBytes + 4096 }
+
+  /// How much of a refused request's content is read and thrown away, so that its sender gets to read the answer
+  /// instead of a reset connection.
+  var lingeringBytes: Int { max(1 << 20, 2 * maximumBodyBytes) }
+
+  /// How long that may last.
+  var lingering: Duration { min(requestDeadline, .seconds(5)) }
+
+  /// How often the connections are looked through: often enough that a limit is never overdrawn by a quarter.
+  var sweepInterval: Duration {
+    min(max(min(requestDeadline, idleTimeout, responseDeadline) / 4, .milliseconds(5)), .seconds(1))
+  }
+}

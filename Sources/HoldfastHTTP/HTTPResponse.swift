@@ -1,0 +1,24 @@
+/// What a request is answered with. Content-Length, Date and Connection are added on the way out.
+public struct HTTPResponse: Sendable {
+  /// The status code, 200...599; another one is answered as 500.
+  public var status: Int
+  /// The header fields. One whose name is no token, or whose value holds a line break, is left out and logged.
+  public var headers: [(name: String, value: String)]
+  /// The content. For HEAD give the content of GET: its length is sent, its bytes are not. With 204 and 304 it is
+  /// not sent.
+  public var body: [UInt8]
+
+  /// An answer.
+  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A one-line text that names the status: the answer of the server itself when the owner gives no other.
+  public static func plain(status: Int) -> HTTPResponse {
+    HTTPResponse(
+      status: status, headers: [("Content-Type", "text/plain; charset=utf-8")],
+      body: Array("\(status) \(reasonPhrase(of: status))\n".utf8))
+  }
+}

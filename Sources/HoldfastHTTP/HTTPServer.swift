@@ -1,0 +1,102 @@
+internal import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server over libmicrohttpd: sockets, parsing, limits and the two ways to answer, nothing else.
+///
+/// The handler runs on one of the HTTP threads and must not block there: what has to wait is given to another
+/// thread together with the responder. It must not call `stop(grace:)`.
+public final class HTTPServer: Sendable {
+  /// The port that the server listens on, also when the system was asked to choose.
+  public let port: UInt16
+
+  private let core: ServerCore
+  private let daemon: Daemon
+  private let listener: Listener
+  private let sweeper = Sweeper()
+  private let acceptThread: Thread
+  private let sweepThread: Thread
+  private let isStopped = Atomic<Bool>(false)
+
+  /// Starts a server: when this returns, it accepts connections.
+  ///
+  /// From here on SIGPIPE is ignored in the whole process: a peer that goes away is an error, not the end.
+  ///
+  /// - Parameters:
+  ///   - address: the IP address to listen on, IPv4 or IPv6; no names. `::` takes both kinds. Default 127.0.0.1.
+  ///   - port: the port; 0, the default, is any free one.
+  ///   - threads: how many threads read, handle and write, at least 1. Default: one for each processor.
+  ///   - limits: what one client may cost.
+  ///   - failure: makes the answers that the server gives itself: 400, 408, 413, 431, 500, 501 and 503. Called on any
+  ///     of its threads.
+  ///   - log: takes what an operator should know, a line at a time; called on any of its threads.
+  ///   - handler: takes each complete request with the duty to answer it.
+  /// - Throws: `HTTPServerError`, if the address is none or is taken, or if the system has no threads or descriptors.
+  public init(
+    address: String = "127.0.0.1", port: UInt16 = 0, threads: Int? = nil,
+    limits: HTTPLimits = HTTPLimits(),
+    failure: @escaping @Sendable (_ status: Int) -> HTTPResponse = { HTTPResponse.plain(status: $0) },
+    log: @escaping @Sendable (String) -> Void = { _ in },
+    handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void
+  ) throws(HTTPServerError) {
+    signal(SIGPIPE, SIG_IGN)
+    let core = ServerCore(limits: limits, handler: handler, failure: failure, log: log)
+    let listener = try Listener(address: address, port: port)
+    guard let daemon = Daemon(core, threads: max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)) else {
+      listener.closeSockets()
+      throw HTTPServerError(.outOfResources, systemError: errno, "the HTTP threads could not be started")
+    }
+    guard let sweepThread = sweeper.start(core) else {
+      listener.closeSockets()
+      daemon.stop()
+      throw HTTPServerError(.outOfResources, "no thread to be had")
+    }
+    guard let acceptThread = Thread({ listener.run(core, daemon: daemon) }) else {
+      sweeper.stop()
+      sweepThread.join()
+      listener.closeSockets()
+      daemon.stop()
+      throw HTTPServerError(.outOfResources, "no thread to be had")
+    }
+    self.core = core
+    self.daemon = daemon
+    self.listener = listener
+    self.sweepThread = sweepThread
+    self.acceptThread = acceptThread
+    self.port = listener.port
+  }
+
+  deinit {
+    stop(grace: .zero)
+  }
+
+  /// Stops the server and returns when it is stopped. The port is given back at once; idle connections are closed;
+  /// requests in flight are finished, each with the end of its connection. What is not finished after `grace` is
+  /// answered 503 where the application owes the answer, and cut where the client does.
+  ///
+  /// Takes at most `grace` and half a second. Only a handler that blocks its thread is left behind, with its threads,
+  /// and logged. A second call does nothing.
+  ///
+  /// - Parameter grace: how long requests in flight may take; zero or more.
+  public func stop(grace: Duration) {
+    guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    core.stop()
+    listener.stop()
+    acceptThread.join()
+    listener.closeSockets()
+    core.connections.sweep(evenIdle: true)
+    if !core.connections.waitUntilEmpty(until: .now + grace) {
+      core.expire()
+      core.connections.expire()
+      _ = core.connections.waitUntilEmpty(until: .now + .milliseconds(500))
+    }
+    sweeper.stop()
+    sweepThread.join()
+    if core.connections.isHandling {
+      core.log("a handler blocks its HTTP thread: left behind at the stop of the server")
+      _ = Unmanaged.passRetained(core)
+    } else {
+      daemon.stop()
+    }
+  }
+}

@@ -1,0 +1,101 @@
+internal import CMicroHTTPD
+import Glibc
+
+/// The listening socket and the thread that accepts from it. Accepting is not left to libmicrohttpd: so a connection
+/// over the limit gets an answer, and the socket can be closed while requests in flight are finished.
+struct Listener: Sendable {
+  let port: UInt16
+  private let socket: Int32
+  private let wakeReader: Int32
+  private let wakeWriter: Int32
+
+  init(address: String, port: UInt16) throws(HTTPServerError) {
+    guard let wanted = SocketAddress(address, port: port) else {
+      throw HTTPServerError(
+        .invalidAddress, "\"\(address)\" is no IP address; give one such as 127.0.0.1, 0.0.0.0 or ::1")
+    }
+    let socket = Glibc.socket(
+      wanted.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard socket >= 0 else {
+      throw HTTPServerError(.outOfResources, systemError: errno, "no socket to be had")
+    }
+    // Accepted sockets inherit TCP_NODELAY: answers leave at once.
+    for (level, option) in [(SOL_SOCKET, SO_REUSEADDR), (Int32(IPPROTO_TCP), TCP_NODELAY)] {
+      var on: Int32 = 1
+      setsockopt(socket, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+    var wake: [Int32] = [-1, -1]
+    guard wanted.withSockaddr({ bind(socket, $0, $1) }) == 0, listen(socket, 1024) == 0,
+      let bound = SocketAddress({ getsockname(socket, $0, $1) })
+    else {
+      let error = errno
+      close(socket)
+      throw HTTPServerError(
+        .cannotBind, systemError: error,
+        "cannot listen on \(address) port \(port): \(String(cString: strerror(error))); choose another port, or stop"
+          + " the process that has it")
+    }
+    guard pipe(&wake) == 0 else {
+      close(socket)
+      throw HTTPServerError(.outOfResources, systemError: errno, "no pipe to be had")
+    }
+    for descriptor in wake { closeInChildren(descriptor) }
+    self.socket = socket
+    self.port = bound.port
+    wakeReader = wake[0]
+    wakeWriter = wake[1]
+  }
+
+  /// Accepts until `stop()`. Runs on a thread of its own.
+  func run(_ core: ServerCore, daemon: Daemon) {
+    var polled = [
+      pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+    ]
+    while true {
+      poll(&polled, 2, -1)
+      if polled[0].revents != 0 { return }
+      if accept(core, daemon) { continue }
+      core.log("cannot accept connections: \(String(cString: strerror(errno)))")
+      // Out of descriptors or memory: the backlog keeps the clients while others finish.
+      poll(&polled, 1, 100)
+    }
+  }
+
+  /// Accepts what has come; false if the system is out of descriptors or memory.
+  private func accept(_ core: ServerCore, _ daemon: Daemon) -> Bool {
+    while true {
+      var descriptor: Int32 = -1
+      let address = SocketAddress { address, length in
+        descriptor = Glibc.accept(socket, address, length)
+        return descriptor
+      }
+      guard let address else { return ![EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) }
+      closeInChildren(descriptor)
+      let connection = Connection(descriptor: descriptor, address: address, core: core)
+      if core.connections.admit(connection) {
+        let result = address.withSockaddr { MHD_add_connection(daemon.handle, descriptor, $0, $1) }
+        // On failure libmicrohttpd has closed the socket; no other can have its number before this thread accepts.
+        if result == .NO { core.connections.remove(descriptor) }
+      } else {
+        sendWithoutWaiting(rawBytes(of: core.failure(503), method: nil), to: descriptor)
+        shutdown(descriptor, Int32(SHUT_WR))
+        close(descriptor)
+      }
+    }
+  }
+
+  /// Makes `run` return.
+  func stop() {
+    _ = write(wakeWriter, [0], 1)
+  }
+
+  /// Gives the port back; after `run` has returned.
+  func closeSockets() {
+    for descriptor in [socket, wakeReader, wakeWriter] { close(descriptor) }
+  }
+}
+
+private func closeInChildren(_ descriptor: Int32) {
+  _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// What all connections of one server share.
+final class ServerCore: Sendable {
+  let limits: HTTPLimits
+  let handler: @Sendable (HTTPRequest, HTTPResponder) -> Void
+  let failure: @Sendable (Int) -> HTTPResponse
+  let log: @Sendable (String) -> Void
+  let connections: ConnectionTable
+  let requestDeadline: Milliseconds
+  let idleTimeout: Milliseconds
+  let responseDeadline: Milliseconds
+  let lingering: Milliseconds
+  private let stopping = Atomic<Bool>(false)
+  private let expired = Atomic<Bool>(false)
+
+  init(
+    limits: HTTPLimits, handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
+    failure: @escaping @Sendable (Int) -> HTTPResponse, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.limits = limits
+    self.handler = handler
+    self.failure = failure
+    self.log = log
+    requestDeadline = Milliseconds(limits.requestDeadline)
+    idleTimeout = Milliseconds(limits.idleTimeout)
+    responseDeadline = Milliseconds(limits.responseDeadline)
+    lingering = Milliseconds(limits.lingering)
+    connections = ConnectionTable(limits: limits)
+  }
+
+  /// The server takes no new connections, and every answer closes its connection.
+  var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+  /// The time of grace is over: what has no answer now is answered 503.
+  var isExpired: Bool { expired.load(ordering: .acquiring) }
+
+  func stop() { stopping.store(true, ordering: .releasing) }
+
+  func expire() { expired.store(true, ordering: .releasing) }
+}
+
+private let requestCount = Atomic<UInt64>(0)
+
+/// The next request's number.
+func nextRequestID() -> UInt64 {
+  requestCount.wrappingAdd(1, ordering: .relaxed).newValue
+}

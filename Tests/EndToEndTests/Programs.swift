@@ -1,0 +1,121 @@
+import Foundation
+import Holdfast
+import Testing
+
+/// The programs that were built beside the tests, run as processes of their own.
+enum Programs {
+  /// Where the test's own binary is, and the others with it.
+  static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+  static func path(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+  /// A new empty folder, which the test removes.
+  static func makeFolder() throws -> URL {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder
+  }
+}
+
+/// `holdfast serve` as a process, on a port of its own, that can be killed and started again.
+final class ServerProcess {
+  let data: URL
+  private let schema: URL
+  private var process: Process?
+  private(set) var port = 0
+
+  init(folder: URL, schema: Schema) throws {
+    data = folder.appendingPathComponent("data")
+    self.schema = folder.appendingPathComponent("holdfast.json")
+    try Data(schema.json.bytes).write(to: self.schema)
+    try start()
+  }
+
+  var address: URL { URL(string: "http://127.0.0.1:\(port)") ?? data }
+
+  /// Starts the server, on the port it had before, and returns when it listens.
+  func start() throws {
+    let process = Process()
+    process.executableURL = Programs.path("holdfast")
+    process.arguments = ["serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)"]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    self.process = process
+    var line = ""
+    while !line.contains("\n") {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { throw StoreError(.offline, "The server did not start: \(line)") }
+      line += String(decoding: data, as: UTF8.self)
+    }
+    port = try #require(Int(line.split(separator: ":").last?.split(separator: "\n").first ?? ""))
+  }
+
+  /// SIGKILL, in the middle of whatever it does.
+  func kill() {
+    guard let process, process.isRunning else { return }
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// SIGTERM; gives the exit status.
+  func stop() -> Int32 {
+    guard let process, process.isRunning else { return -1 }
+    process.terminate()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  deinit { kill() }
+
+  /// The server's own database, read beside it.
+  func database() throws -> Connection {
+    let files = try FileManager.default.contentsOfDirectory(atPath: data.path).filter { $0.hasSuffix(".db") }
+    return try Connection(path: data.appendingPathComponent(try #require(files.first)).path, access: .readOnly)
+  }
+}
+
+/// One run of Jot, which may be killed.
+struct JotRun {
+  let status: Int32
+  let output: String
+  let errors: String
+
+  /// Runs Jot on a device's file.
+  static func run(_ device: URL, _ server: URL, _ arguments: [String]) throws -> JotRun {
+    let running = try start(device, server, arguments)
+    return running.wait()
+  }
+
+  static func start(_ device: URL, _ server: URL, _ arguments: [String]) throws -> RunningJot {
+    let process = Process()
+    process.executableURL = Programs.path("jot")
+    process.arguments = ["--db", device.path] + arguments
+    process.environment = ["JOT_SERVER": server.absoluteString, "JOT_PASSWORD": "correct-horse", "HOME": device.deletingLastPathComponent().path]
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    return RunningJot(process: process, output: output, errors: errors)
+  }
+}
+
+/// A run of Jot that has not ended.
+struct RunningJot {
+  let process: Process
+  let output: Pipe
+  let errors: Pipe
+
+  func wait() -> JotRun {
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let error = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return JotRun(status: process.terminationStatus, output: text, errors: error)
+  }
+
+  func kill() -> JotRun {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    return wait()
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import HoldfastCore
+
+@Suite("Merging one column")
+struct MergeTests {
+  private let last = ColumnStamp(rev: 5, stamp: Stamp(milliseconds: 1000), device: 1)
+
+  private func edit(
+    _ value: String, base: String? = nil, rev: Int64, at milliseconds: Int64, device: Int64 = 2
+  ) -> ColumnEdit {
+    ColumnEdit(
+      value: .text(value), base: base.map { .text($0) }, rev: rev, stamp: Stamp(milliseconds: milliseconds),
+      device: device)
+  }
+
+  private func decide(_ edit: ColumnEdit, _ policy: MergePolicy = .latest) -> ColumnMerge {
+    .decide(current: .text("theirs"), last: last, edit: edit, policy: policy)
+  }
+
+  @Test("an edit that knew of the last change is applied, however old its clock says it is")
+  func known() { #expect(decide(edit("mine", rev: 5, at: 1)) == .applied) }
+
+  @Test("the later of two edits that did not know of each other wins (I7)")
+  func latest() {
+    #expect(decide(edit("mine", rev: 4, at: 2000)) == .won)
+    #expect(decide(edit("mine", rev: 4, at: 500)) == .lost)
+  }
+
+  @Test("at the same moment the greater device wins, so that the order of arrival decides nothing (I7)")
+  func tie() {
+    #expect(decide(edit("mine", rev: 4, at: 1000, device: 2)) == .won)
+    #expect(decide(edit("mine", rev: 4, at: 1000, device: 0)) == .lost)
+  }
+
+  @Test("with the policy server the value that is there stays")
+  func server() { #expect(decide(edit("mine", rev: 4, at: 2000), .server) == .lost) }
+
+  @Test("the device's own earlier edit is no conflict")
+  func own() { #expect(decide(edit("mine", rev: 1, at: 1, device: 1)) == .applied) }
+
+  @Test("a value that went and came back is no conflict; nor are equal values")
+  func equalValues() {
+    #expect(decide(edit("mine", base: "theirs", rev: 1, at: 1)) == .applied)
+    #expect(decide(edit("theirs", rev: 1, at: 1)) == .unchanged)
+  }
+
+  @Test("column stamps are read as they were written, and fall back to the creation")
+  func stamps() throws {
+    var stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: Stamp(milliseconds: 7), device: 3))
+    stamps["title"] = last
+    let read = try #require(RecordStamps(stamps.text))
+    #expect(read == stamps)
+    #expect(read["title"] == last)
+    #expect(read["note"].rev == 1)
+    for text in ["", "1", "1.2.3", "x;y", "1.0000000000000000.1;title"] { #expect(RecordStamps(text) == nil) }
+  }
+}
