@@ -41,6 +41,11 @@ struct Syncing {
     do { result = .success(try await engine.sync()) } catch { result = .failure(error) }
     watcher.cancel()
     await watcher.value
+    if case .failure(let error as StoreError) = result, error.code == .offline {
+      throw Failure(
+        .unreachable,
+        "No sync for now: \(error.description)\nWhat was written here is kept, and sent by the next sync.")
+    }
     if case .success = result { try notebook.rememberServer() }
     return try result.get()
   }
