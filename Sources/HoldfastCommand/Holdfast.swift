@@ -1,1 +1,8 @@
-@main struct Holdfast { static func main() {} }
+import Glibc
+
+@main
+struct Holdfast {
+  static func main() {
+    exit(Program.run(Array(CommandLine.arguments.dropFirst())))
+  }
+}

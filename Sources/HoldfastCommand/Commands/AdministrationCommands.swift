@@ -1,0 +1,88 @@
+import HoldfastCore
+import HoldfastServer
+
+/// `holdfast zones`: lists zones, and gives users roles in them.
+enum ZonesCommand: Subcommand {
+  static let form = CommandForm(
+    name: "zones", summary: "Lists zones, or makes a user a member of one.",
+    arguments: "[list | grant ZONE NAME ROLE]", argumentCount: 0...4, options: [.data],
+    notes:
+      "ROLE is viewer, editor or owner. Works while the server runs; devices see it with their next sync.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let words = options.arguments
+    switch words.first ?? "list" {
+    case "list" where words.count <= 1:
+      show(try Administration(data: options["data"] ?? "").zones())
+    case "grant" where words.count == 4:
+      guard let role = Role(rawValue: words[3]) else { throw UsageError("ROLE is viewer, editor or owner.") }
+      try Administration(data: options["data"] ?? "").grant(zone: words[1], name: words[2], role: role)
+      print("\(words[2]) is \(role.rawValue) of \(words[1]).")
+    default: throw UsageError("holdfast zones takes \(form.arguments).")
+    }
+    return 0
+  }
+}
+
+/// `holdfast users`: lists accounts.
+enum UsersCommand: Subcommand {
+  static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: [.data])
+
+  static func run(_ options: Options) throws -> Int32 {
+    show(try Administration(data: options["data"] ?? "").users())
+    return 0
+  }
+}
+
+/// `holdfast devices`: lists devices.
+enum DevicesCommand: Subcommand {
+  static let form = CommandForm(name: "devices", summary: "Lists the devices.", options: [.data])
+
+  static func run(_ options: Options) throws -> Int32 {
+    show(try Administration(data: options["data"] ?? "").devices())
+    return 0
+  }
+}
+
+/// `holdfast conflicts`: lists edits that met.
+enum ConflictsCommand: Subcommand {
+  static let form = CommandForm(
+    name: "conflicts", summary: "Lists edits that met, newest first, with both values.",
+    options: [.data, .init(name: "limit", value: "COUNT", help: "How many at the most; 100 unless given")])
+
+  static func run(_ options: Options) throws -> Int32 {
+    guard let limit = Int(options["limit"] ?? "100"), limit > 0 else {
+      throw UsageError("--limit takes a number above 0.")
+    }
+    show(try Administration(data: options["data"] ?? "").conflicts(limit: limit))
+    return 0
+  }
+}
+
+/// `holdfast doctor`: checks the database.
+enum DoctorCommand: Subcommand {
+  static let form = CommandForm(
+    name: "doctor", summary: "Checks the database for everything that must always hold.", options: [.data],
+    notes: "Ends with 1 when something is wrong. Works while the server runs.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let findings = try Administration(data: options["data"] ?? "").doctor()
+    for finding in findings { print(finding) }
+    print(
+      findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the data directory.")
+    return findings.isEmpty ? 0 : 1
+  }
+}
+
+/// Prints a listing with its columns one under the other.
+private func show(_ listing: Administration.Listing) {
+  let widths = listing.columns.indices.map { column in
+    ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0
+  }
+  for row in [listing.columns] + listing.rows {
+    let cells = row.enumerated().map { index, text in
+      index == row.count - 1 ? text : text + String(repeating: " ", count: widths[index] - text.count)
+    }
+    print(cells.joined(separator: "  "))
+  }
+}

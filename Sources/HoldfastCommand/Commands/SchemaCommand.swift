@@ -1,0 +1,33 @@
+import HoldfastCore
+import HoldfastServer
+
+/// `holdfast schema`: checks a schema, and prints what is made of it.
+enum SchemaCommand: Subcommand {
+  static let form = CommandForm(
+    name: "schema", summary: "Checks a schema file, and prints what is made of it.", arguments: "FILE",
+    argumentCount: 0...1,
+    options: [
+      .init(
+        name: "print", value: "sql|json",
+        help: "Print the server's tables, or the schema with all that is implied"),
+      .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
+    ])
+
+  static func run(_ options: Options) throws -> Int32 {
+    if options.has("problems") {
+      print(ProblemTable.markdown)
+      return 0
+    }
+    guard let path = options.arguments.first else { throw UsageError("Name a schema file.") }
+    let schema = try readSchema(path)
+    switch options["print"] {
+    case nil:
+      let own = schema.tables.filter { !$0.isBuiltIn }
+      print("\(path) is good: \(own.count) tables, \(own.reduce(0) { $0 + $1.columns.count }) columns.")
+    case "sql": print(schema.serverSQL)
+    case "json": print(String(decoding: schema.json.bytes, as: UTF8.self))
+    case let other?: throw UsageError("--print takes sql or json, not \"\(other)\".")
+    }
+    return 0
+  }
+}

@@ -1,0 +1,37 @@
+import HoldfastServer
+
+/// `holdfast serve`: the server.
+enum ServeCommand: Subcommand {
+  static let form = CommandForm(
+    name: "serve", summary: "Runs the sync server until SIGTERM or SIGINT.",
+    options: [
+      .init(name: "schema", value: "FILE", help: "The schema; without it, the one that is in the database"),
+      .init(
+        name: "data", value: "DIR", help: "The data directory; made when it is missing", isRequired: true),
+      .init(
+        name: "listen", value: "ADDRESS:PORT",
+        help: "Where to listen; 127.0.0.1:8080 unless given, port 0 is any free one"),
+    ],
+    notes:
+      "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let (address, port) = try endpoint(options["listen"] ?? "127.0.0.1:8080")
+    let schema = try options["schema"].map(readSchema)
+    let configuration = Configuration(
+      schema: schema, data: options["data"] ?? "", address: address, port: port)
+    try Server.run(configuration) { server in
+      writeLine("listening on \(server.url)")
+    }
+    return 0
+  }
+
+  private static func endpoint(_ text: String) throws(UsageError) -> (address: String, port: UInt16) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+      throw UsageError("--listen takes ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080.")
+    }
+    var address = text[..<colon]
+    if address.hasPrefix("["), address.hasSuffix("]") { address = address.dropFirst().dropLast() }
+    return (String(address), port)
+  }
+}

@@ -1,0 +1,50 @@
+import Glibc
+import HoldfastCore
+
+/// A failure with a file, for a person.
+struct FileError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ path: String, _ doing: String, _ number: Int32 = errno) {
+    description = "\(path) can't be \(doing): \(String(cString: strerror(number)))."
+  }
+}
+
+/// Reads a whole file.
+func readFile(_ path: String) throws -> [UInt8] {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw FileError(path, "read") }
+  defer { close(descriptor) }
+  var bytes: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = read(descriptor, &buffer, buffer.count)
+    if count < 0 { throw FileError(path, "read") }
+    if count == 0 { return bytes }
+    bytes += buffer[..<count]
+  }
+}
+
+/// Writes a file that must not be there yet.
+func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+  guard descriptor >= 0 else {
+    throw FileError(path, errno == EEXIST ? "written over; name another file" : "written")
+  }
+  defer { close(descriptor) }
+  guard write(descriptor, bytes, bytes.count) == bytes.count else { throw FileError(path, "written") }
+}
+
+/// Reads and checks a schema file.
+func readSchema(_ path: String) throws -> Schema {
+  do { return try Schema(json: try readFile(path)) } catch let error as SchemaError {
+    throw Failure("\(path) does not hold together:\n\(error)")
+  }
+}
+
+/// A failure that is told as it is.
+struct Failure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import HoldfastServer
+
+/// The command line: finds the subcommand, parses its options, runs it.
+enum Program {
+  /// The subcommands. A new one is one line here.
+  static var commands: [any Subcommand.Type] {
+    [
+      InitCommand.self, SchemaCommand.self, ServeCommand.self, ZonesCommand.self, UsersCommand.self,
+      DevicesCommand.self, ConflictsCommand.self, DoctorCommand.self,
+    ]
+  }
+
+  /// Runs a command line, without the program's name.
+  ///
+  /// - Returns: the exit status: 0, 1 for a failure, 64 for a command line that makes no sense.
+  static func run(_ arguments: [String]) -> Int32 {
+    guard let name = arguments.first, name != "--help", name != "-h", name != "help" else {
+      print(help)
+      return arguments.isEmpty ? 64 : 0
+    }
+    guard let command = commands.first(where: { $0.form.name == name }) else {
+      return fail("There is no command \"\(name)\".\n\n\(help)", status: 64)
+    }
+    if arguments.contains("--help") || arguments.contains("-h") {
+      print(command.form.help)
+      return 0
+    }
+    do {
+      return try command.run(try command.form.parse(Array(arguments.dropFirst())))
+    } catch let error as UsageError {
+      return fail("\(error)\nSee holdfast \(name) --help.", status: 64)
+    } catch {
+      return fail("\(error)", status: 1)
+    }
+  }
+
+  private static var help: String {
+    let width = commands.map { $0.form.name.count }.max() ?? 0
+    let lines = commands.map { command in
+      let form = command.form
+      return "  \(form.name)\(String(repeating: " ", count: width - form.name.count + 2))\(form.summary)"
+    }
+    return
+      "Usage: holdfast COMMAND [OPTIONS]\n\nCommands:\n\(lines.joined(separator: "\n"))\n\nEach says more with --help."
+  }
+
+  private static func fail(_ message: String, status: Int32) -> Int32 {
+    writeError("holdfast: \(message)")
+    return status
+  }
+}
+
+/// A subcommand of `holdfast`.
+protocol Subcommand {
+  /// Its name, options and help.
+  static var form: CommandForm { get }
+  /// Runs it and gives the exit status.
+  static func run(_ options: Options) throws -> Int32
+}
+
+/// Writes a line to the standard error.
+func writeError(_ text: String) { write(line: text, to: 2) }
+
+/// Writes a line to the standard output at once, past its buffer.
+func writeLine(_ text: String) { write(line: text, to: 1) }
+
+private func write(line: String, to descriptor: Int32) {
+  var line = line + "\n"
+  line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,102 @@
+import HoldfastCore
+import HoldfastHTTP
+import Synchronization
+
+/// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
+final class API: Sendable {
+  let schema: Schema
+  let environment: ServerEnvironment
+  let clock: ServiceClock
+  let readers: ReaderPool
+  let operations: OperationReader
+  let log: @Sendable (String) -> Void
+  /// What a password is verified against when there is no account of the name; made once.
+  let decoy = Mutex<String?>(nil)
+  private let schemaBody: [UInt8]
+  private let isStopping = Atomic<Bool>(false)
+
+  init(
+    _ database: ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    schema = database.schema
+    self.environment = environment
+    self.clock = clock
+    self.log = log
+    readers = ReaderPool(database)
+    operations = OperationReader(schema: schema)
+    schemaBody = schema.json.bytes
+  }
+
+  /// From now on the server is not ready.
+  func stop() { isStopping.store(true, ordering: .releasing) }
+
+  /// Decides what to do with a request.
+  func handle(_ request: HTTPRequest) -> Step {
+    do { return try route(request) } catch let problem as Problem { return .problem(problem) } catch {
+      log("A request failed: \(error)")
+      return .problem(Problem(.internalError))
+    }
+  }
+
+  private func route(_ request: HTTPRequest) throws -> Step {
+    switch (String(request.path), request.method) {
+    case ("/v1/sync", "POST"): return try sync(request)
+    case ("/v1/accounts", "POST"): return try signUp(request)
+    case ("/v1/sessions", "POST"): return try signIn(request)
+    case ("/v1/devices", "POST"): return try copyDevice(request)
+    case ("/v1/sessions/current", "DELETE"): return try signOut(request)
+    case ("/v1/schema", "GET"), ("/v1/schema", "HEAD"): return .answer(.json(schemaBody))
+    case ("/healthz", "GET"), ("/healthz", "HEAD"): return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
+    case ("/readyz", "GET"), ("/readyz", "HEAD"): return readiness()
+    case ("/v1/sync", _), ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/devices", _):
+      return .answer(.problem(Problem(.methodNotAllowed), allow: "POST"))
+    case ("/v1/sessions/current", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "DELETE"))
+    case ("/v1/schema", _), ("/healthz", _), ("/readyz", _):
+      return .answer(.problem(Problem(.methodNotAllowed), allow: "GET, HEAD"))
+    default: return .problem(Problem(.notFound))
+    }
+  }
+
+  private func readiness() -> Step {
+    if isStopping.load(ordering: .acquiring) {
+      return .problem(Problem(.busy, "The server is stopping.", retryAfter: 5))
+    }
+    return .write(.probe) { result in
+      switch result {
+      case .success: .json(Array("{\"status\":\"ready\"}".utf8))
+      // Whatever keeps it from writing, it is not ready: 503.
+      case .failure(let problem): .problem(Problem(.busy, problem.code.title, retryAfter: 5))
+      }
+    }
+  }
+
+  // MARK: Shared by all addresses
+
+  /// The device that sends the request.
+  ///
+  /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
+  func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+    guard let device = try reader.device(try tokenHash(of: request)) else { throw Problem(.tokenInvalid) }
+    return device
+  }
+
+  private func tokenHash(of request: HTTPRequest) throws(Problem) -> TokenHash {
+    guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
+    let scheme = "bearer "
+    guard header.utf8.count > scheme.utf8.count, header.prefix(scheme.count).lowercased() == scheme else {
+      throw Problem(.tokenMissing)
+    }
+    return TokenHash(of: header.dropFirst(scheme.count))
+  }
+
+  /// Checks that a body says that it is JSON.
+  ///
+  /// - Throws: `Problem.unsupportedMediaType`.
+  func requireJSON(_ request: HTTPRequest) throws(Problem) {
+    guard let type = request.headers["Content-Type"] else { throw Problem(.unsupportedMediaType) }
+    if type == "application/json" { return }
+    let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+    if essence.lowercased() != "application/json" { throw Problem(.unsupportedMediaType) }
+  }
+}

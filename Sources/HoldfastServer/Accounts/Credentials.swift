@@ -1,0 +1,100 @@
+import HoldfastCore
+
+/// The bodies of the requests of accounts, sessions and devices, read and checked.
+struct Credentials: Sendable {
+  private(set) var name: String?
+  private(set) var password: String?
+  private(set) var deviceName: String?
+  private(set) var deviceID: String?
+
+  /// Reads `{"name", "password", "device": {"name", "id"?}}`.
+  ///
+  /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
+  init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
+    var read = Self()
+    try readJSON(body) { reader in
+      try reader.readObject { key, reader in
+        switch key {
+        case "name": read.name = try reader.readString()
+        case "password": read.password = try reader.readString()
+        case "device":
+          try reader.readObject { key, reader in
+            switch key {
+            case "name": read.deviceName = try reader.readString()
+            case "id" where allowsDeviceID: read.deviceID = try reader.readString()
+            default: throw Problem(.invalidRequest, "device.\(key.string.prefix(64)) is not known here.")
+            }
+          }
+        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        }
+      }
+    }
+    self = read
+  }
+
+  private init() {}
+
+  /// The three parts of a sign-up or sign-in.
+  ///
+  /// - Throws: `Problem.invalidRequest` naming the part that is missing or has a wrong form.
+  func complete() throws(Problem) -> (name: String, password: String, device: String) {
+    guard let name else { throw Problem(.invalidRequest, "name is missing.") }
+    guard let password else { throw Problem(.invalidRequest, "password is missing.") }
+    return (name, password, try Self.checkedDeviceName(deviceName))
+  }
+
+  /// Reads `{"name"}`, the name of a device.
+  ///
+  /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
+  static func deviceName(body: [UInt8]) throws(Problem) -> String {
+    var name: String?
+    try readJSON(body) { reader in
+      try reader.readObject { key, reader in
+        guard key == "name" else {
+          throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        }
+        name = try reader.readString()
+      }
+    }
+    return try checkedDeviceName(name)
+  }
+
+  /// Checks what a new account is to be called.
+  static func checkNewName(_ name: String) throws(Problem) {
+    let isGood =
+      (1...64).contains(name.utf8.count) && name.utf8.first.map { isLetterOrDigit($0) } == true
+      && name.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
+    if !isGood {
+      throw Problem(
+        .invalidRequest,
+        "name must have 1 to 64 of a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or digit.")
+    }
+  }
+
+  /// Checks a new password.
+  static func checkNewPassword(_ password: String) throws(Problem) {
+    if !(8...1024).contains(password.utf8.count) {
+      throw Problem(.invalidRequest, "password must have 8 to 1024 bytes.")
+    }
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+  }
+
+  private static func checkedDeviceName(_ name: String?) throws(Problem) -> String {
+    guard let name, (1...64).contains(name.unicodeScalars.count), !name.utf8.contains(0) else {
+      throw Problem(.invalidRequest, "The name of the device must have 1 to 64 characters.")
+    }
+    return name
+  }
+}
+
+/// Reads a body, with the problems of section 9 for what is wrong with it.
+private func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
+  do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
+    as JSONError
+  {
+    throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
+  } catch { throw Problem(.invalidRequest) }
+}

@@ -1,0 +1,44 @@
+internal import CSodium
+
+/// What the server keeps of a token: its BLAKE2b hash, so that who reads the database can't sign in.
+///
+/// Tokens are found by their hash. How long that takes tells nothing about a token, as nobody can make one for a
+/// given hash.
+struct TokenHash: Sendable, Equatable {
+  private let bytes: [UInt8]
+
+  /// Hashes a token as it is on the wire.
+  init(of token: some StringProtocol) {
+    var text = String(token)
+    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+      text.withUTF8 { text in
+        if let hash = buffer.baseAddress {
+          _ = crypto_generichash(hash, 32, text.baseAddress, UInt64(text.count), nil, 0)
+        }
+      }
+      count = 32
+    }
+  }
+
+  /// Lends the hash.
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try bytes.withUnsafeBytes(body)
+  }
+}
+
+/// A new token: 32 random bytes in base64url (RFC 4648, section 5), without padding.
+func makeToken(random: (Int) -> [UInt8]) -> String {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+  var text: [UInt8] = []
+  var (bits, held) = (UInt32(0), 0)
+  for byte in random(32) {
+    bits = bits << 8 | UInt32(byte)
+    held += 8
+    while held >= 6 {
+      held -= 6
+      text.append(alphabet[Int(bits >> UInt32(held) & 63)])
+    }
+  }
+  if held > 0 { text.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
+  return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,59 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The directory in which a server keeps its database.
+struct DataDirectory: Sendable {
+  let path: String
+
+  /// The database file.
+  var database: String { path + "/holdfast.db" }
+
+  /// Makes the directory when it is missing, readable by its owner alone.
+  ///
+  /// - Throws: `ServerError.unreachable`.
+  func make() throws(ServerError) {
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw ServerError(
+        .unreachable,
+        "The data directory \(path) can't be made: \(systemMessage(errno)). Name another with --data.")
+    }
+  }
+
+  /// Whether there is a database file with something in it.
+  var hasDatabase: Bool {
+    var status = stat()
+    return stat(database, &status) == 0 && status.st_size > 0
+  }
+}
+
+/// The right to be the one server of a data directory; ends when it is let go, and with the process.
+final class DataDirectoryLock: Sendable {
+  private let descriptor: Int32
+
+  /// Takes the lock.
+  ///
+  /// - Throws: `ServerError.inUse` when another server has it, `unreachable` when the file can't be made.
+  init(_ directory: DataDirectory) throws(ServerError) {
+    let path = directory.path + "/holdfast.lock"
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      throw ServerError(
+        .unreachable, "\(path) can't be opened: \(systemMessage(errno)). Check the directory's rights.")
+    }
+    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      close(descriptor)
+      throw ServerError(
+        .inUse,
+        "Another server is using \(directory.path). Stop it first, or give this one another --data directory."
+      )
+    }
+  }
+
+  deinit { close(descriptor) }
+}
+
+/// The system's words for an error number.
+func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }

@@ -1,0 +1,140 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The server's database file: made, checked and extended here; connections to it.
+struct ServerDatabase: Sendable {
+  /// The database file.
+  let path: String
+  /// The schema in force.
+  let schema: Schema
+  /// The identity of this history: 8 hex digits.
+  let epoch: String
+
+  /// Opens the database of a data directory, and makes or extends it for `schema`.
+  ///
+  /// - Parameters:
+  ///   - schema: what to serve; nil takes the one in the database.
+  ///   - random: gives the epoch of a new database.
+  /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
+  init(in directory: DataDirectory, schema: Schema?, random: (Int) -> [UInt8]) throws {
+    path = directory.database
+    let known = try directory.hasDatabase && Self.isOurs(path)
+    guard known || schema != nil else {
+      throw ServerError(
+        .schemaMissing,
+        "There is no database in \(directory.path) yet. Start the server once with --schema FILE.")
+    }
+    let connection = try Self.writer(path)
+    if known {
+      epoch = try Self.meta("epoch", connection)
+      let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
+      self.schema = schema ?? stored
+      if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema) }
+    } else {
+      let schema = try schema ?? Schema(json: [])
+      self.schema = schema
+      epoch = random(4).map { hexadecimal($0) }.joined()
+      try Self.create(connection, schema, epoch: epoch)
+    }
+  }
+
+  /// The connection that writes.
+  func writer() throws -> Connection { try Self.writer(path) }
+
+  /// A connection that can only read.
+  func reader() throws -> Connection {
+    let connection = try Connection(path: path, access: .readWrite)
+    try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
+    return connection
+  }
+
+  private static func writer(_ path: String) throws -> Connection {
+    let connection = try Connection(path: path)
+    try connection.execute(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
+    )
+    return connection
+  }
+
+  /// Looks at a file without writing to it: true for a database of Holdfast's server, false for an empty one.
+  private static func isOurs(_ path: String) throws -> Bool {
+    do {
+      let connection = try Connection(path: path, access: .readOnly)
+      let application = try connection.value("PRAGMA application_id")?.integer
+      let version = try connection.value("PRAGMA user_version")?.integer ?? 0
+      if application == ServerTables.applicationID {
+        if version > ServerTables.formatVersion {
+          throw ServerError(
+            .newer,
+            "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
+          )
+        }
+        return true
+      }
+      if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 {
+        return false
+      }
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {}
+    throw ServerError(
+      .notOurs,
+      "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
+  }
+
+  private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
+    let tables = ServerTables(schema: schema)
+    try connection.transaction(.immediate) {
+      try connection.execute(ServerTables.own)
+      for index in schema.tables.indices { try connection.execute(tables.create(index)) }
+      try addPublicZones(connection, schema)
+      try setMeta("epoch", epoch, connection)
+      try setMeta("schema", schema.text, connection)
+      try connection.execute("PRAGMA application_id = \(ServerTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(ServerTables.formatVersion)")
+    }
+  }
+
+  private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {
+    let addition = try SchemaAddition(from: old, to: new)
+    let tables = ServerTables(schema: new)
+    try connection.transaction(.immediate) {
+      for (table, column) in addition.columns {
+        try connection.execute(
+          "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+        for link in new.links(of: table) where link.column == column {
+          try connection.execute(tables.referenceIndex(link))
+        }
+      }
+      for table in addition.tables { try connection.execute(tables.create(table)) }
+      try addPublicZones(connection, new)
+      try setMeta("schema", new.text, connection)
+    }
+  }
+
+  private static func addPublicZones(_ connection: Connection, _ schema: Schema) throws {
+    for zone in schema.publicZones {
+      try connection.run(
+        "INSERT OR IGNORE INTO holdfast_zones (zone, seq, public) VALUES (?, 0, 1)", [.text(zone)])
+    }
+  }
+
+  private static func meta(_ key: String, _ connection: Connection) throws -> String {
+    guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
+    else {
+      throw ServerError(.notOurs, "The database has no \(key): it is damaged. Restore it from a backup.")
+    }
+    return text
+  }
+
+  private static func setMeta(_ key: String, _ value: String, _ connection: Connection) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
+  }
+}
+
+extension Schema {
+  /// The schema as the text of `holdfast.json`.
+  var text: String { String(decoding: json.bytes, as: UTF8.self) }
+}
+
+/// Two lower-case digits.
+func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }

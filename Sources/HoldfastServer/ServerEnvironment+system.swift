@@ -1,0 +1,50 @@
+internal import CSodium
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension ServerEnvironment {
+  /// The machine's clock, the system's randomness and argon2id.
+  public static var system: ServerEnvironment {
+    precondition(sodium_init() >= 0, "libsodium can't be initialized on this machine.")
+    return ServerEnvironment(now: wallMilliseconds, random: randomBytes, passwords: .argon2id)
+  }
+}
+
+extension PasswordHashing {
+  /// argon2id as libsodium makes it, with its limits for interactive use: 64 MiB and two passes.
+  ///
+  /// Source: RFC 9106; <https://doc.libsodium.org/password_hashing>.
+  public static var argon2id: PasswordHashing {
+    PasswordHashing(hash: argon2idHash, verify: argon2idVerify)
+  }
+}
+
+private func wallMilliseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}
+
+private func randomBytes(_ count: Int) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+    if let start = buffer.baseAddress { randombytes_buf(start, count) }
+    initialized = count
+  }
+}
+
+private func argon2idHash(_ password: String) -> String? {
+  var text = [CChar](repeating: 0, count: Int(crypto_pwhash_strbytes()))
+  let result = crypto_pwhash_str(
+    &text, password, UInt64(password.utf8.count), UInt64(crypto_pwhash_opslimit_interactive()),
+    crypto_pwhash_memlimit_interactive())
+  return result == 0
+    ? String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+}
+
+private func argon2idVerify(_ password: String, _ stored: String) -> Bool {
+  crypto_pwhash_str_verify(stored, password, UInt64(password.utf8.count)) == 0
+}

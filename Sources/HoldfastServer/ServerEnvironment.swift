@@ -1,0 +1,36 @@
+/// What the service takes from the outside world, so that a simulation can give it another one.
+public struct ServerEnvironment: Sendable {
+  /// Milliseconds since 1970-01-01 UTC.
+  public var now: @Sendable () -> Int64
+  /// So many random bytes, fit for secrets.
+  public var random: @Sendable (_ count: Int) -> [UInt8]
+  /// How passwords are hashed and verified.
+  public var passwords: PasswordHashing
+
+  /// An environment of its parts.
+  public init(
+    now: @escaping @Sendable () -> Int64, random: @escaping @Sendable (_ count: Int) -> [UInt8],
+    passwords: PasswordHashing
+  ) {
+    self.now = now
+    self.random = random
+    self.passwords = passwords
+  }
+}
+
+/// Hashes passwords, slowly, and verifies them.
+public struct PasswordHashing: Sendable {
+  /// The text to store for a password; nil when there is no memory for it now.
+  public var hash: @Sendable (_ password: String) -> String?
+  /// Whether a password is the one of a stored text.
+  public var verify: @Sendable (_ password: String, _ stored: String) -> Bool
+
+  /// Hashing of its parts.
+  public init(
+    hash: @escaping @Sendable (_ password: String) -> String?,
+    verify: @escaping @Sendable (_ password: String, _ stored: String) -> Bool
+  ) {
+    self.hash = hash
+    self.verify = verify
+  }
+}

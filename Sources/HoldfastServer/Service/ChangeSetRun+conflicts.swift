@@ -1,0 +1,39 @@
+import HoldfastCore
+
+extension ChangeSetRun {
+  /// Writes overlaps as records of `conflicts`, in the zone of the record that they are about.
+  func log(_ overlaps: [Overlap], of id: String, table: Int, zone: String) throws {
+    for overlap in overlaps { try log(overlap, of: id, table: table, zone: zone) }
+  }
+
+  private func log(_ overlap: Overlap, of id: String, table: Int, zone: String) throws {
+    let column = schema.tables[table].columns[overlap.column]
+    let (winner, loser) = (try stores.device(overlap.winner.device), try stores.device(overlap.loser.device))
+    func time(_ side: Overlap.Side) -> Value { .text(Timestamp.text(milliseconds: side.stamp.milliseconds)) }
+    let facts: [String: Value] = [
+      "record_table": .text(schema.tables[table].name), "record_id": .text(id),
+      "column_name": .text(column.name),
+      "policy": .text(overlap.policy), "base": json(overlap.base, column),
+      "winner_value": json(overlap.winner.value, column), "loser_value": json(overlap.loser.value, column),
+      "winner_user": text(winner?.user), "winner_device": text(winner?.id), "winner_at": time(overlap.winner),
+      "loser_user": text(loser?.user), "loser_device": text(loser?.id), "loser_at": time(overlap.loser),
+    ]
+    let creation = ColumnStamp(rev: 1, stamp: author.clock, device: 0)
+    try stores.tables[stores.conflicts].insert(
+      Record(
+        table: stores.conflicts, id: stores.newID(at: author.clock), zone: zone, seq: ledger.next(zone),
+        rev: 1,
+        stamps: RecordStamps(creation: creation).text,
+        values: Table.conflicts.columns.map { facts[$0.name] ?? .null }))
+  }
+
+  private func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
+
+  /// The JSON of a value, with null for null; no value where none is known.
+  private func json(_ value: Value?, _ column: Column) -> Value {
+    guard let value else { return .null }
+    var writer = JSONWriter(capacity: 64)
+    writer.value(value, of: column)
+    return .text(String(decoding: writer.bytes, as: UTF8.self))
+  }
+}

@@ -1,0 +1,112 @@
+import HoldfastCore
+
+extension ChangeSetRun {
+  /// A create: inserts, merges with a record that is live, or meets a tombstone.
+  func create(_ operation: Operation) throws {
+    let store = stores.tables[operation.table]
+    if let live = try store.record(operation.id) {
+      guard let role = try ledger.role(of: author.user, in: live.zone) else { throw Problem(.recordExists) }
+      return try merge(operation, into: live, role: role, base: 0)
+    }
+    guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
+      let zone = try home(of: operation)
+      return try insert(operation, zone: zone, rev: 1, isNew: true)
+    }
+    guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
+    guard stamp(of: operation) > tombstone.stamp else { return try bury(operation, under: tombstone) }
+    let zone = try home(of: operation, isRestored: true)
+    if zone == tombstone.zone {
+      try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
+    } else {
+      try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
+    }
+    try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
+  }
+
+  private func insert(_ operation: Operation, zone: String, rev: Int64, isNew: Bool) throws {
+    let table = schema.tables[operation.table]
+    var values = [Value](repeating: .null, count: table.columns.count)
+    for setting in operation.settings { values[setting.column] = setting.value }
+    if table.zone == .explicit { try completeMember(&values) }
+    let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
+    let record = Record(
+      table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
+      stamps: RecordStamps(creation: creation).text, values: values)
+    try stores.tables[operation.table].insert(record)
+    if table.zone == .explicit { ledger.forgetRoles() }
+    if table.zone == .root, isNew {
+      let name = try stores.name(ofUser: author.user) ?? ""
+      try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
+    }
+    for link in schema.links(of: operation.table) { try check(link, of: record) }
+  }
+
+  /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
+  private func home(of operation: Operation, isRestored: Bool = false) throws -> String {
+    let table = schema.tables[operation.table]
+    let zone: String
+    switch table.zone {
+    case .root:
+      zone = operation.id
+      if !isRestored {
+        if try ledger.exists(zone) { throw Problem(.recordExists) }
+        try ledger.create(zone)
+        return zone
+      }
+    case .user: zone = author.user
+    case .public(let name): zone = name
+    case .parent(let column):
+      zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
+    case .explicit: zone = operation.zone ?? ""
+    case .server: throw Problem(.readOnlyTable, table.name)
+    }
+    guard let role = try ledger.role(of: author.user, in: zone) else {
+      throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
+    }
+    if role < table.roles.create {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).")
+    }
+    return zone
+  }
+
+  /// The zone of the record that a parent column points to.
+  func parentZone(_ table: Int, column: String, id: String?) throws -> String {
+    let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
+    guard let id,
+      let link = schema.links(of: table).first(where: {
+        schema.tables[table].columns[$0.column].name == column
+      })
+    else { throw missing }
+    let parents = stores.tables[link.target]
+    var zone = try parents.zone(of: id)
+    if zone == nil, try bringForward(link.target, id) { zone = try parents.zone(of: id) }
+    guard let zone, try ledger.role(of: author.user, in: zone) != nil else { throw missing }
+    return zone
+  }
+
+  /// The deletion wins: the columns of the edit go to the conflict log, and the tombstone is sent again.
+  func bury(_ operation: Operation, under tombstone: Tombstone) throws {
+    let table = schema.tables[operation.table]
+    let least = operation.kind == .create ? table.roles.create : table.roles.update
+    guard let role = try ledger.role(of: author.user, in: tombstone.zone), role >= least else {
+      throw Problem(.roleInsufficient, table.name)
+    }
+    try stores.tombstones.insert(
+      tombstone, seq: try ledger.next(tombstone.zone), of: operation.id, in: table.name, isDeparture: false)
+    let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map {
+      setting in
+      Overlap(
+        column: setting.column, policy: "delete", base: setting.base,
+        winner: .init(value: nil, device: tombstone.device, stamp: tombstone.stamp),
+        loser: .init(value: setting.value, device: author.device, stamp: stamp(of: operation)))
+    }
+    try log(overlaps, of: operation.id, table: operation.table, zone: tombstone.zone)
+  }
+}
+
+extension Operation {
+  /// The record that a parent column names in this operation.
+  fileprivate func parent(_ column: String, _ table: Table) -> String? {
+    table.index(of: column).flatMap { value(of: $0)?.text }
+  }
+}

@@ -1,0 +1,82 @@
+import HoldfastCore
+
+extension ChangeSetRun {
+  /// A delete: always wins, and takes the children along as their references say.
+  func delete(_ operation: Operation) throws {
+    let table = schema.tables[operation.table]
+    guard let live = try stores.tables[operation.table].record(operation.id),
+      let role = try ledger.role(of: author.user, in: live.zone)
+    else { return }
+    let isOwnMembership = table.zone == .explicit && live.values[stores.memberUser] == .text(author.user)
+    let least = table.zone == .explicit ? Role.owner : table.roles.delete
+    if role < least, !isOwnMembership {
+      throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).")
+    }
+    try remove(live, at: stamp(of: operation))
+    try log(overlaps(of: operation, with: live), of: live.id, table: live.table, zone: live.zone)
+    if table.zone == .explicit {
+      ledger.forgetRoles()
+      if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
+        ownerLosses.append((live.zone, current))
+      }
+    }
+  }
+
+  /// The columns that others changed after the revision that the deletion was based on.
+  private func overlaps(of operation: Operation, with live: Record) -> [Overlap] {
+    guard let stamps = RecordStamps(live.stamps) else { return [] }
+    let columns = schema.tables[live.table].columns
+    return columns.indices.compactMap { index in
+      let last = stamps[columns[index].name]
+      guard last.rev > operation.rev, last.device != author.device, live.values[index] != .null else {
+        return nil
+      }
+      return Overlap(
+        column: index, policy: "delete", base: nil,
+        winner: .init(value: nil, device: author.device, stamp: stamp(of: operation)),
+        loser: .init(value: live.values[index], device: last.device, stamp: last.stamp))
+    }
+  }
+
+  /// Deletes a record and, without recursion, all that goes with it. Each gets a tombstone of its own.
+  private func remove(_ first: Record, at stamp: Stamp) throws {
+    var waiting = [first]
+    while let record = waiting.popLast() {
+      let store = stores.tables[record.table]
+      // A record that can be reached in two ways was removed already.
+      guard try store.zone(of: record.id) != nil else { continue }
+      try store.remove(record.id)
+      let tombstone = Tombstone(zone: record.zone, rev: record.rev + 1, stamp: stamp, device: author.device)
+      try stores.tombstones.insert(
+        tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
+      for link in schema.links(to: record.table) { try detach(record.id, link, at: stamp, &waiting) }
+    }
+  }
+
+  private func detach(_ parent: String, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Record])
+    throws
+  {
+    let store = stores.tables[link.table]
+    if link.onDelete == .restrict {
+      openReferences.append(OpenReference(operation: current, link: link, id: parent, isInbound: true))
+      return
+    }
+    for id in try store.ids(where: link.column, is: parent) {
+      guard var child = try store.record(id) else { continue }
+      if link.onDelete == .cascade {
+        waiting.append(child)
+        continue
+      }
+      let name = store.table.columns[link.column].name
+      var stamps =
+        RecordStamps(child.stamps)
+        ?? RecordStamps(creation: ColumnStamp(rev: child.rev, stamp: .zero, device: 0))
+      child.rev += 1
+      child.values[link.column] = .null
+      stamps[name] = ColumnStamp(rev: child.rev, stamp: stamp, device: author.device)
+      child.stamps = stamps.text
+      child.seq = try ledger.next(child.zone)
+      try store.update(child)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import HoldfastCore
+
+extension ChangeSetRun {
+  /// Fills in what the create of a membership leaves out: the user of a name, or the name of a user.
+  func completeMember(_ values: inout [Value]) throws {
+    let (user, name) = (stores.memberUser, stores.memberName)
+    if let id = values[user].text {
+      guard let known = try stores.name(ofUser: id) else { throw Problem(.userUnknown) }
+      values[name] = .text(known)
+    } else if let text = values[name].text {
+      guard let id = try stores.user(named: text) else { throw Problem(.userUnknown) }
+      values[user] = .text(id)
+    } else {
+      throw Problem(.valueMissing, "members takes user or name.")
+    }
+  }
+
+  /// A membership is one of one user in one zone: only its role can change.
+  func checkMember(_ operation: Operation, _ live: Record) throws {
+    for column in [stores.memberUser, stores.memberName] {
+      if let value = operation.value(of: column), value != .null, value != live.values[column] {
+        throw Problem(.invalidOperation, "Only the role of a member can change.")
+      }
+    }
+  }
+
+  /// Gives a member another role by the operator's word.
+  ///
+  /// - Throws: `Problem.lastOwner`.
+  func setRole(_ role: Role, of member: Record) throws {
+    var record = member
+    let name = Table.members.columns[stores.memberRole].name
+    var stamps =
+      RecordStamps(member.stamps) ?? RecordStamps(creation: ColumnStamp(rev: 1, stamp: .zero, device: 0))
+    record.rev += 1
+    record.values[stores.memberRole] = .text(role.rawValue)
+    stamps[name] = ColumnStamp(rev: record.rev, stamp: author.clock, device: author.device)
+    record.stamps = stamps.text
+    record.seq = try ledger.next(record.zone)
+    try stores.tables[stores.members].update(record)
+    ledger.forgetRoles()
+    ownerLosses.append((record.zone, 0))
+    try run()
+  }
+}

@@ -1,0 +1,47 @@
+import HoldfastCore
+
+extension ChangeSetRun {
+  /// Checks one reference of a record that was just written; one that does not hold is looked at again at the end.
+  func check(_ link: Schema.Link, of record: Record) throws {
+    if try !holds(link, of: record) {
+      openReferences.append(OpenReference(operation: current, link: link, id: record.id))
+    }
+  }
+
+  /// What must hold when all operations are applied. Only what was in doubt is looked at.
+  func checkOpenReferences() throws {
+    for reference in openReferences {
+      if reference.isInbound {
+        try checkInbound(reference)
+      } else if let record = try stores.tables[reference.link.table].record(reference.id),
+        try !holds(reference.link, of: record)
+      {
+        throw blame(reference.operation, Problem(.referenceMissing, name(of: reference.link)))
+      }
+    }
+  }
+
+  /// Whether a reference is null, or names a live record where it may point to.
+  private func holds(_ link: Schema.Link, of record: Record) throws -> Bool {
+    guard let id = record.values[link.column].text else { return true }
+    guard let zone = try stores.tables[link.target].zone(of: id) else { return false }
+    if link.isInZone { return zone == record.zone }
+    return try ledger.role(of: author.user, in: zone) != nil
+  }
+
+  /// After a deletion nobody may refer to the record; after a move only records of its new zone.
+  private func checkInbound(_ reference: OpenReference) throws {
+    let zone = try stores.tables[reference.link.target].zone(of: reference.id)
+    let store = stores.tables[reference.link.table]
+    for id in try store.ids(where: reference.link.column, is: reference.id) {
+      let childZone = try store.zone(of: id)
+      if zone == nil || reference.link.isInZone && childZone != zone {
+        throw blame(reference.operation, Problem(.referenceRestricted, name(of: reference.link)))
+      }
+    }
+  }
+
+  private func name(of link: Schema.Link) -> String {
+    "\(schema.tables[link.table].name).\(schema.tables[link.table].columns[link.column].name)"
+  }
+}

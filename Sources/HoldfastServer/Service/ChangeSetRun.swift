@@ -1,0 +1,127 @@
+import HoldfastCore
+
+/// Who makes a change, and when.
+struct Author {
+  /// The server's number of the device; 0 is the server itself.
+  let device: Int64
+  /// The user's id.
+  let user: String
+  /// The service's clock: no stamp of the change counts as later.
+  let clock: Stamp
+}
+
+/// Applies one change set inside a savepoint. Source of the rules: PROTOCOL.md, section 5.
+///
+/// What it throws as `Problem` refuses the set, and `current` is the operation at fault; the caller rolls back.
+final class ChangeSetRun {
+  /// A reference that did not hold when it was written, and may by the end of the set.
+  struct OpenReference {
+    let operation: Int
+    let link: Schema.Link
+    let id: String
+    /// Whether all that refers to the record is looked at, not what the record refers to.
+    var isInbound = false
+  }
+
+  /// An edit whose loser is to be looked up: written behind the record that it is about.
+  struct Overlap {
+    struct Side {
+      var value: Value?
+      var device: Int64
+      var stamp: Stamp
+    }
+    let column: Int
+    let policy: String
+    let base: Value?
+    let winner: Side
+    let loser: Side
+  }
+
+  let stores: RecordStores
+  let author: Author
+  let operations: [Operation]
+  /// The index of the operation at work.
+  private(set) var current = 0
+  var openReferences: [OpenReference] = []
+  /// Zones in which an owner went, with the operation that did it.
+  var ownerLosses: [(zone: String, operation: Int)] = []
+  private var isDone: [Bool]
+  private var creates: [String: Int]?
+
+  var schema: Schema { stores.schema }
+  var ledger: ZoneLedger { stores.ledger }
+
+  init(_ operations: [Operation], by author: Author, on stores: RecordStores) {
+    self.operations = operations
+    self.author = author
+    self.stores = stores
+    isDone = Array(repeating: false, count: operations.count)
+  }
+
+  /// Applies all operations, then checks what holds only for the set as a whole.
+  ///
+  /// - Throws: `Problem` when the set is refused; `SQLiteError`.
+  func run() throws {
+    for index in operations.indices { try run(index) }
+    try checkOpenReferences()
+    try checkOwners()
+  }
+
+  private func run(_ index: Int) throws {
+    if isDone[index] { return }
+    isDone[index] = true
+    let outer = current
+    current = index
+    switch operations[index].kind {
+    case .create: try create(operations[index])
+    case .update: try update(operations[index])
+    case .delete: try delete(operations[index])
+    }
+    current = outer
+  }
+
+  /// Applies a later create of this set at once, when a record before it needs it: a device may write a child before its
+  /// parent.
+  ///
+  /// - Returns: whether there was one.
+  func bringForward(_ table: Int, _ id: String) throws -> Bool {
+    if operations.count == 1 { return false }
+    if creates == nil {
+      creates = [:]
+      for (index, operation) in operations.enumerated() where operation.kind == .create {
+        creates?["\(operation.table) \(operation.id)"] = index
+      }
+    }
+    guard let index = creates?["\(table) \(id)"], index > current, !isDone[index] else { return false }
+    try run(index)
+    return true
+  }
+
+  /// The operation's stamp; one from the future counts as the time of arrival.
+  func stamp(of operation: Operation) -> Stamp { min(operation.stamp, author.clock) }
+
+  /// Makes a problem of the end of the set one of its operation.
+  func blame(_ operation: Int, _ problem: Problem) -> Problem {
+    current = operation
+    return problem
+  }
+
+  private func checkOwners() throws {
+    for (zone, operation) in ownerLosses {
+      // A public zone needs no owner, and of a zone whose root is deleted everybody may take leave.
+      if try !stores.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
+        throw blame(operation, Problem(.lastOwner))
+      }
+    }
+  }
+}
+
+extension Operation {
+  /// The value that the operation sets a column to; nil when it does not set it.
+  func value(of column: Int) -> Value? { settings.first { $0.column == column }?.value }
+}
+
+extension Value {
+  /// The text of a text.
+  var text: String? { if case .text(let text) = self { text } else { nil } }
+}

@@ -1,0 +1,34 @@
+import HoldfastCore
+
+extension Service {
+  /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
+  ///
+  /// - Throws: `Problem` before anything is written.
+  func sync(_ command: SyncCommand, at now: Stamp) throws {
+    guard let device = try devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
+    let (number, request) = (command.key.number, command.request)
+    if request.answers > 0 { try devices.forgetRefusals(number, upTo: request.answers) }
+    if request.isComplete { try devices.forgetAcks(number) }
+    for (zone, ack) in command.acks { try devices.setAck(number, zone: zone, ack) }
+
+    let author = Author(device: number, user: device.user, clock: now)
+    var (confirmed, chain) = (device.confirmed, device.chain)
+    for index in replays..<request.changeSets.count {
+      let set = request.changeSets[index]
+      if let refused = try apply(set, by: author) {
+        try devices.addRefusal(number, first: confirmed + 1, count: set.count, refused)
+      }
+      confirmed += Int64(set.count)
+      chain = command.chains[index]
+    }
+    try devices.advance(number, confirmed: confirmed, chain: chain, clock: now)
+  }
+
+  private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {
+    switch set.content {
+    case .failure(let refused): refused
+    case .success(let operations): try run(operations, by: author)
+    }
+  }
+}

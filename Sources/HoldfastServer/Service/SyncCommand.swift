@@ -1,0 +1,80 @@
+import HoldfastCore
+
+/// The writing part of a `POST /v1/sync`.
+struct SyncCommand: Sendable {
+  /// An ack in the form that is stored: the beginning of a zone has an empty epoch.
+  struct Ack: Sendable, Equatable {
+    let zone: String
+    let epoch: String
+    let seq: Int64
+  }
+
+  let key: DeviceKey
+  let request: SyncRequest
+  /// What the acks say; nil for a zone that is gone.
+  let acks: [(zone: String, ack: Ack?)]
+  /// The device's chain after each change set.
+  let chains: [Fingerprint]
+
+  /// Prepares a request.
+  ///
+  /// - Throws: `Problem.invalidRequest` for an ack that never was a token.
+  init(_ request: SyncRequest, body: [UInt8], key: DeviceKey) throws(Problem) {
+    self.key = key
+    self.request = request
+    var acks: [(zone: String, ack: Ack?)] = []
+    acks.reserveCapacity(request.acks.count)
+    for ack in request.acks {
+      guard (1...64).contains(ack.zone.utf8.count) else {
+        throw Problem(.invalidRequest, "A zone in acks has no zone's name.")
+      }
+      guard let text = ack.token else {
+        acks.append((ack.zone, nil))
+        continue
+      }
+      if text.isEmpty {
+        acks.append((ack.zone, Ack(zone: ack.zone, epoch: "", seq: 0)))
+      } else if let token = ChangeToken(text) {
+        acks.append((ack.zone, Ack(zone: ack.zone, epoch: token.epoch, seq: token.seq)))
+      } else {
+        throw Problem(.invalidRequest, "acks holds a text that is no change token.")
+      }
+    }
+    self.acks = acks
+    chains = body.withUnsafeBufferPointer { bytes in
+      var chain = request.chain
+      return request.changeSets.map { set in
+        chain = chain.chained(with: UnsafeBufferPointer(rebasing: bytes[set.range]))
+        return chain
+      }
+    }
+  }
+
+  /// How many of the change sets are replays.
+  ///
+  /// - Parameters:
+  ///   - confirmed: the highest number of the device that was dealt with.
+  ///   - chain: its fingerprint up to there.
+  /// - Throws: `Problem.deviceDiverged` when the device's history is another one; see PROTOCOL.md, section 7.
+  func replays(confirmed: Int64, chain: Fingerprint) throws(Problem) -> Int {
+    if request.changeSets.isEmpty { return 0 }
+    var before = request.first - 1
+    guard before <= confirmed else {
+      throw Problem(.deviceDiverged, "The number \(before) never arrived here.")
+    }
+    var own = request.chain
+    for (index, set) in request.changeSets.enumerated() {
+      if before == confirmed {
+        guard own == chain else { throw Problem(.deviceDiverged) }
+        return index
+      }
+      before += Int64(set.count)
+      own = chains[index]
+      if before > confirmed {
+        throw Problem(.deviceDiverged, "A change set reaches across the number \(confirmed).")
+      }
+    }
+    if before == confirmed, own != chain { throw Problem(.deviceDiverged) }
+    return request.changeSets.count
+  }
+}

@@ -1,0 +1,109 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The zones that a batch touches: their seq, given out in memory and written once before the commit, and the roles
+/// in them. Lives as long as the batch's transaction.
+final class ZoneLedger {
+  private struct Zone {
+    var seq: Int64
+    let isPublic: Bool
+    var isDirty = false
+  }
+
+  private struct Membership: Hashable {
+    let zone: String
+    let user: String
+  }
+
+  private let find: Statement
+  private let findRole: Statement
+  private let add: Statement
+  private let write: Statement
+  private var zones: [String: Zone] = [:]
+  private var roles: [Membership: Role?] = [:]
+  /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
+  private var journal: [(name: String, before: Zone?)] = []
+
+  init(on connection: Connection) throws {
+    find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
+    findRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ?")
+    add = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
+    write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
+  }
+
+  /// Forgets everything: a new transaction begins.
+  func beginBatch() {
+    zones.removeAll(keepingCapacity: true)
+    roles.removeAll(keepingCapacity: true)
+    journal.removeAll(keepingCapacity: true)
+  }
+
+  /// A change set begins.
+  func beginChangeSet() { journal.removeAll(keepingCapacity: true) }
+
+  /// The change set's savepoint was rolled back.
+  func rollBackChangeSet() {
+    for (name, before) in journal.reversed() { zones[name] = before }
+    journal.removeAll(keepingCapacity: true)
+    roles.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what was given out; right before the commit.
+  func flush() throws {
+    for (name, zone) in zones where zone.isDirty {
+      try write.bind(zone.seq, at: 1)
+      try write.bind(name, at: 2)
+      try write.run()
+    }
+  }
+
+  /// Gives the next seq of a zone that is there.
+  func next(_ name: String) throws -> Int64 {
+    guard var zone = try zone(name) else {
+      throw ServerError(.damaged, "A record is in a zone that is not there.")
+    }
+    journal.append((name, zone))
+    zone.seq += 1
+    zone.isDirty = true
+    zones[name] = zone
+    return zone.seq
+  }
+
+  /// Whether there is a zone of this name.
+  func exists(_ name: String) throws -> Bool { try zone(name) != nil }
+
+  /// Whether everybody may read the zone.
+  func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
+
+  /// Makes a zone.
+  func create(_ name: String) throws {
+    try add.bind(name, at: 1)
+    try add.run()
+    journal.append((name, nil))
+    zones[name] = Zone(seq: 0, isPublic: false)
+  }
+
+  /// What a user may do in a zone; nil for a stranger, and when there is no such zone.
+  func role(of user: String, in zone: String) throws -> Role? {
+    let key = Membership(zone: zone, user: user)
+    if let known = roles[key] { return known }
+    try findRole.bind(zone, at: 1)
+    try findRole.bind(user, at: 2)
+    let role = try findRole.firstText().flatMap(Role.init) ?? (isPublic(zone) ? .viewer : nil)
+    roles[key] = .some(role)
+    return role
+  }
+
+  /// Members were written: roles are read anew.
+  func forgetRoles() { roles.removeAll(keepingCapacity: true) }
+
+  private func zone(_ name: String) throws -> Zone? {
+    if let known = zones[name] { return known }
+    try find.bind(name, at: 1)
+    defer { find.reset() }
+    guard try find.step() else { return nil }
+    let zone = Zone(seq: find.integer(0), isPublic: find.integer(1) == 1)
+    zones[name] = zone
+    return zone
+  }
+}

@@ -1,0 +1,44 @@
+public import HoldfastCore
+public import HoldfastHTTP
+
+/// How a server is to run.
+public struct Configuration: Sendable {
+  /// The schema to serve; nil takes the one that is in the database.
+  public var schema: Schema?
+  /// The data directory, made when it is missing.
+  public var data: String
+  /// The IP address to listen on; 127.0.0.1 unless given.
+  public var address: String
+  /// The port; 0, the default, is any free one.
+  public var port: UInt16
+  /// How many HTTP threads; nil for one for each processor.
+  public var threads: Int?
+  /// What one client may cost.
+  public var limits: HTTPLimits
+  /// How many requests may wait to write; 4,096 unless given.
+  public var writeQueueLimit: Int
+  /// How many password checks may wait; 64 unless given.
+  public var passwordQueueLimit: Int
+  /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
+  public var log: @Sendable (String) -> Void
+  /// Clock, randomness and passwords.
+  public var environment: ServerEnvironment
+
+  /// A configuration; everything but the data directory has a default.
+  public init(
+    schema: Schema? = nil, data: String, address: String = "127.0.0.1", port: UInt16 = 0,
+    environment: ServerEnvironment = .system, log: (@Sendable (String) -> Void)? = nil
+  ) {
+    self.schema = schema
+    self.data = data
+    self.address = address
+    self.port = port
+    self.environment = environment
+    self.log = log ?? writeToStandardError
+    limits = HTTPLimits(
+      maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 10000,
+      maximumConnectionsPerAddress: 10000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
+    writeQueueLimit = 4096
+    passwordQueueLimit = 64
+  }
+}

@@ -1,0 +1,55 @@
+public import HoldfastCore
+public import HoldfastHTTP
+
+/// The same server without threads and sockets: each request is answered, writes and all, before the call returns. For
+/// simulations and tests, which bring their own clock and randomness.
+public final class InlineServer {
+  /// The schema that is served.
+  public let schema: Schema
+  private let lock: DataDirectoryLock
+  private let service: Service
+  private let api: API
+
+  /// Opens the database of a data directory.
+  ///
+  /// - Parameters:
+  ///   - data: the directory, made when it is missing.
+  ///   - schema: the schema to serve; nil takes the one that is in the database.
+  ///   - environment: clock, randomness and passwords.
+  ///   - log: takes the reasons of unexpected failures.
+  /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
+  public init(
+    data: String, schema: Schema?, environment: ServerEnvironment,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws {
+    let directory = DataDirectory(path: data)
+    try directory.make()
+    lock = try DataDirectoryLock(directory)
+    let database = try ServerDatabase(in: directory, schema: schema, random: environment.random)
+    self.schema = database.schema
+    service = try Service(database, environment: environment, log: log)
+    api = API(database, clock: service.clock, environment: environment, log: log)
+  }
+
+  /// Answers one request.
+  public func respond(to request: HTTPRequest) -> HTTPResponse { respond(to: [request])[0] }
+
+  /// Answers requests that come at the same time: those that write share one transaction.
+  public func respond(to requests: [HTTPRequest]) -> [HTTPResponse] {
+    let steps = requests.map { request in
+      var step = api.handle(request)
+      while case .password(let work) = step { step = work() }
+      return step
+    }
+    let commands = steps.compactMap { if case .write(let command, _) = $0 { command } else { nil } }
+    var results = commands.isEmpty ? [] : service.apply(commands)
+    results.reverse()
+    return steps.map { step in
+      switch step {
+      case .answer(let response): response
+      case .write(_, let answer): answer(results.popLast() ?? .failure(Problem(.internalError)))
+      case .password: .problem(Problem(.internalError))
+      }
+    }
+  }
+}

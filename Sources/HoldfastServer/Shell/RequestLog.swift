@@ -1,0 +1,93 @@
+import HoldfastCore
+import HoldfastHTTP
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The log: JSON, an object to a line; never a secret, and nothing of a user's data.
+struct RequestLog: Sendable {
+  private let write: @Sendable (String) -> Void
+  private let now: @Sendable () -> Int64
+
+  init(_ write: @escaping @Sendable (String) -> Void, now: @escaping @Sendable () -> Int64) {
+    self.write = write
+    self.now = now
+  }
+
+  /// Says something about the server itself.
+  func event(_ event: StaticString, level: StaticString = "info", _ text: String = "") {
+    var writer = begin(event, level: level)
+    if !text.isEmpty {
+      writer.key("message")
+      writer.string(text)
+    }
+    finish(&writer)
+  }
+
+  /// A request that was answered.
+  ///
+  /// - Parameter started: from `monotonicMicroseconds()`.
+  func request(_ entry: Entry, _ response: HTTPResponse) {
+    var writer = begin("request", level: response.status >= 500 ? "error" : "info")
+    writer.key("method")
+    writer.string(String(entry.method.prefix(16)))
+    writer.key("path")
+    writer.string(String(entry.path.prefix(128)))
+    writer.key("status")
+    writer.int64(Int64(response.status))
+    writer.key("duration_ms")
+    writer.double(Double(monotonicMicroseconds() - entry.started) / 1000)
+    writer.key("bytes")
+    writer.int64(Int64(response.body.count))
+    if let device = entry.device {
+      writer.key("device")
+      writer.int64(device)
+    }
+    writer.key("request_id")
+    writer.string(entry.id)
+    finish(&writer)
+  }
+
+  /// What is known of a request before it is answered.
+  struct Entry: Sendable {
+    let id: String
+    let method: String
+    let path: Substring
+    let started: Int64
+    /// The server's number of the device, where the request gave a valid token.
+    var device: Int64?
+  }
+
+  private func begin(_ event: StaticString, level: StaticString) -> JSONWriter {
+    var writer = JSONWriter(capacity: 320)
+    writer.beginObject()
+    writer.key("time")
+    writer.string(Timestamp.text(milliseconds: now()))
+    writer.key("level")
+    writer.string(level.description)
+    writer.key("event")
+    writer.string(event.description)
+    return writer
+  }
+
+  private func finish(_ writer: inout JSONWriter) {
+    writer.endObject()
+    write(writer.withBytes { String(decoding: $0, as: UTF8.self) })
+  }
+}
+
+/// A clock for durations.
+func monotonicMicroseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+}
+
+/// Writes a line in one call, so that the lines of several threads do not mix.
+@Sendable func writeToStandardError(_ line: String) {
+  var line = line + "\n"
+  line.withUTF8 { _ = Glibc.write(2, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,95 @@
+import HoldfastCore
+import HoldfastHTTP
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A sync server: the service behind HTTP, with its threads.
+///
+/// HTTP threads parse, read and encode; one thread writes; one hashes passwords. Start it with `init`, end it with
+/// `stop()`, or let `run()` do both.
+public final class Server: Sendable {
+  /// The port that the server listens on, also when the system was asked to choose.
+  public var port: UInt16 { http.port }
+  /// The address of the server as a URL.
+  public let url: String
+
+  private let http: HTTPServer
+  private let exchange: Exchange
+  private let lock: DataDirectoryLock
+  private let database: ServerDatabase
+  private let isStopped = Atomic<Bool>(false)
+
+  /// Opens the database and starts to serve: when this returns, the server listens.
+  ///
+  /// - Parameter configuration: what to serve, and where.
+  /// - Throws: `ServerError` when the data directory or the schema can't be used, `HTTPServerError` when the address
+  ///   can't, `SQLiteError` when the database can't be read.
+  public init(_ configuration: Configuration) throws {
+    let directory = DataDirectory(path: configuration.data)
+    try directory.make()
+    lock = try DataDirectoryLock(directory)
+    let environment = configuration.environment
+    database = try ServerDatabase(in: directory, schema: configuration.schema, random: environment.random)
+    let log = RequestLog(configuration.log, now: environment.now)
+    let exchange = try Exchange(database, configuration, log)
+    self.exchange = exchange
+    do {
+      http = try HTTPServer(
+        address: configuration.address, port: configuration.port, threads: configuration.threads,
+        limits: configuration.limits, failure: { .failure(status: $0) },
+        log: { log.event("http", level: "warning", $0) }, handler: { exchange.handle($0, $1) })
+    } catch {
+      exchange.stop()
+      throw error
+    }
+    let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
+    url = "http://\(host):\(http.port)"
+    log.event("listening", url)
+  }
+
+  deinit { stop() }
+
+  /// Stops: readiness turns to 503, no connection is taken any more, requests in flight are finished, the write-ahead log
+  /// is taken into the database. Returns when all is done; a second call does nothing.
+  ///
+  /// - Parameter grace: how long requests in flight may take; 10 seconds unless given.
+  public func stop(grace: Duration = .seconds(10)) {
+    guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    exchange.announceStop()
+    http.stop(grace: grace)
+    exchange.stop()
+  }
+
+  /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly.
+  ///
+  /// Both signals must be blocked before any thread is started: call `blockStopSignals()` first.
+  /// - Parameter started: called with the server when it listens.
+  public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
+    blockStopSignals()
+    let server = try Server(configuration)
+    started(server)
+    var signals = stopSignals()
+    var signal: Int32 = 0
+    while sigwait(&signals, &signal) != 0 {}
+    server.stop()
+  }
+
+  /// Keeps SIGTERM and SIGINT from ending the process at once, in this thread and in those that it starts.
+  public static func blockStopSignals() {
+    var signals = stopSignals()
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  private static func stopSignals() -> sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGTERM)
+    sigaddset(&signals, SIGINT)
+    return signals
+  }
+}
