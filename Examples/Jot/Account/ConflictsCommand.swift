@@ -15,8 +15,10 @@ extension Command {
       var columns = Columns("record", "column", "kept", "by", "at", "not kept", "by", "at", "policy")
       for conflict in conflicts {
         columns.add(
-          conflict.title, conflict.column, conflict.winner.text, conflict.winner.person, conflict.winner.time,
-          conflict.loser.text, conflict.loser.person, conflict.loser.time, conflict.policy)
+          conflict.title, conflict.column, conflict.winner.text ?? conflict.nothing, conflict.winner.person,
+          conflict.winner.time,
+          conflict.loser.text ?? conflict.nothing, conflict.loser.person, conflict.loser.time, conflict.policy
+        )
       }
       return columns.text(terminal)
     }
@@ -33,10 +35,7 @@ private struct Conflict: Decodable, Sendable {
     let at: String?
 
     /// The value without the quotes of JSON.
-    var text: String {
-      guard let value, let json = try? JSONValue(parsing: value) else { return "the deletion" }
-      return json.stringValue ?? (json == .null ? "nothing" : value)
-    }
+    var text: String? { value.map { (try? JSONValue(parsing: $0))?.stringValue ?? $0 } }
     var person: String { isHere ? "\(user), here" : user }
     var time: String { at.map { String($0.dropFirst(11).prefix(8)) } ?? "" }
 
@@ -62,6 +61,8 @@ private struct Conflict: Decodable, Sendable {
   let loserIsHere: Bool
   let loserAt: String?
 
+  /// What stands for the value of a side that has none.
+  var nothing: String { policy == "delete" ? "the deletion" : "nothing" }
   var winner: Side { Side(value: winnerValue, user: winnerUser, isHere: winnerIsHere, at: winnerAt) }
   var loser: Side { Side(value: loserValue, user: loserUser, isHere: loserIsHere, at: loserAt) }
 
