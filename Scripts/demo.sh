@@ -27,21 +27,21 @@ begin() {
 work_offline() {
   heading '2. The server stops. All three go on, partly on the same items.'
   stop_server
+  phone add "$LIST" Honey Tea
   phone rename "$LIST" Milk 'Oat milk'
   phone check "$LIST" Bread
   phone move "$LIST" Coffee --first
   phone remove "$LIST" Apples
-  phone add "$LIST" Honey Tea
+  laptop add "$LIST" Salt Flour
   laptop rename "$LIST" Milk 'Whole milk'
   laptop rename "$LIST" Bread 'Rye bread'
   laptop rename "$LIST" Butter 'Salted butter'
   laptop move "$LIST" Coffee --after Eggs
-  laptop add "$LIST" Salt Flour
+  tablet add "$LIST" Pepper Sugar
   tablet rename "$LIST" Milk 'Soy milk'
   tablet rename "$LIST" Apples 'Green apples'
   tablet remove "$LIST" Butter
   tablet check "$LIST" Eggs
-  tablet add "$LIST" Pepper Sugar
   say
   say "Two of them make $BULK edits each besides, one by one:"
   seq "$BULK" | sed 's/^/Jar /' >"$folder/jars.txt"
@@ -96,7 +96,7 @@ moved_by_sync() { jot "$1" sync --json 2>/dev/null | awk -F '[:,]' '/sent|receiv
 look() {
   heading '6. The three lists, side by side, and the edits that met.'
   for name in phone laptop tablet; do { echo "$name:"; jot "$name" items "$LIST"; } >"$folder/$name.txt"; done
-  pr -m -t -w 108 "$folder"/{phone,laptop,tablet}.txt
+  pr -m -t -w 108 -e "$folder"/{phone,laptop,tablet}.txt
   say
   phone conflicts
 }
