@@ -47,21 +47,22 @@ publisher() { device publisher "$@"; }
 server_database() { echo "$folder/server/holdfast.db"; }
 
 start_server() {
-  local log="$folder/server.log"
+  local line
   show server holdfast serve --schema Examples/Jot/holdfast.json --data "$folder/server" --listen "127.0.0.1:$port"
   "$bin/holdfast" serve --schema Examples/Jot/holdfast.json --data "$folder/server" \
-    --listen "127.0.0.1:$port" >"$log" 2>&1 &
+    --listen "127.0.0.1:$port" >"$folder/server.out" 2>>"$folder/server.log" &
   server=$!
   for _ in {1..200}; do
-    if grep -q 'listening on http://' "$log"; then
-      port=$(sed -n 's|.*listening on http://[^ ]*:\([0-9]*\).*|\1|p' "$log" | head -n 1)
+    # `read` succeeds once the line is whole.
+    if read -r line <"$folder/server.out" && [[ $line =~ ^listening\ on\ http://.*:([0-9]+)$ ]]; then
+      port=${BASH_REMATCH[1]}
       return
     fi
     kill -0 "$server" 2>/dev/null || break
     sleep 0.05
   done
-  cat "$log" >&2
-  fail "the server did not start"
+  tail -n 5 "$folder/server.log" >&2
+  fail 'the server did not start'
 }
 
 stop_server() {
