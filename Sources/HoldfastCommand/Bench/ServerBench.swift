@@ -29,14 +29,11 @@ struct ServerBench {
       body.chain = chains[connection]
       if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
       let id = Environment.system.newID()
-      let operation =
-        #"[{"op":"create","table":"notes","id":"\#(id)","at":"0000000000010000","columns":{"text":"a note"}}]"#
+      let operation = #"[{"op":"create","table":"notes","id":"\#(id)","at":"0000000000010000","columns":{"text":"a note"}}]"#
       return request(connection, body, sealed: [Array(operation.utf8)])
     }
     first = next
-    guard result.errors == 0 else {
-      throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
-    }
+    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) of \(result.requests) creates failed") }
     return result.rate
   }
 
@@ -65,19 +62,14 @@ struct ServerBench {
       prepared[connection] = bytes
       return bytes
     }
-    guard result.errors == 0 else {
-      throw BenchError(text: "\(result.errors) of \(result.requests) syncs failed")
-    }
+    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) of \(result.requests) syncs failed") }
     return result.rate
   }
 
   /// A constant answer of the same size from the same HTTP library in a process of its own.
   static func constant(port: UInt16, connections: Int, requests: Int) throws -> Double {
-    let bytes = Array(
-      "POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-        .utf8)
-    let generator = LoadGenerator(
-      port: port, connections: connections, requests: requests, timeLimit: .seconds(30))
+    let bytes = Array("POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".utf8)
+    let generator = LoadGenerator(port: port, connections: connections, requests: requests, timeLimit: .seconds(30))
     return try generator.run { _, _ in bytes }.rate
   }
 
