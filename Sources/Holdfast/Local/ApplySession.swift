@@ -11,8 +11,9 @@ struct ApplySession {
   var seen: [Int: Set<String>]?
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
-  /// The statement that the records of one table are written with, and its table.
-  fileprivate var upsert: (table: Int, statement: Statement)?
+  /// The bytes being read, and what writes the records of the last table.
+  fileprivate var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  fileprivate var writer: (table: Int, writer: RecordWriter)?
   /// Tombstones, which are dealt with when all records of the answer are there.
   var deleted: [(table: Int, id: String, zone: String)] = []
 
@@ -21,7 +22,6 @@ struct ApplySession {
   mutating func begin(zone: String, isFresh: Bool) {
     self.zone = zone
     seen = isFresh ? [:] : nil
-    upsert = nil
   }
 }
 
@@ -40,6 +40,8 @@ extension LocalDatabase {
   /// Applies an array of changes as it came over the wire; gives their number.
   func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws -> Int {
     var count = 0
+    session.bytes = UnsafeRawBufferPointer(bytes)
+    session.writer = nil
     try JSONReader.read(bytes) { reader in
       try reader.readArray { reader in
         count += 1
@@ -60,7 +62,7 @@ extension LocalDatabase {
       case "columns":
         // Nearly always everything else is known by now, and the columns go straight into the statement.
         if let table = change.table, change.rev > 0, try !(session.hasEdits && isEdited(table, change.id)) {
-          try upsert(change, from: &reader, &session)
+          try writer(table, &session).write(id: change.id, rev: change.rev, from: &reader)
           change.isWritten = true
         } else {
           change.columns = try reader.readRawValue()
@@ -82,63 +84,25 @@ extension LocalDatabase {
     if session.hasEdits, try isEdited(table, change.id) {
       try rebase(table, change.id, zone: session.zone, rev: change.rev, columns: columns)
     } else {
-      try JSONReader.read(columns) { try upsert(change, from: &$0, &session) }
+      let writer = try writer(table, &session)
+      try JSONReader.read(columns) { try writer.write(id: change.id, rev: change.rev, from: &$0) }
     }
   }
 
   private func readTable(_ reader: inout JSONReader, _ session: inout ApplySession) throws -> Int? {
     try reader.readStringBytes { name in
-      if let last = session.upsert?.table, schema.tables[last].name.utf8.elementsEqual(name) { return last }
+      if let last = session.writer?.table, schema.tables[last].name.utf8.elementsEqual(name) { return last }
       return schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
     }
   }
 
-  /// The statement for the records of a table, with the zone bound: it stays bound from row to row.
-  private func upsertStatement(_ table: Int, _ session: inout ApplySession) throws -> Statement {
-    if let upsert = session.upsert, upsert.table == table { return upsert.statement }
-    let statement = try connection.statement(sql[table].upsert)
-    try statement.bind(session.zone, at: 2)
-    session.upsert = (table, statement)
-    return statement
-  }
-
-  /// Writes a record that has no edits, from the wire straight into the statement.
-  private func upsert(_ change: Change, from reader: inout JSONReader, _ session: inout ApplySession) throws {
-    guard let table = change.table else { return }
-    let statement = try upsertStatement(table, &session)
-    let definitions = schema.tables[table].columns
-    try statement.bind(change.id, at: 1)
-    try statement.bind(change.rev, at: 3)
-    // Columns that an older server does not send get their default.
-    for (index, column) in definitions.enumerated() {
-      try statement.bind(SQLiteValue(column.defaultValue ?? .null), at: index + 4)
-    }
-    var next = 0
-    try reader.readObject { key, reader in
-      // The columns nearly always come in the schema's order.
-      if next == definitions.count || !key.matches(definitions[next].name) {
-        next = definitions.firstIndex { key.matches($0.name) } ?? definitions.count
-      }
-      guard next < definitions.count else { return try reader.skipValue() }
-      try bind(definitions[next], from: &reader, to: statement, at: next + 4)
-      next += 1
-    }
-    try statement.run()
-  }
-
-  private func bind(
-    _ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int
-  ) throws {
-    switch (column.type, try reader.peekKind()) {
-    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
-      try reader.readStringBytes { (bytes: UnsafeBufferPointer<UInt8>) in
-        try statement.bind(text: bytes, at: index)
-      }
-    case (.integer, .number):
-      try statement.bind(try reader.readInt64(), at: index)
-    default:
-      try statement.bind(SQLiteValue(try OperationReader.value(of: column, from: &reader)), at: index)
-    }
+  private func writer(_ table: Int, _ session: inout ApplySession) throws -> RecordWriter {
+    if let known = session.writer, known.table == table { return known.writer }
+    let writer = try RecordWriter(
+      schema.tables[table], statement: try connection.statement(sql[table].upsert), zone: session.zone,
+      reading: session.bytes)
+    session.writer = (table, writer)
+    return writer
   }
 
   // MARK: Records with edits
