@@ -59,6 +59,8 @@ final class TestServer {
     try? FileManager.default.removeItem(at: folder)
   }
 
+  var path: String { folder.path }
+
   var database: String { folder.appendingPathComponent("holdfast.db").path }
 
   /// Closes the database and opens it again, as after a restart.
