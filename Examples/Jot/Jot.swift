@@ -1,1 +1,32 @@
-@main struct Jot { static func main() {} }
+import Foundation
+
+/// A small lists app for the terminal, on the Holdfast client library: it works with no network, and syncs when told to.
+@main
+enum Jot {
+  static func main() async {
+    do {
+      try await run(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      let failure = Failure(error)
+      Terminal.error.write(Terminal.error.paint("jot: ", .red) + failure.message + "\n")
+      exit(failure.status.rawValue)
+    }
+  }
+
+  private static func run(_ words: [String]) async throws {
+    let arguments = try Arguments(words, options: Commands.options)
+    guard let (command, rest) = Commands.find(arguments.words) else {
+      guard let unknown = arguments.words.first, unknown != "help" else {
+        let topic = arguments.words.dropFirst()
+        return Terminal.output.write(Help.text(of: Commands.find(Array(topic))?.command, Terminal.output))
+      }
+      throw Failure(.usage, "There is no command \"\(unknown)\". `jot --help` lists them.")
+    }
+    if arguments.has(.help) { return Terminal.output.write(Help.text(of: command, Terminal.output)) }
+    try arguments.check(against: command)
+    guard command.counts.contains(rest.count) else {
+      throw Failure(.usage, "Say `jot \(command.usage)`. `jot \(command.name) --help` explains it.")
+    }
+    try await command.run(Invocation(words: rest, arguments: arguments))
+  }
+}

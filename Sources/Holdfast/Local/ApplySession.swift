@@ -9,6 +9,10 @@ struct ApplySession {
   private(set) var zone = ""
   /// In a zone that is downloaded anew, the records that came, by table; else nil.
   var seen: [Int: Set<String>]?
+  /// The files of the staged pages that were applied.
+  var usedPages: [String] = []
+  /// The statement that the records of one table are written with, and its table.
+  fileprivate var upsert: (table: Int, statement: Statement)?
   /// Tombstones, which are dealt with when all records of the answer are there.
   var deleted: [(table: Int, id: String, zone: String)] = []
 
@@ -17,7 +21,18 @@ struct ApplySession {
   mutating func begin(zone: String, isFresh: Bool) {
     self.zone = zone
     seen = isFresh ? [:] : nil
+    upsert = nil
   }
+}
+
+/// One change as it is read off the wire.
+private struct Change {
+  var table: Int?
+  var id = ""
+  var rev: Int64 = 0
+  var isDeleted = false
+  var isWritten = false
+  var columns: UnsafeBufferPointer<UInt8>?
 }
 
 /// Applying the changes of a zone. See PROTOCOL.md, section 6.3, step 5.
@@ -35,72 +50,85 @@ extension LocalDatabase {
   }
 
   private func applyChange(_ reader: inout JSONReader, _ session: inout ApplySession) throws {
-    var table: Int?
-    var id = ""
-    var rev: Int64 = 0
-    var isDeleted = false
-    var columns: UnsafeBufferPointer<UInt8>?
+    var change = Change()
     try reader.readObject { key, reader in
       switch key {
-      case "table":
-        table = try reader.readStringBytes { name in
-          schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
+      case "table": change.table = try readTable(&reader, &session)
+      case "id": change.id = try reader.readString()
+      case "rev": change.rev = try reader.readInt64()
+      case "deleted": change.isDeleted = try reader.readBool()
+      case "columns":
+        // Nearly always everything else is known by now, and the columns go straight into the statement.
+        if let table = change.table, change.rev > 0, try !(session.hasEdits && isEdited(table, change.id)) {
+          try upsert(change, from: &reader, &session)
+          change.isWritten = true
+        } else {
+          change.columns = try reader.readRawValue()
         }
-      case "id": id = try reader.readString()
-      case "rev": rev = try reader.readInt64()
-      case "deleted": isDeleted = try reader.readBool()
-      case "columns": columns = try reader.readRawValue()
       default: try reader.skipValue()
       }
     }
     // A table that this app does not know yet is left out; the zone is fetched anew when it does.
-    guard let table else { return }
-    if isDeleted {
-      session.deleted.append((table, id, session.zone))
+    guard let table = change.table else { return }
+    if change.isDeleted {
+      session.deleted.append((table, change.id, session.zone))
       return
     }
-    guard let columns else {
+    session.seen?[table, default: []].insert(change.id)
+    if change.isWritten { return }
+    guard let columns = change.columns else {
       throw Problem(.invalidRequest, "A change of the server's answer has no columns.")
     }
-    session.seen?[table, default: []].insert(id)
-    if session.hasEdits, try isEdited(table, id) {
-      try rebase(table, id, zone: session.zone, rev: rev, columns: columns)
+    if session.hasEdits, try isEdited(table, change.id) {
+      try rebase(table, change.id, zone: session.zone, rev: change.rev, columns: columns)
     } else {
-      try upsert(table, id, zone: session.zone, rev: rev, columns: columns)
+      try JSONReader.read(columns) { try upsert(change, from: &$0, &session) }
     }
+  }
+
+  private func readTable(_ reader: inout JSONReader, _ session: inout ApplySession) throws -> Int? {
+    try reader.readStringBytes { name in
+      if let last = session.upsert?.table, schema.tables[last].name.utf8.elementsEqual(name) { return last }
+      return schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
+    }
+  }
+
+  /// The statement for the records of a table, with the zone bound: it stays bound from row to row.
+  private func upsertStatement(_ table: Int, _ session: inout ApplySession) throws -> Statement {
+    if let upsert = session.upsert, upsert.table == table { return upsert.statement }
+    let statement = try connection.statement(sql[table].upsert)
+    try statement.bind(session.zone, at: 2)
+    session.upsert = (table, statement)
+    return statement
   }
 
   /// Writes a record that has no edits, from the wire straight into the statement.
-  private func upsert(
-    _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
-  ) throws {
-    let statement = try connection.statement(sql[table].upsert)
-    defer { statement.reset() }
+  private func upsert(_ change: Change, from reader: inout JSONReader, _ session: inout ApplySession) throws {
+    guard let table = change.table else { return }
+    let statement = try upsertStatement(table, &session)
     let definitions = schema.tables[table].columns
-    try statement.bind(id, at: 1)
-    try statement.bind(zone, at: 2)
-    try statement.bind(rev, at: 3)
-    var next = 0
-    var bound = 0
-    try JSONReader.read(columns) { reader in
-      try reader.readObject { key, reader in
-        // The columns nearly always come in the schema's order.
-        if next == definitions.count || !key.matches(definitions[next].name) {
-          next = definitions.firstIndex { key.matches($0.name) } ?? definitions.count
-        }
-        guard next < definitions.count else { return try reader.skipValue() }
-        try bind(definitions[next], from: &reader, to: statement, at: next + 4)
-        next += 1
-        bound += 1
-      }
+    try statement.bind(change.id, at: 1)
+    try statement.bind(change.rev, at: 3)
+    // Columns that an older server does not send get their default.
+    for (index, column) in definitions.enumerated() {
+      try statement.bind(SQLiteValue(column.defaultValue ?? .null), at: index + 4)
     }
-    if bound < definitions.count { try bindMissing(table, columns, to: statement) }
-    _ = try statement.step()
+    var next = 0
+    try reader.readObject { key, reader in
+      // The columns nearly always come in the schema's order.
+      if next == definitions.count || !key.matches(definitions[next].name) {
+        next = definitions.firstIndex { key.matches($0.name) } ?? definitions.count
+      }
+      guard next < definitions.count else { return try reader.skipValue() }
+      try bind(definitions[next], from: &reader, to: statement, at: next + 4)
+      next += 1
+    }
+    try statement.run()
   }
 
-  private func bind(_ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int)
-    throws
-  {
+  private func bind(
+    _ column: Column, from reader: inout JSONReader, to statement: Statement, at index: Int
+  ) throws {
     switch (column.type, try reader.peekKind()) {
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
       try reader.readStringBytes { (bytes: UnsafeBufferPointer<UInt8>) in
@@ -110,22 +138,6 @@ extension LocalDatabase {
       try statement.bind(try reader.readInt64(), at: index)
     default:
       try statement.bind(SQLiteValue(try OperationReader.value(of: column, from: &reader)), at: index)
-    }
-  }
-
-  /// Columns that an older server does not send get their default.
-  private func bindMissing(_ table: Int, _ columns: UnsafeBufferPointer<UInt8>, to statement: Statement)
-    throws
-  {
-    var sent: Set<String> = []
-    try JSONReader.read(columns) { reader in
-      try reader.readObject { key, reader in
-        sent.insert(key.string)
-        try reader.skipValue()
-      }
-    }
-    for (index, column) in schema.tables[table].columns.enumerated() where !sent.contains(column.name) {
-      try statement.bind(SQLiteValue(column.defaultValue ?? .null), at: index + 4)
     }
   }
 

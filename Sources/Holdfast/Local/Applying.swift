@@ -19,12 +19,26 @@ enum Inapplicable: Error {
   case outdated
   /// The server knows other content under this device's numbers: this database is a copy.
   case diverged
+  /// The file of a staged page is gone.
+  case pageMissing(zone: String)
 }
 
 /// Applying the answer of the server, in one transaction. See PROTOCOL.md, section 6.3.
 extension LocalDatabase {
   func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
+    do {
+      return try applyInTransaction(answer, body: body, to: request)
+    } catch Inapplicable.pageMissing(let zone) {
+      try connection.transaction(.immediate) { try beginAnew(zone) }
+      return Applied(hasMore: true)
+    }
+  }
+
+  private func applyInTransaction(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws
+    -> Applied
+  {
     var applied = Applied()
+    var usedPages: [String] = []
     try connection.transaction(.immediate) {
       let state = try state()
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
@@ -38,6 +52,7 @@ extension LocalDatabase {
         var session = ApplySession(hasEdits: try hasEdits())
         for part in answer.parts { try apply(part, body: body, &session, &applied) }
         try removeDeleted(session)
+        usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
         try settleOrphans()
       }
@@ -51,6 +66,7 @@ extension LocalDatabase {
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
     }
+    pages.remove(usedPages)
     return applied
   }
 
@@ -108,10 +124,7 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
-      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
-      try connection.run(
-        "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
-        [.text(part.zone)])
+      try beginAnew(part.zone)
       applied.hasMore = true
       return
     }
@@ -126,34 +139,50 @@ extension LocalDatabase {
       ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, told = 0
       """, [.text(part.zone), .text(part.role), .text(part.to)])
     applied.remaining += Int(part.remaining)
-    if part.hasMore {
-      applied.hasMore = true
-      applied.changes += try JSONReader.read(Array(body[part.changes])) { reader in
-        var count = 0
-        try reader.readArray {
-          try $0.skipValue(); count += 1
-        }
-        return count
+    let changes = try body.withUnsafeBufferPointer { body in
+      let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
+      return try part.hasMore
+        ? stage(bytes, of: part.zone)
+        : applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
+    }
+    applied.changes += changes
+    applied.hasMore = applied.hasMore || part.hasMore
+  }
+
+  /// Keeps a page until its zone is whole; gives the number of its changes.
+  private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of zone: String) throws -> Int {
+    let name = Identifier.make(
+      milliseconds: try state().clock.milliseconds,
+      random: (.random(in: .min ... .max), .random(in: .min ... .max)))
+    try pages.save(bytes, name: name)
+    try connection.run("INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(zone), .text(name)])
+    var count = 0
+    try JSONReader.read(bytes) { reader in
+      try reader.readArray { reader in
+        try reader.skipValue()
+        count += 1
       }
-      try connection.run(
-        "INSERT INTO holdfast_pages (zone, body) VALUES (?, ?)",
-        [.text(part.zone), .blob(Array(body[part.changes]))])
-      return
     }
-    session.begin(zone: part.zone, isFresh: known?[1].integer == 1)
-    let pages = try connection.rows(
-      "SELECT n FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)])
-    for page in pages {
-      let body = try connection.value("SELECT body FROM holdfast_pages WHERE n = ?", [page[0]])?.blob ?? []
-      _ = try body.withUnsafeBufferPointer { try applyChanges($0, &session) }
+    return count
+  }
+
+  /// Applies the staged pages of a zone and its last part; gives the number of changes in the last.
+  private func applyWhole(
+    _ zone: String, _ last: UnsafeBufferPointer<UInt8>, isFresh: Bool, _ session: inout ApplySession
+  ) throws -> Int {
+    session.begin(zone: zone, isFresh: isFresh)
+    let files = try connection.rows(
+      "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(zone)])
+    for file in files.compactMap({ $0[0].text }) {
+      guard let page = pages.load(file) else { throw Inapplicable.pageMissing(zone: zone) }
+      _ = try page.withUnsafeBufferPointer { try applyChanges($0, &session) }
+      session.usedPages.append(file)
     }
-    if !pages.isEmpty { try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)]) }
-    applied.changes += try body.withUnsafeBufferPointer {
-      try applyChanges(UnsafeBufferPointer(rebasing: $0[part.changes]), &session)
-    }
+    if !files.isEmpty { try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)]) }
+    let count = try applyChanges(last, &session)
     try removeUnseen(session)
-    try connection.run(
-      "UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
+    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(zone)])
+    return count
   }
 
   /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.

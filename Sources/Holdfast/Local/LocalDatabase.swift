@@ -7,20 +7,26 @@ import HoldfastSQLite
 final class LocalDatabase {
   let connection: Connection
   let schema: Schema
+  let pages: PageFiles
   /// One entry a table of the schema.
   let sql: [TableStatements]
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   init(path: String, schema: Schema, access: Connection.Access, replica: String) throws {
     self.schema = schema
+    pages = PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
+      // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;")
+        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
+      )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
       try connection.transaction(.immediate) { try prepare(replica: replica) }
+      pages.removeAll(
+        but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
         .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
@@ -74,19 +80,20 @@ final class LocalDatabase {
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
     // Records that came before a column was known are fetched anew, so that the column is filled.
-    if !changes.isEmpty { try beginAllZonesAnew() }
+    if !changes.isEmpty {
+      for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
+    }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
   }
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
-  /// Asks the server for every zone from its beginning; what is here stays until the new copy is whole.
-  func beginAllZonesAnew() throws {
-    try connection.execute(
-      """
-      DELETE FROM holdfast_pages;
-      UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE ack IS NOT NULL;
-      """)
+  /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
+  func beginAnew(_ zone: String) throws {
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    try connection.run(
+      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
+      [.text(zone)])
   }
 
   // MARK: The device
@@ -147,7 +154,7 @@ struct TableStatements {
     let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
     let sets = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     upsert = """
-      INSERT INTO "\(table.name)" (\(names.joined(separator: ", "))) VALUES (\(marks)) \
+      INSERT OR FAIL INTO "\(table.name)" (\(names.joined(separator: ", "))) VALUES (\(marks)) \
       ON CONFLICT ("id") DO UPDATE SET \(sets)
       """
     select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"

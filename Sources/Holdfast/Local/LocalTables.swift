@@ -48,7 +48,7 @@ struct LocalTables {
       told INTEGER NOT NULL DEFAULT 0, fresh INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_pages (
-      n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, body BLOB NOT NULL
+      n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, file TEXT NOT NULL
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     """

@@ -99,8 +99,8 @@ extension LocalDatabase {
     let column = child.columns[link.column].name
     let isOrphan = try connection.value(
       """
-      SELECT 1 FROM "\(child.name)" WHERE "id" = ? AND "\(column)" IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" WHERE "id" = "\(child.name)"."\(column)")
+      SELECT 1 FROM "\(child.name)" AS child WHERE child."id" = ? AND child."\(column)" IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" AS parent WHERE parent."id" = child."\(column)")
       """, [.text(id)])
     guard isOrphan != nil else { return false }
     let edits = try edits(link.table, id)

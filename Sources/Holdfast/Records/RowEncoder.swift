@@ -58,8 +58,17 @@ struct RowEncoder: Encoder {
     mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try optional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try optional(value, key) }
     mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
       try optional(value, key)
     }
@@ -88,14 +97,19 @@ struct RowEncoder: Encoder {
   }
 }
 
-/// Values whose coding is one plain value, such as an enum of strings.
+/// Values whose coding is one plain value: texts, numbers and truth values behind a generic type, and enums of them.
 enum SimpleValue {
   static func of(_ value: some Encodable) throws -> SQLiteValue? {
-    guard let raw = value as? any RawRepresentable else { return nil }
-    switch raw.rawValue {
+    switch (value as? any RawRepresentable)?.rawValue ?? value {
     case let text as String: return .text(text)
-    case let number as any BinaryInteger: return Int64(exactly: number).map { .integer($0) }
+    case let isTrue as Bool: return .integer(isTrue ? 1 : 0)
+    case let number as any BinaryInteger:
+      guard let integer = Int64(exactly: number) else {
+        throw StoreError(.valueUnfit, "\(number) is greater than 64 signed bits hold.")
+      }
+      return .integer(integer)
     case let number as Double: return .real(number)
+    case let number as Float: return .real(Double(number))
     default: return nil
     }
   }

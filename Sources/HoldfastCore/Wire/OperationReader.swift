@@ -100,11 +100,12 @@ public struct OperationReader: Sendable {
   public static func value(of column: Column, from reader: inout JSONReader) throws -> Value {
     let kind = try reader.peekKind()
     switch (column.type, kind) {
-    case (.json, _):
-      return .text(String(decoding: try reader.readRawValue(), as: UTF8.self))
     case (_, .null):
+      // Of JSON too: the wire has one null, so both databases keep one.
       try reader.readNull()
       return .null
+    case (.json, _):
+      return .text(String(decoding: try reader.readRawValue(), as: UTF8.self))
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
       return .text(try reader.readString())
     case (.boolean, .bool):

@@ -29,9 +29,9 @@ extension ChangeSetRun {
 
   private func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
 
-  /// The JSON of a value, with null for null; no value where none is known.
+  /// The JSON of a value; null where there was none, or none is known.
   private func json(_ value: Value?, _ column: Column) -> Value {
-    guard let value else { return .null }
+    guard let value, value != .null else { return .null }
     var writer = JSONWriter(capacity: 64)
     writer.value(value, of: column)
     return .text(String(decoding: writer.bytes, as: UTF8.self))

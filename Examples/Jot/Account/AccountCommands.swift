@@ -1,0 +1,53 @@
+import Foundation
+import Holdfast
+
+extension Command {
+  static let signUp = Command(
+    "sign-up", taking: "NAME", words: 1...1, "make an account, and sign this device in", details: credentials,
+    options: [.server, .password, .device]
+  ) { call in
+    try await enter(call) { try await $0.signUp(name: $1, password: $2, device: $3) }
+  }
+
+  static let signIn = Command(
+    "sign-in", taking: "NAME", words: 1...1, "sign this device in to an account, and fetch its lists",
+    details: credentials,
+    options: [.server, .password, .device]
+  ) { call in
+    try await enter(call) { try await $0.signIn(name: $1, password: $2, device: $3) }
+  }
+
+  static let signOut = Command(
+    "sign-out", "sign this device out; its lists stay, unless said otherwise",
+    options: [.server, .removeData, .discardUnsent]
+  ) { call in
+    let notebook = try call.open()
+    guard let account = try await notebook.store.account() else {
+      throw Failure(.signedOut, "Nobody is signed in.")
+    }
+    try await notebook.engine().signOut(
+      removingData: call.arguments.has(.removeData), discardingUnsent: call.arguments.has(.discardUnsent))
+    Terminal.output.write("Signed out; this device is still \(account.name)'s.\n")
+  }
+
+  private static let credentials = """
+    Names have 1 to 64 characters of a-z 0-9 . _ -; passwords 8 to 1,024 bytes. What was written here before
+    belongs to the account, and is sent.
+    """
+
+  private typealias Entrance =
+    @Sendable (SyncEngine, _ name: String, _ password: String, _ device: String) async throws -> Void
+
+  private static func enter(_ call: Invocation, by entrance: Entrance) async throws {
+    let notebook = try call.open()
+    let engine = try notebook.engine()
+    let password =
+      try call.arguments[.password] ?? ProcessInfo.processInfo.environment["JOT_PASSWORD"]
+      ?? Terminal.password("Password of \(call.words[0]): ")
+    let device = call.arguments[.device] ?? ProcessInfo.processInfo.hostName
+    try await entrance(engine, call.words[0], password, String(device.prefix(64)))
+    try notebook.rememberServer()
+    Terminal.output.write("Signed in as \(call.words[0]).\n")
+    try await Syncing(notebook, engine).run()
+  }
+}

@@ -1,0 +1,78 @@
+import Holdfast
+
+extension Command {
+  static let sync = Command(
+    "sync", "send what waits here, and fetch what is new",
+    details: "Progress goes to the standard error. Breaking off, even by kill -9, loses and doubles nothing.",
+    options: [.server, .json]
+  ) { call in
+    try await Syncing(try call.open()).run(isJSON: call.isJSON)
+  }
+
+  static let status = Command(
+    "status", "show the account, and what waits to be sent", options: [.server, .json]
+  ) { call in
+    let notebook = try call.open()
+    let account = try await notebook.store.account()
+    let waiting = try await notebook.store.waitingOperations()
+    let quarantined = try await notebook.store.quarantined().count
+    let json = JSONValue.object([
+      .init("account", JSONValue(account?.name)), .init("device", JSONValue(account?.device)),
+      .init("signed_in", .bool(account?.isSignedIn ?? false)),
+      .init("server", JSONValue(notebook.serverAddress)),
+      .init("database", .string(notebook.path)), .init("waiting", .integer(Int64(waiting))),
+      .init("quarantined", .integer(Int64(quarantined))),
+    ])
+    call.show(json) { terminal in
+      let signedOut = terminal.paint(" (signed out: `jot sign-in` to sync)", .yellow)
+      let lines = [
+        (
+          "account",
+          account.map { $0.name + ($0.isSignedIn ? "" : signedOut) } ?? "none yet; everything works without"
+        ),
+        ("device", account?.device ?? "none yet"), ("server", notebook.serverAddress ?? "none yet"),
+        ("database", notebook.path),
+        ("waiting", waiting == 0 ? "nothing" : waiting.of("edit") + " to be sent"),
+        (
+          "quarantine",
+          quarantined == 0 ? "empty" : terminal.paint(quarantined.of("refused change set"), .yellow)
+        ),
+      ]
+      return lines.map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
+    }
+  }
+
+  static let quarantine = Command(
+    "quarantine", "show the edits that the server refused, and why", options: [.json]
+  ) { call in
+    let sets = try await call.open().store.quarantined()
+    let json = sets.map { set in
+      JSONValue.object([
+        .init("number", .integer(set.number)), .init("at", .string(set.at)),
+        .init("operation", .integer(Int64(set.operation))),
+        .init("problem", (try? JSONValue(parsing: set.problem)) ?? .string(set.problem)),
+        .init("operations", (try? JSONValue(parsing: set.operations)) ?? .string(set.operations)),
+      ])
+    }
+    call.show(.array(json)) { terminal in
+      if sets.isEmpty { return "Nothing was refused.\n" }
+      return sets.map { set in
+        let problem = Problem(document: Array(set.problem.utf8))?.description ?? set.problem
+        return "\(terminal.paint("\(set.number)  \(set.at)", .dim))  \(problem)\n\(operations(set))"
+      }.joined()
+    }
+  }
+
+  private static func operations(_ set: QuarantinedChangeSet) -> String {
+    guard let operations = (try? JSONValue(parsing: set.operations))?.elements else { return "" }
+    return operations.prefix(10).map { operation in
+      let columns = operation["columns"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
+      return "   \(operation["op"]?.stringValue ?? "") \(operation["table"]?.stringValue ?? "") \(columns)\n"
+    }.joined()
+  }
+
+  static let schema = Command("schema", "print the schema that the server needs: `holdfast serve --schema`") {
+    _ in
+    Terminal.output.write(try Notebook.schema().json.formatted() + "\n")
+  }
+}

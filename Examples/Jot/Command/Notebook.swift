@@ -1,0 +1,49 @@
+import Foundation
+import Holdfast
+
+/// The database of this device, and the server that it syncs with.
+struct Notebook: Sendable {
+  let path: String
+  let store: Store
+  private let givenServer: String?
+
+  /// Opens the database, and makes it when it isn't there.
+  init(path: String, server: String?) throws {
+    self.path = path
+    givenServer = server
+    store = try Store(path: path, schema: try Self.schema())
+  }
+
+  static func schema() throws -> Schema { try Schema(json: PackageResources.holdfast_json) }
+
+  // MARK: The server
+
+  /// Beside the database stands the address of the server that was used last.
+  private var serverFile: String { path + ".server" }
+
+  /// The address of the server: as given, or the one used last.
+  var serverAddress: String? {
+    givenServer
+      ?? (try? String(contentsOfFile: serverFile, encoding: .utf8))?.trimmingCharacters(
+        in: .whitespacesAndNewlines)
+  }
+
+  /// An engine for the database and its server.
+  ///
+  /// - Throws: `Failure` when no server is known.
+  func engine() throws -> SyncEngine {
+    guard let address = serverAddress else {
+      throw Failure(.usage, "Which server? Say --server URL or set JOT_SERVER; it is remembered.")
+    }
+    guard let url = URL(string: address), url.host() != nil, ["http", "https"].contains(url.scheme) else {
+      throw Failure(.usage, "\"\(address)\" is no address of a server, such as https://sync.example.org.")
+    }
+    return SyncEngine(store: store, server: url)
+  }
+
+  /// Keeps the server that was given for the next time.
+  func rememberServer() throws {
+    guard let givenServer else { return }
+    try (givenServer + "\n").write(toFile: serverFile, atomically: true, encoding: .utf8)
+  }
+}

@@ -1,0 +1,49 @@
+import Holdfast
+
+/// A list: the root of its zone, so that sharing it shares its items.
+struct List: Record {
+  static let table = "lists"
+  let id: String
+  var title: String
+}
+
+/// An item of a list.
+struct Item: Record {
+  static let table = "items"
+  let id: String
+  let listID: String
+  var title: String
+  var done = false
+  var note: String?
+  /// Its place: the list's order is the order of these texts.
+  var position: String
+
+  enum CodingKeys: String, CodingKey {
+    case id, listID = "list_id", title, done, note, position
+  }
+
+  var json: JSONValue {
+    .object([
+      .init("id", .string(id)), .init("title", .string(title)), .init("done", .bool(done)),
+      .init("note", JSONValue(note)), .init("position", .string(position)),
+    ])
+  }
+}
+
+/// Somebody who belongs to a list. The table is built in; inserting into it shares the list.
+struct Member: Record {
+  static let table = "members"
+  let id: String
+  let zone: String
+  var user: String?
+  var name: String?
+  var role: String
+
+  /// The name of the account, or its id as long as the server has not said the name.
+  var label: String { name ?? user ?? "" }
+}
+
+extension JSONValue {
+  /// The text, or null.
+  init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+}

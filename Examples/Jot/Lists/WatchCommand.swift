@@ -1,0 +1,45 @@
+import Foundation
+import Holdfast
+
+extension Command {
+  static let watch = Command(
+    "watch", taking: "LIST", words: 1...1, "show a list as it changes, and keep it in sync, until Ctrl-C",
+    details: "Without a server it shows what changes on this device.", options: [.server]
+  ) { call in
+    let notebook = try call.open()
+    let list = try await notebook.store.read { try $0.list(call.words[0]) }
+    let engine = notebook.serverAddress == nil ? nil : try notebook.engine()
+    let syncing = Task { await engine?.run() }
+    defer { syncing.cancel() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await interruption() }
+      group.addTask { try await show(list, notebook.store) }
+      // Whichever ends first, by Ctrl-C or a failure, ends the other.
+      _ = try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private static func show(_ list: List, _ store: Store) async throws {
+    let query = "SELECT * FROM items WHERE list_id = ? ORDER BY position, id"
+    for try await items in store.live(Item.self, query, [.text(list.id)]) {
+      let clear = Terminal.output.isInteractive ? "\u{1B}[H\u{1B}[2J" : ""
+      Terminal.output.write(clear + ItemsText.text(list.title, items, .output) + "\n")
+    }
+  }
+
+  /// Waits for Ctrl-C or the end that a service manager sends.
+  private static func interruption() async {
+    let (signals, signal) = AsyncStream.makeStream(of: Void.self)
+    let sources = [SIGINT, SIGTERM].map { number in
+      // The default action would end the process at once.
+      Foundation.signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number)
+      source.setEventHandler { signal.yield() }
+      source.resume()
+      return source
+    }
+    for await _ in signals { break }
+    for source in sources { source.cancel() }
+  }
+}

@@ -1,0 +1,33 @@
+import Holdfast
+
+/// How far a sync is: a bar that moves on a terminal, else lines.
+struct Progress {
+  private static let width = 30
+  private let terminal = Terminal.error
+  private var last = ""
+
+  /// Shows a state; says nothing twice.
+  mutating func show(_ state: SyncState) {
+    switch state {
+    case .uploading(let done, let total): show("uploading", done, of: total)
+    case .downloading(let done, let total): show("downloading", done, of: total)
+    case .idle, .offline, .signedOut: break
+    }
+  }
+
+  /// Shows that of `total` things `done` are done.
+  mutating func show(_ what: String, _ done: Int, of total: Int) {
+    let text = "\(what) \(done) of \(total)"
+    if text == last { return }
+    last = text
+    guard terminal.isInteractive else { return terminal.write(text + "\n") }
+    let filled = total > 0 ? Self.width * min(done, total) / total : 0
+    let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)
+    terminal.write("\r\u{1B}[K\(what.padded(to: 12)) \(terminal.paint(bar, .green)) \(done) of \(total)")
+  }
+
+  /// Takes the bar away.
+  func clear() {
+    if terminal.isInteractive, !last.isEmpty { terminal.write("\r\u{1B}[K") }
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// Where text goes: the standard output or the standard error, in colour when a person looks at it.
+struct Terminal: Sendable {
+  enum Style: String, Sendable {
+    case bold = "1"
+    case dim = "2"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+  }
+
+  static let output = Terminal(descriptor: STDOUT_FILENO)
+  static let error = Terminal(descriptor: STDERR_FILENO)
+
+  private let descriptor: Int32
+  /// Whether a person looks at it.
+  let isInteractive: Bool
+  private let hasColour: Bool
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+    isInteractive = isatty(descriptor) == 1
+    // https://no-color.org
+    hasColour = isInteractive && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  func paint(_ text: String, _ style: Style) -> String {
+    hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  /// Writes at once; nothing waits in a buffer.
+  func write(_ text: String) {
+    try? FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(contentsOf: Data(text.utf8))
+  }
+
+  /// Reads a password without showing it.
+  static func password(_ prompt: String) throws -> String {
+    guard let typed = getpass(prompt) else {
+      throw Failure(
+        .usage, "There is no terminal to ask for the password: say --password TEXT or set JOT_PASSWORD.")
+    }
+    return String(cString: typed)
+  }
+}
+
+extension String {
+  /// The text with spaces behind it.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
+  /// The text with spaces before it.
+  func indented(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}

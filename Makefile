@@ -1,0 +1,27 @@
+# Every target but help runs setup first, which is quick when nothing is missing.
+
+DEMO_BIN = .build/release
+FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format
+
+help: ## show what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages that are missing
+	@Scripts/setup.sh
+
+demo: setup ## three devices, no network, two kill -9: everything arrives once, and all agree
+	swift build -c release --product holdfast
+	swift build -c release --product jot
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/demo.sh
+
+test: lint ## run all tests; FILTER=NAME runs those with the name
+	@Scripts/test.sh $(FILTER)
+
+lint: setup ## check the form of the code
+	swift format lint --strict --parallel --recursive $(FORMATTED)
+
+format: setup ## bring the code into form
+	swift format --in-place --parallel --recursive $(FORMATTED)

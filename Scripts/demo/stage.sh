@@ -1,0 +1,114 @@
+# The stage of the demo: the folder, the server, the devices, and how what they do is shown. Sourced by demo.sh.
+
+bin=$(cd "${HOLDFAST_BIN:-.build/release}" && pwd)
+folder=$(mktemp -d)
+port=0
+server=
+syncing=
+export JOT_PASSWORD='correct horse'
+
+finish() {
+  local status=$?
+  # Only what was started here is ended.
+  for process in $server $syncing; do kill "$process" 2>/dev/null || true; done
+  ((status == 0)) || echo "The demo failed; its files are in $folder" >&2
+}
+trap finish EXIT
+
+heading() { printf '\n%s%s%s\n\n' "$bold" "$*" "$plain"; }
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s\n' "FAILED: $*" >&2; exit 1; }
+
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; else bold='' dim='' plain=''; fi
+
+# Shows a command as it would be typed.
+show() {
+  local line='' word
+  for word in "${@:2}"; do
+    [[ $word =~ ^[A-Za-z0-9_./:=-]+$ ]] || word="'$word'"
+    line+=" ${word/#$folder\//}"
+  done
+  printf '%s%-8s$%s%s\n' "$dim" "$1" "$plain" "$line"
+}
+
+# MARK: Devices. Each is a database file and nothing else.
+
+database() { echo "$folder/$1.db"; }
+jot() { "$bin/jot" "${@:2}" --db "$(database "$1")"; }
+device() { show "$1" jot "${@:2}"; jot "$@"; }
+phone() { device phone "$@"; }
+laptop() { device laptop "$@"; }
+tablet() { device tablet "$@"; }
+publisher() { device publisher "$@"; }
+
+# MARK: The server
+
+server_database() { echo "$folder/server/holdfast.db"; }
+
+start_server() {
+  local log="$folder/server.log"
+  show server holdfast serve --schema Examples/Jot/holdfast.json --data "$folder/server" --listen "127.0.0.1:$port"
+  "$bin/holdfast" serve --schema Examples/Jot/holdfast.json --data "$folder/server" \
+    --listen "127.0.0.1:$port" >"$log" 2>&1 &
+  server=$!
+  for _ in {1..200}; do
+    if grep -q 'listening on http://' "$log"; then
+      port=$(sed -n 's|.*listening on http://[^ ]*:\([0-9]*\).*|\1|p' "$log" | head -n 1)
+      return
+    fi
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.05
+  done
+  cat "$log" >&2
+  fail "the server did not start"
+}
+
+stop_server() {
+  say "${dim}server  \$${plain} kill -${1:-TERM} (the server)"
+  kill "-${1:-TERM}" "$server"
+  wait "$server" 2>/dev/null || true
+  server=
+}
+
+# MARK: Breaking off in the middle
+
+# Syncs a device, and calls a function once some of its edits, but not all, are confirmed.
+sync_and_midway() {
+  local action=$2 done_already='' what sent of total
+  show "$1" jot sync
+  mkfifo "$folder/progress"
+  "$bin/jot" sync --db "$(database "$1")" >/dev/null 2>"$folder/progress" &
+  syncing=$!
+  while read -r what sent of total; do
+    if [[ -z $done_already && $what == uploading && $of == of ]] && ((sent > 0 && sent < total)); then
+      "$action"
+      done_already=1
+      say "         at: $what $sent $of $total"
+    fi
+  done <"$folder/progress"
+  wait "$syncing" 2>/dev/null || true
+  syncing=
+  rm "$folder/progress"
+  [[ -n $done_already ]] || fail "the upload of $1 was over before it could be broken off"
+}
+
+kill_device() { kill -KILL "$syncing"; }
+kill_server() { kill -KILL "$server"; }
+
+# MARK: Counting in the databases
+
+query() { sqlite3 -bail -noheader -list "$@"; }
+edits_made() { query "$(database "$1")" 'SELECT next_number - 1 FROM holdfast_local'; }
+edits_arrived() {
+  query "$(database "$1")" "ATTACH '$(server_database)' AS server" \
+    'SELECT confirmed FROM server.holdfast_devices WHERE id = (SELECT device FROM main.holdfast_local)'
+}
+
+# Proves that a device's edits have arrived in part.
+show_midway() {
+  local made arrived
+  made=$(edits_made "$1")
+  arrived=$(edits_arrived "$1")
+  say "         of $made edits of the $1, the server's database has $arrived"
+  ((arrived > 0 && arrived < made)) || fail "the $1 was not in the middle of its upload"
+}

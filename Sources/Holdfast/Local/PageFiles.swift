@@ -1,0 +1,41 @@
+import Foundation
+import HoldfastCore
+
+/// The pages of downloads that are not whole yet, a file each, beside the database.
+///
+/// In the database itself they would be written three times: into the log, into the file, and into its free list. A file that no
+/// row of `holdfast_pages` names is left over from a crash. A row whose file is missing begins its zone anew.
+struct PageFiles: Sendable {
+  private let folder: URL
+
+  /// The folder for a database: its path with `-pages` behind it.
+  init(database path: String) { folder = URL(fileURLWithPath: path + "-pages", isDirectory: true) }
+
+  /// Writes a page; when this returns it is on disk.
+  func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent(name)
+    guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
+      throw StoreError(.databaseIsBroken, "The folder \(folder.path) can not be written to.")
+    }
+    let handle = try FileHandle(forWritingTo: file)
+    defer { try? handle.close() }
+    try handle.write(contentsOf: UnsafeRawBufferPointer(bytes))
+    try handle.synchronize()
+  }
+
+  /// Reads a page; nil when it is not there.
+  func load(_ name: String) -> [UInt8]? {
+    (try? Data(contentsOf: folder.appendingPathComponent(name))).map { [UInt8]($0) }
+  }
+
+  func remove(_ names: some Sequence<String>) {
+    for name in names { try? FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
+  }
+
+  /// Removes what a crash left over.
+  func removeAll(but known: Set<String>) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    remove(names.filter { !known.contains($0) })
+  }
+}

@@ -1,0 +1,15 @@
+import HoldfastCore
+import Testing
+
+@Suite("Null on the wire")
+struct NullTests {
+  @Test(
+    "null is no value in a column of every type, JSON too, so that both databases hold the same (I7)",
+    arguments: ColumnType.allCases)
+  func null(type: ColumnType) throws {
+    let reference = type == .reference ? Reference(to: "others") : nil
+    let column = Column("column", type, reference: reference)
+    let value = try JSONReader.read("null") { try OperationReader.value(of: column, from: &$0) }
+    #expect(value == .null)
+  }
+}
