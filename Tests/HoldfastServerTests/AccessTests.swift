@@ -22,10 +22,14 @@ import Testing
   @Test("for a stranger a record is as if it did not exist (I10)")
   func stranger() throws {
     #expect(try bob.refused(.update("items", item, ["title": "x"])).code == .recordUnknown)
-    #expect(try bob.refused(.update("items", item, ["title": "x"])) == bob.refused(.update("items", bob.newID(), ["title": "x"])))
+    #expect(
+      try bob.refused(.update("items", item, ["title": "x"]))
+        == bob.refused(.update("items", bob.newID(), ["title": "x"])))
     let child = JSONValue.object([.init("list_id", .string(list)), .init("title", "x")])
     let missing = JSONValue.object([.init("list_id", .string(bob.newID())), .init("title", "x")])
-    #expect(try bob.refused(.create("items", bob.newID(), child)) == bob.refused(.create("items", bob.newID(), missing)))
+    #expect(
+      try bob.refused(.create("items", bob.newID(), child))
+        == bob.refused(.create("items", bob.newID(), missing)))
     #expect(try bob.sync([.delete("items", item)]).refused.isEmpty)
     try alice.pull()
     #expect(alice.column("items", item, "title") == "Milk")
@@ -70,7 +74,9 @@ import Testing
     #expect(try bob.sync([.update("items", item, ["title": "Bread"])]).refused.isEmpty)
     #expect(try bob.refused(.update("members", membership, ["role": "owner"])).code == .roleInsufficient)
     #expect(
-      try bob.refused(.create("members", bob.newID(), ["zone": .string(list), "name": "bob", "role": "owner"])).code
+      try bob.refused(
+        .create("members", bob.newID(), ["zone": .string(list), "name": "bob", "role": "owner"])
+      ).code
         == .roleInsufficient)
     #expect(try server.findings().isEmpty)
   }
@@ -122,7 +128,9 @@ import Testing
   @Test("a member is named by user or by name; an unknown one is refused, a second time as well")
   func naming() throws {
     let first = alice.newID()
-    try alice.sync([.create("members", first, ["zone": .string(list), "user": .string(bob.user), "role": "viewer"])])
+    try alice.sync([
+      .create("members", first, ["zone": .string(list), "user": .string(bob.user), "role": "viewer"])
+    ])
     #expect(alice.column("members", first, "name") == "bob")
     func refused(_ columns: JSONValue) throws -> ProblemCode {
       try alice.refused(.create("members", alice.newID(), columns)).code
@@ -158,7 +166,9 @@ import Testing
     try administration.grant(zone: list, name: "bob", role: .editor)
     #expect(try bob.sync([.update("items", item, ["title": "Bread"])]).refused.isEmpty)
     #expect(throws: ServerError.self) { try administration.grant(zone: list, name: "alice", role: .viewer) }
-    #expect(throws: ServerError.self) { try administration.grant(zone: "nowhere", name: "alice", role: .viewer) }
+    #expect(throws: ServerError.self) {
+      try administration.grant(zone: "nowhere", name: "alice", role: .viewer)
+    }
     #expect(throws: ServerError.self) { try administration.grant(zone: list, name: "nobody", role: .viewer) }
     #expect(try server.findings().isEmpty)
   }

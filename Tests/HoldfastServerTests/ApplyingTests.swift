@@ -62,7 +62,10 @@ import Testing
     #expect(answer.refused.isEmpty)
     try phone.pull()
     #expect(!phone.has("items", item))
-    #expect(phone.all("conflicts").contains { $0["loser_value"]?.stringValue == "\"Stale\"" || $0["loser_value"] == "Stale" })
+    #expect(
+      phone.all("conflicts").contains {
+        $0["loser_value"]?.stringValue == "\"Stale\"" || $0["loser_value"] == "Stale"
+      })
     #expect(try server.findings().isEmpty)
   }
 

@@ -32,7 +32,9 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
-  @Test("the later edit wins by latest, whichever arrives first, and the loser is logged with both values (I3, I7)")
+  @Test(
+    "the later edit wins by latest, whichever arrives first, and the loser is logged with both values (I3, I7)"
+  )
   func latest() throws {
     try edit(alice, "title", "Late", at: 9000)
     try edit(phone, "title", "Early", at: 8000)

@@ -15,7 +15,8 @@ import Testing
     let before = try Data(contentsOf: URL(fileURLWithPath: server.database))
     #expect(code { try server.reopen(TestServer.schema()) } == .notOurs)
     #expect(try Data(contentsOf: URL(fileURLWithPath: server.database)) == before)
-    try Data("no database at all, only some text that is long enough".utf8).write(to: URL(fileURLWithPath: server.database))
+    try Data("no database at all, only some text that is long enough".utf8).write(
+      to: URL(fileURLWithPath: server.database))
     #expect(code { try server.reopen(TestServer.schema()) } == .notOurs)
   }
 
@@ -67,9 +68,15 @@ import Testing
     arguments: [
       (#""note": {"type": "text"}}},"#, #""extra": {"type": "text"}}},"#, "tables.lists.columns.note"),
       (#""note": {"type": "text"}}},"#, #""note": {"type": "integer"}}},"#, "tables.lists.columns.note.type"),
-      (#""products": {"zone": {"public": "catalogue"}"#, #""goods": {"zone": {"public": "catalogue"}"#, "tables.products"),
+      (
+        #""products": {"zone": {"public": "catalogue"}"#, #""goods": {"zone": {"public": "catalogue"}"#,
+        "tables.products"
+      ),
       (#""unique": [["name"]],"#, "", "tables.tags.unique"),
-      (#""note": {"type": "text"}}},"#, #""note": {"type": "text"}, "x": {"type": "text", "required": true}}},"#, "tables.lists.columns.x"),
+      (
+        #""note": {"type": "text"}}},"#,
+        #""note": {"type": "text"}, "x": {"type": "text", "required": true}}},"#, "tables.lists.columns.x"
+      ),
     ])
   func changes(_ old: String, _ new: String, _ place: String) throws {
     let server = try TestServer()

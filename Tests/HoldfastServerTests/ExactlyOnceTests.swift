@@ -28,7 +28,9 @@ import Testing
   @Test("a replay after a lost answer and a restart of the server has no second effect (I1, I2)")
   func replayAfterRestart() throws {
     let list = alice.newID()
-    let request = alice.request([[.create("lists", list, ["title": "One"])], [.update("lists", alice.newID(), ["title": "x"])]])
+    let request = alice.request([
+      [.create("lists", list, ["title": "One"])], [.update("lists", alice.newID(), ["title": "x"])],
+    ])
     _ = try server.respond(to: request)
     try server.reopen()
     let answer = try alice.apply(try server.respond(to: request))

@@ -53,7 +53,9 @@ import Testing
       }
       _ = try server.respond(to: alice.request([set]))
       alice.confirmed += 100
-      alice.chain = JSONValue.array(set.map(\.json)).bytes.withUnsafeBufferPointer { alice.chain.chained(with: $0) }
+      alice.chain = JSONValue.array(set.map(\.json)).bytes.withUnsafeBufferPointer {
+        alice.chain.chained(with: $0)
+      }
     }
     let phone = try server.signIn("alice")
     let first = try phone.sync()

@@ -88,20 +88,25 @@ import Testing
     try alice.sync([.create("tags", tag, ["list_id": .string(other), "name": "cold"])])
     func create(_ tag: String) throws -> ProblemCode {
       try alice.refused(
-        .create("items", alice.newID(), ["list_id": .string(list), "title": "x", "tag_id": .string(tag)])).code
+        .create("items", alice.newID(), ["list_id": .string(list), "title": "x", "tag_id": .string(tag)])
+      ).code
     }
     #expect(try create(tag) == .referenceMissing)
     #expect(try create(alice.newID()) == .referenceMissing)
     let item = try alice.makeItem(list)
     #expect(try alice.refused(.update("items", item, ["tag_id": .string(tag)])).code == .referenceMissing)
-    #expect(try alice.refused(.update("items", item, ["list_id": .string(alice.newID())])).code == .referenceMissing)
+    #expect(
+      try alice.refused(.update("items", item, ["list_id": .string(alice.newID())])).code == .referenceMissing
+    )
     try settle()
   }
 
   @Test("a unique value that is taken is refused by the names of its columns, in its zone alone (I12)")
   func unique() throws {
     let other = try alice.makeList("Other")
-    func tag(_ list: String) -> Sent { .create("tags", alice.newID(), ["list_id": .string(list), "name": "cold"]) }
+    func tag(_ list: String) -> Sent {
+      .create("tags", alice.newID(), ["list_id": .string(list), "name": "cold"])
+    }
     try alice.sync([tag(list)])
     let problem = try alice.refused(tag(list))
     #expect(problem.code == .uniqueTaken)
@@ -117,11 +122,15 @@ import Testing
     let seal = alice.newID()
     try alice.sync([.create("seals", seal, ["item_id": .string(item)])])
     try settle()
-    #expect(try alice.sync([.update("items", item, ["list_id": .string(other)], base: ["list_id": .string(list)])]).refused.isEmpty)
+    #expect(
+      try alice.sync([.update("items", item, ["list_id": .string(other)], base: ["list_id": .string(list)])])
+        .refused.isEmpty)
     try settle()
     #expect(phone.records["items \(item)"]?.zone == other)
     #expect(phone.records["seals \(seal)"]?.zone == other)
-    try alice.sync([.update("items", item, ["list_id": .string(list)], rev: 2, base: ["list_id": .string(other)])])
+    try alice.sync([
+      .update("items", item, ["list_id": .string(list)], rev: 2, base: ["list_id": .string(other)])
+    ])
     try settle()
     #expect(phone.records["items \(item)"]?.zone == list)
   }

@@ -8,11 +8,14 @@ struct Sent {
   let json: JSONValue
 
   static func create(_ table: String, _ id: String, _ columns: JSONValue, at: Stamp? = nil) -> Sent {
-    Sent(json: ["op": "create", "table": .string(table), "id": .string(id), "at": text(at), "columns": columns])
+    Sent(json: [
+      "op": "create", "table": .string(table), "id": .string(id), "at": text(at), "columns": columns,
+    ])
   }
 
   static func update(
-    _ table: String, _ id: String, _ columns: JSONValue, rev: Int64 = 1, base: JSONValue = [:], at: Stamp? = nil
+    _ table: String, _ id: String, _ columns: JSONValue, rev: Int64 = 1, base: JSONValue = [:],
+    at: Stamp? = nil
   ) -> Sent {
     Sent(json: [
       "op": "update", "table": .string(table), "id": .string(id), "rev": .integer(rev), "at": text(at),
@@ -21,10 +24,14 @@ struct Sent {
   }
 
   static func delete(_ table: String, _ id: String, rev: Int64 = 1, at: Stamp? = nil) -> Sent {
-    Sent(json: ["op": "delete", "table": .string(table), "id": .string(id), "rev": .integer(rev), "at": text(at)])
+    Sent(json: [
+      "op": "delete", "table": .string(table), "id": .string(id), "rev": .integer(rev), "at": text(at),
+    ])
   }
 
-  private static func text(_ stamp: Stamp?) -> JSONValue { .string((stamp ?? Stamp(milliseconds: 1000)).text) }
+  private static func text(_ stamp: Stamp?) -> JSONValue {
+    .string((stamp ?? Stamp(milliseconds: 1000)).text)
+  }
 }
 
 /// A record as a device has it.
@@ -172,7 +179,9 @@ final class TestDevice {
   /// Makes another user a member of a list.
   func share(_ list: String, with name: String, as role: Role = .editor) throws -> String {
     let id = newID()
-    try sync([.create("members", id, ["zone": .string(list), "name": .string(name), "role": .string(role.rawValue)])])
+    try sync([
+      .create("members", id, ["zone": .string(list), "name": .string(name), "role": .string(role.rawValue)])
+    ])
     return id
   }
 }

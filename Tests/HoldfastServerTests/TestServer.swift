@@ -40,7 +40,8 @@ final class TestWorld: Sendable {
 /// A server on real files, without threads, and what tests need around it.
 final class TestServer {
   let world = TestWorld()
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-server-\(UUID().uuidString)")
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    "holdfast-server-\(UUID().uuidString)")
   var inline: InlineServer?
   private(set) var failures = Failures()
 
