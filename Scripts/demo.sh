@@ -62,7 +62,7 @@ break_off() {
   heading '3. The server is back. The laptop is killed in the middle of its upload.'
   start_server
   sync_and_midway laptop kill_device
-  say '         kill -KILL (the laptop)'
+  note 'kill -KILL (the laptop)'
   show_midway laptop
   say
   say 'Started again, it goes on where it was:'
@@ -70,7 +70,7 @@ break_off() {
 
   heading '4. The server is killed in the middle of the upload of the phone.'
   sync_and_midway phone kill_server
-  say '         kill -KILL (the server)'
+  note 'kill -KILL (the server)'
   wait "$server" 2>/dev/null || true
   server=
   show_midway phone
@@ -96,7 +96,7 @@ moved_by_sync() { jot "$1" sync --json 2>/dev/null | awk -F '[:,]' '/sent|receiv
 look() {
   heading '6. The three lists, side by side, and the edits that met.'
   for name in phone laptop tablet; do { echo "$name:"; jot "$name" items "$LIST"; } >"$folder/$name.txt"; done
-  pr -m -t -w 108 -e "$folder"/{phone,laptop,tablet}.txt
+  pr -m -t -w 108 "$folder"/{phone,laptop,tablet}.txt | expand
   say
   phone conflicts
 }
@@ -136,7 +136,7 @@ catalogue() {
 
 end() {
   heading "Everything arrived once, and all agree ($SECONDS s). To go on by hand:"
-  say "$bin/holdfast serve --schema $PWD/Examples/Jot/holdfast.json --data $folder/server --listen 127.0.0.1:$port &"
+  say "$bin/holdfast serve --schema $PWD/Examples/Jot/holdfast.json --data $folder/server --listen 127.0.0.1:$port & sleep 1"
   say "$bin/jot --db $folder/phone.db items '$LIST'"
   say "$bin/jot --db $folder/tablet.db add '$LIST' Cheese --sync"
 }

@@ -9,7 +9,7 @@ check() {
     verdict="WRONG, expected $expected"
     disagreements=$((disagreements + 1))
   fi
-  printf '  %-62s %8s  %s\n' "$what" "$found" "$verdict"
+  printf '  %-68s %6s  %s\n' "$what" "$found" "$verdict"
 }
 
 # The columns of a table that a device has: all but seq and stamps, which only the server keeps.

@@ -16,6 +16,7 @@ finish() {
 trap finish EXIT
 
 heading() { printf '\n%s%s%s\n\n' "$bold" "$*" "$plain"; }
+note() { printf '%12s%s\n' '' "$*"; }
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "FAILED: $*" >&2; exit 1; }
 
@@ -28,7 +29,7 @@ show() {
     [[ $word =~ ^[A-Za-z0-9_./:=-]+$ ]] || word="'$word'"
     line+=" ${word/#$folder\//}"
   done
-  printf '%s%-8s$%s%s\n' "$dim" "$1" "$plain" "$line"
+  printf '%s%-9s $%s%s\n' "$dim" "$1" "$plain" "$line"
 }
 
 # MARK: Devices. Each is a database file and nothing else.
@@ -46,25 +47,26 @@ publisher() { device publisher "$@"; }
 server_database() { echo "$folder/server/holdfast.db"; }
 
 start_server() {
-  local log="$folder/server.log"
+  local line
   show server holdfast serve --schema Examples/Jot/holdfast.json --data "$folder/server" --listen "127.0.0.1:$port"
   "$bin/holdfast" serve --schema Examples/Jot/holdfast.json --data "$folder/server" \
-    --listen "127.0.0.1:$port" >"$log" 2>&1 &
+    --listen "127.0.0.1:$port" >"$folder/server.out" 2>>"$folder/server.log" &
   server=$!
   for _ in {1..200}; do
-    if grep -q 'listening on http://' "$log"; then
-      port=$(sed -n 's|.*listening on http://[^ ]*:\([0-9]*\).*|\1|p' "$log" | head -n 1)
+    # `read` succeeds once the line is whole.
+    if read -r line <"$folder/server.out" && [[ $line =~ ^listening\ on\ http://.*:([0-9]+)$ ]]; then
+      port=${BASH_REMATCH[1]}
       return
     fi
     kill -0 "$server" 2>/dev/null || break
     sleep 0.05
   done
-  cat "$log" >&2
-  fail "the server did not start"
+  tail -n 5 "$folder/server.log" >&2
+  fail 'the server did not start'
 }
 
 stop_server() {
-  say "${dim}server  \$${plain} kill -${1:-TERM} (the server)"
+  say "${dim}server    \$${plain} kill -${1:-TERM} (the server)"
   kill "-${1:-TERM}" "$server"
   wait "$server" 2>/dev/null || true
   server=
@@ -83,7 +85,7 @@ sync_and_midway() {
     if [[ -z $done_already && $what == uploading && $of == of ]] && ((sent > 0 && sent < total)); then
       "$action"
       done_already=1
-      say "         at: $what $sent $of $total"
+      note "at: $what $sent $of $total"
     fi
   done <"$folder/progress"
   wait "$syncing" 2>/dev/null || true
@@ -106,9 +108,10 @@ edits_arrived() {
 
 # Proves that a device's edits have arrived in part.
 show_midway() {
-  local made arrived
+  local made arrived known
   made=$(edits_made "$1")
   arrived=$(edits_arrived "$1")
-  say "         of $made edits of the $1, the server's database has $arrived"
+  known=$(query "$(database "$1")" 'SELECT confirmed FROM holdfast_local')
+  note "of $made edits of the $1, the server's database has $arrived, and the $1 knows of $known"
   ((arrived > 0 && arrived < made)) || fail "the $1 was not in the middle of its upload"
 }

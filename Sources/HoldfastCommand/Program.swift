@@ -7,7 +7,7 @@ enum Program {
   static var commands: [any Subcommand.Type] {
     [
       InitCommand.self, SchemaCommand.self, ServeCommand.self, ZonesCommand.self, UsersCommand.self,
-      DevicesCommand.self, ConflictsCommand.self, DoctorCommand.self,
+      DevicesCommand.self, ConflictsCommand.self, DoctorCommand.self, BenchCommand.self,
     ]
   }
 

@@ -122,6 +122,7 @@ public struct Problem: Error, Hashable, Sendable {
 extension Problem: CustomStringConvertible {
   /// The problem and what to do about it, in one line.
   public var description: String {
-    "\(code.title)\(detail.isEmpty ? "" : ": \(detail)"). \(code.remedy)"
+    let detail = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
+    return "\(code.title)\(detail.isEmpty ? "" : ": \(detail)"). \(code.remedy)"
   }
 }

@@ -7,9 +7,26 @@ public enum Timestamp {
     let bounded = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
     let (days, rest) = bounded.quotientAndFloorRemainder(by: 86_400_000)
     let date = civil(days: days)
-    return pad(date.year, 4) + "-" + pad(date.month, 2) + "-" + pad(date.day, 2) + "T"
-      + pad(rest / 3_600_000, 2) + ":"
-      + pad(rest / 60000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
+    return String(unsafeUninitializedCapacity: 24) { buffer in
+      var end = 0
+      func put(_ number: Int64, _ width: Int, _ mark: Unicode.Scalar) {
+        var rest = number
+        for index in stride(from: end + width - 1, through: end, by: -1) {
+          buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+          rest /= 10
+        }
+        buffer[end + width] = UInt8(ascii: mark)
+        end += width + 1
+      }
+      put(date.year, 4, "-")
+      put(date.month, 2, "-")
+      put(date.day, 2, "T")
+      put(rest / 3_600_000, 2, ":")
+      put(rest / 60000 % 60, 2, ":")
+      put(rest / 1000 % 60, 2, ".")
+      put(rest % 1000, 3, "Z")
+      return end
+    }
   }
 
   /// Whether a text is a timestamp of exactly this form and names a real moment.
@@ -55,11 +72,6 @@ public enum Timestamp {
     let shifted = (5 * dayOfYear + 2) / 153
     let month = shifted < 10 ? shifted + 3 : shifted - 9
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
-  }
-
-  private static func pad(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }
 

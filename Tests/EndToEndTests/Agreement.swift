@@ -8,7 +8,8 @@ enum Agreement {
   static func contents(_ connection: Connection, schema: Schema) throws -> [String: [[SQLiteValue]]] {
     var contents: [String: [[SQLiteValue]]] = [:]
     for table in schema.tables where !table.isBuiltIn {
-      let columns = (["id", "zone", "rev"] + table.columns.map(\.name)).map { "\"\($0)\"" }.joined(separator: ", ")
+      let columns = (["id", "zone", "rev"] + table.columns.map(\.name)).map { "\"\($0)\"" }.joined(
+        separator: ", ")
       let positions = table.columns.filter { $0.type == .position }.map { "\"\($0.name)\"" } + ["\"id\""]
       contents[table.name] = try connection.rows(
         "SELECT \(columns) FROM \"\(table.name)\" ORDER BY \(positions.joined(separator: ", "))")

@@ -40,8 +40,10 @@ struct ConvergenceTests {
         Table(
           "items", zone: .parent("list_id"),
           columns: [
-            Column("list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true), Column("done", .boolean, required: true, default: .integer(0)),
+            Column(
+              "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+            Column("title", .text, required: true),
+            Column("done", .boolean, required: true, default: .integer(0)),
             Column("position", .position, required: true),
           ]),
       ])
@@ -54,14 +56,17 @@ struct ConvergenceTests {
     for number in 0..<count {
       let (kind, choice, other) = (random.next() % 10, random.next(), random.next())
       added += try await device.store.write { db in
-        let rows = try db.fetch(Row.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list)])
+        let rows = try db.fetch(
+          Row.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list)])
         func place() throws -> String {
           let index = Int(other % UInt64(rows.count + 1))
           return try db.position(
-            after: index > 0 ? rows[index - 1].position : nil, before: index < rows.count ? rows[index].position : nil)
+            after: index > 0 ? rows[index - 1].position : nil,
+            before: index < rows.count ? rows[index].position : nil)
         }
         guard kind > 3, let row = rows.isEmpty ? nil : rows[Int(choice % UInt64(rows.count))] else {
-          try db.insert(Row(id: db.newID(), list_id: list, title: "item \(seed).\(number)", position: try place()))
+          try db.insert(
+            Row(id: db.newID(), list_id: list, title: "item \(seed).\(number)", position: try place()))
           return 1
         }
         switch kind {
@@ -76,13 +81,17 @@ struct ConvergenceTests {
     return added
   }
 
-  @Test("three devices edit the same list offline, sync, and hold the same as the server (I1, I3, I6, I7, I9)", arguments: [1, 2, 3])
+  @Test(
+    "three devices edit the same list offline, sync, and hold the same as the server (I1, I3, I6, I7, I9)",
+    arguments: [1, 2, 3])
   func converge(seed: UInt64) async throws {
     let folder = try Programs.makeFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
     let schema = try Self.schema()
     let server = try ServerProcess(folder: folder, schema: schema)
-    let devices = try ["phone", "laptop", "tablet"].map { try Device($0, in: folder, server: server.address, schema: schema) }
+    let devices = try ["phone", "laptop", "tablet"].map {
+      try Device($0, in: folder, server: server.address, schema: schema)
+    }
     try await devices[0].engine.signUp(name: "ann", password: "correct-horse", device: "phone")
     try await devices[1].engine.signIn(name: "ann", password: "correct-horse", device: "laptop")
     try await devices[2].engine.signUp(name: "bob", password: "correct-horse", device: "tablet")
@@ -184,8 +193,12 @@ struct ConvergenceTests {
     try await app.engine.signUp(name: "ann", password: "correct-horse", device: "phone")
     let widget = try Device("phone", in: folder, server: server.address, schema: schema)
     for number in 0..<20 {
-      async let first: Void = app.store.write { try $0.execute("INSERT INTO lists (title) VALUES (?)", [.text("app \(number)")]) }
-      async let second: Void = widget.store.write { try $0.execute("INSERT INTO lists (title) VALUES (?)", [.text("widget \(number)")]) }
+      async let first: Void = app.store.write {
+        try $0.execute("INSERT INTO lists (title) VALUES (?)", [.text("app \(number)")])
+      }
+      async let second: Void = widget.store.write {
+        try $0.execute("INSERT INTO lists (title) VALUES (?)", [.text("widget \(number)")])
+      }
       _ = try await (first, second)
       async let up = app.engine.sync()
       async let down = widget.engine.sync()

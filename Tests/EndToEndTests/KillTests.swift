@@ -11,7 +11,9 @@ struct KillTests {
     var revs: [String: Int64] = [:]
   }
 
-  @Test("of a device or of the server leaves no operation lost or doubled (I1, I2, I3, I6)", .timeLimit(.minutes(30)))
+  @Test(
+    "of a device or of the server leaves no operation lost or doubled (I1, I2, I3, I6)",
+    .timeLimit(.minutes(30)))
   func kills() async throws {
     let count = ProcessInfo.processInfo.environment["HOLDFAST_KILLS"].flatMap { Int($0) } ?? 40
     let seed = UInt64.random(in: 0..<1_000_000)
@@ -19,12 +21,18 @@ struct KillTests {
     var random = SeededRandom(seed: seed)
     let folder = try Programs.makeFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
-    let schema = try Schema(json: [UInt8](Data(contentsOf: URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().appendingPathComponent("../../Examples/Jot/holdfast.json"))))
+    let schema = try Schema(
+      json: [UInt8](
+        Data(
+          contentsOf: URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().appendingPathComponent("../../Examples/Jot/holdfast.json"))))
     let server = try ServerProcess(folder: folder, schema: schema)
-    let devices = try ["phone", "laptop", "tablet"].map { try Device($0, in: folder, server: server.address, schema: schema) }
+    let devices = try ["phone", "laptop", "tablet"].map {
+      try Device($0, in: folder, server: server.address, schema: schema)
+    }
     for (number, device) in devices.enumerated() {
-      let result = try JotRun.run(URL(fileURLWithPath: device.path), server.address, [number == 0 ? "sign-up" : "sign-in", "ann"])
+      let result = try JotRun.run(
+        URL(fileURLWithPath: device.path), server.address, [number == 0 ? "sign-up" : "sign-in", "ann"])
       try #require(result.status == 0, "\(result.errors)")
     }
     let list = try await devices[0].store.write { db in
@@ -32,7 +40,9 @@ struct KillTests {
       try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Things we need')", [.text(id)])
       return id
     }
-    for device in devices { try #require(try JotRun.run(URL(fileURLWithPath: device.path), server.address, ["sync"]).status == 0) }
+    for device in devices {
+      try #require(try JotRun.run(URL(fileURLWithPath: device.path), server.address, ["sync"]).status == 0)
+    }
 
     var expected = Expected()
     var own = [[String]](repeating: [], count: devices.count)
@@ -57,7 +67,8 @@ struct KillTests {
         #expect(run.wait().status == 0)
       }
     }
-    print("kills: \(killed.devices) of devices, \(killed.servers) of the server; \(expected.titles.count) items")
+    print(
+      "kills: \(killed.devices) of devices, \(killed.servers) of the server; \(expected.titles.count) items")
 
     for _ in 0..<2 {
       for device in devices {
@@ -69,8 +80,10 @@ struct KillTests {
     try Agreement.expectSound(database)
     let truth = try Agreement.contents(database, schema: schema)
     let rows = try database.rows("SELECT id, title, rev FROM items")
-    #expect(Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].text ?? "") }) == expected.titles)
-    #expect(Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[2].integer ?? 0) }) == expected.revs)
+    #expect(
+      Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].text ?? "") }) == expected.titles)
+    #expect(
+      Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[2].integer ?? 0) }) == expected.revs)
     #expect(try database.value("SELECT count(*) FROM conflicts")?.integer == 0)
     for device in devices {
       #expect(try device.contents(schema) == truth)
@@ -87,7 +100,9 @@ struct KillTests {
     let kind = random.next() % 10
     if kind < 6 || own.isEmpty {
       let id = try await device.store.write { db in
-        let row = Row(id: db.newID(), list_id: list, title: "item \(name)", position: try db.position(after: nil, before: nil))
+        let row = Row(
+          id: db.newID(), list_id: list, title: "item \(name)",
+          position: try db.position(after: nil, before: nil))
         try db.insert(row)
         return row.id
       }

@@ -5,13 +5,15 @@ import Testing
 /// The programs that were built beside the tests, run as processes of their own.
 enum Programs {
   /// Where the test's own binary is, and the others with it.
-  static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent()
 
   static func path(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
   /// A new empty folder, which the test removes.
   static func makeFolder() throws -> URL {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "holdfast-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     return folder
   }
@@ -37,7 +39,9 @@ final class ServerProcess {
   func start() throws {
     let process = Process()
     process.executableURL = Programs.path("holdfast")
-    process.arguments = ["serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)"]
+    process.arguments = [
+      "serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)",
+    ]
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -72,7 +76,8 @@ final class ServerProcess {
   /// The server's own database, read beside it.
   func database() throws -> Connection {
     let files = try FileManager.default.contentsOfDirectory(atPath: data.path).filter { $0.hasSuffix(".db") }
-    return try Connection(path: data.appendingPathComponent(try #require(files.first)).path, access: .readOnly)
+    return try Connection(
+      path: data.appendingPathComponent(try #require(files.first)).path, access: .readOnly)
   }
 }
 
@@ -92,7 +97,10 @@ struct JotRun {
     let process = Process()
     process.executableURL = Programs.path("jot")
     process.arguments = ["--db", device.path] + arguments
-    process.environment = ["JOT_SERVER": server.absoluteString, "JOT_PASSWORD": "correct-horse", "HOME": device.deletingLastPathComponent().path]
+    process.environment = [
+      "JOT_SERVER": server.absoluteString, "JOT_PASSWORD": "correct-horse",
+      "HOME": device.deletingLastPathComponent().path,
+    ]
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = errors

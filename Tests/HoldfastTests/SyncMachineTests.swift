@@ -57,7 +57,8 @@ struct SyncMachineTests {
     #expect(machine.state == .signedOut)
     #expect(machine.handle(.timer) == [])
     #expect(machine.handle(.syncNow) == [.finish(.expired)])
-    #expect(machine.handle(.signedIn).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+    #expect(machine.handle(.signedIn) == [.schedule(.zero)])
+    #expect(machine.handle(.timer).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
   @Test("413 sends less, and only a single change set that is too large goes to quarantine (I12)")

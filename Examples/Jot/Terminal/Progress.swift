@@ -5,6 +5,7 @@ struct Progress {
   private static let width = 30
   private let terminal = Terminal.error
   private var last = ""
+  private var lastShown = (what: "", done: 0)
 
   /// Shows a state; says nothing twice.
   mutating func show(_ state: SyncState) {
@@ -15,11 +16,14 @@ struct Progress {
     }
   }
 
-  /// Shows that of `total` things `done` are done.
+  /// Shows that of `total` things `done` are done. Lines come at most for every tenth.
   mutating func show(_ what: String, _ done: Int, of total: Int) {
     let text = "\(what) \(done) of \(total)"
     if text == last { return }
+    let isNext = what != lastShown.what || done == total || abs(done - lastShown.done) >= total / 10
+    if !terminal.isInteractive, !isNext { return }
     last = text
+    lastShown = (what, done)
     guard terminal.isInteractive else { return terminal.write(text + "\n") }
     let filled = total > 0 ? Self.width * min(done, total) / total : 0
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)

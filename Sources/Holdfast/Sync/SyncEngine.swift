@@ -176,7 +176,8 @@ public actor SyncEngine {
     summary.sent += request.operations
     summary.received += applied.changes
     summary.quarantined += applied.quarantined
-    if applied.remaining > 0 {
+    // What comes back of an upload is no download to wait for.
+    if applied.remaining > 0 || (request.operations == 0 && applied.changes > 0) {
       publish(.downloading(done: summary.received, total: summary.received + applied.remaining))
     }
     return .answered(hasMore: applied.hasMore)

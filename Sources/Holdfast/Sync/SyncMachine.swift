@@ -68,7 +68,9 @@ struct SyncMachine {
       (.syncing, .reachable):
       goOn = true
       return []
-    case (_, .signedIn): return begin()
+    case (_, .signedIn):
+      state = .idle
+      return [.schedule(.zero)]
     case (.signedOut, .syncNow): return [.finish(.expired)]
     case (.signedOut, _): return []
     case (.idle, .edited): return [.schedule(Self.debounce)]

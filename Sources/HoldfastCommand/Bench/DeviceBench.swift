@@ -3,8 +3,6 @@ import Holdfast
 
 /// What a device does by itself, beside raw SQLite doing the same.
 enum DeviceBench {
-  static let item = "items"
-
   /// One local write a transaction, durable, beside raw SQLite inserting the same row one a transaction.
   static func localWrite(in folder: URL, schema: Schema, count: Int, runs: Int) async throws
     -> Measurement.Result
@@ -22,9 +20,10 @@ enum DeviceBench {
           / (try await Measurement.seconds {
             for number in 0..<count {
               try await store.write { db in
+                let position = try db.position(after: nil, before: nil)
                 try db.execute(
                   "INSERT INTO items (id, list_id, title, done, position) VALUES (?, ?, ?, 0, ?)",
-                  [.text(db.newID()), .text(list), .text("item \(number)"), .text("")])
+                  [.text(db.newID()), .text(list), .text("item \(number)"), .text(position)])
               }
             }
           }))

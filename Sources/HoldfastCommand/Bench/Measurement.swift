@@ -8,11 +8,17 @@ struct Measurement {
     let rate: Double
     let limitName: String
     let limit: Double
+    /// The least ratio.
     let floor: Double?
+    /// The least rate.
+    var least: Double?
+
+    var isMissed: Bool { rate / limit < floor ?? 0 || rate < least ?? 0 }
 
     var line: String {
       let ratio = rate / limit
-      let verdict = floor.map { ratio >= $0 ? "floor \($0): kept" : "floor \($0): MISSED" } ?? ""
+      let bound = floor.map { "floor \($0)" } ?? least.map { "floor \(Self.number($0))/s" }
+      let verdict = bound.map { $0 + (isMissed ? ": MISSED" : ": kept") } ?? ""
       return [
         name.padding(toLength: 44, withPad: " ", startingAt: 0), Self.number(rate).leftPadded(10),
         "/s   \(limitName): ".padding(toLength: 34, withPad: " ", startingAt: 0),

@@ -10,31 +10,62 @@ struct ServerBench {
   /// The user of each token, whose private zone the creates go to.
   let users: [String]
 
-  /// Durable single-record creates a second.
-  func creates(connections: Int, requests: Int, from first: inout [Int64]) throws -> Double {
-    var chains = [Fingerprint](repeating: .beginning, count: connections)
-    var next = first
-    var acks = [String](repeating: "", count: connections)
+  /// Where the device of each connection stands.
+  private var next: [Int64]
+  private var chains: [Fingerprint]
+  private var acks: [String]
+
+  init(port: UInt16, tokens: [String], users: [String]) {
+    (self.port, self.tokens, self.users) = (port, tokens, users)
+    next = Array(repeating: 1, count: tokens.count)
+    chains = Array(repeating: .beginning, count: tokens.count)
+    acks = Array(repeating: "", count: tokens.count)
+  }
+
+  /// Durable single-record creates a second: each request is one change set of one create, in the private zone of its user, with
+  /// the ack of the answer before.
+  mutating func creates(connections: Int, requests: Int) throws -> Double {
+    var (next, chains, acks) = (next, chains, acks)
     let result = try generator(connections, requests).run { connection, answer in
       if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
-        chains[connection] = parsed.chain
         next[connection] = parsed.confirmed + 1
+        chains[connection] = parsed.chain
         acks[connection] = parsed.parts.first?.to ?? acks[connection]
-      } else if next[connection] > 1 {
-        // A first request of a later run only asks where the device stands.
-        return request(connection, SyncRequest(), sealed: [])
       }
       var body = SyncRequest()
       body.first = next[connection]
       body.chain = chains[connection]
+      body.answers = next[connection] - 1
       if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
-      let id = Environment.system.newID()
-      let operation = #"[{"op":"create","table":"notes","id":"\#(id)","at":"0000000000010000","columns":{"text":"a note"}}]"#
+      body.digest = Self.digest(body.acks)
+      let operation = """
+        [{"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
+        "columns":{"text":"a note"}}]
+        """
       return request(connection, body, sealed: [Array(operation.utf8)])
     }
-    first = next
-    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) of \(result.requests) creates failed") }
+    // The generator ends after the last answers: where the devices stand by then is asked by the next run's first requests.
+    (self.next, self.chains, self.acks) = (next, chains, acks)
+    try standing(connections)
+    guard result.errors == 0 else {
+      throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
+    }
     return result.rate
+  }
+
+  /// Asks the server where each device stands.
+  private mutating func standing(_ connections: Int) throws {
+    var (next, chains, acks) = (next, chains, acks)
+    var asked = Set<Int>()
+    _ = try generator(connections, connections * 2).run { connection, answer in
+      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
+        next[connection] = parsed.confirmed + 1
+        chains[connection] = parsed.chain
+        acks[connection] = parsed.parts.first?.to ?? acks[connection]
+      }
+      return asked.insert(connection).inserted ? request(connection, SyncRequest(), sealed: []) : []
+    }
+    (self.next, self.chains, self.acks) = (next, chains, acks)
   }
 
   /// Syncs a second of devices that are up to date.
@@ -62,14 +93,19 @@ struct ServerBench {
       prepared[connection] = bytes
       return bytes
     }
-    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) of \(result.requests) syncs failed") }
+    guard result.errors == 0 else {
+      throw BenchError(text: "\(result.errors) of \(result.requests) syncs failed")
+    }
     return result.rate
   }
 
   /// A constant answer of the same size from the same HTTP library in a process of its own.
   static func constant(port: UInt16, connections: Int, requests: Int) throws -> Double {
-    let bytes = Array("POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".utf8)
-    let generator = LoadGenerator(port: port, connections: connections, requests: requests, timeLimit: .seconds(30))
+    let bytes = Array(
+      "POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        .utf8)
+    let generator = LoadGenerator(
+      port: port, connections: connections, requests: requests, timeLimit: .seconds(30))
     return try generator.run { _, _ in bytes }.rate
   }
 

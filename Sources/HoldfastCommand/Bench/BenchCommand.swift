@@ -1,0 +1,150 @@
+import Foundation
+import Holdfast
+import HoldfastHTTP
+import HoldfastServer
+
+/// `holdfast bench`: what the server and the device do a second, each beside its limit from the same run.
+enum BenchCommand: Subcommand {
+  static let form = CommandForm(
+    name: "bench", summary: "Measures the server and the device, each beside its limit.",
+    options: [
+      .init(name: "runs", value: "COUNT", help: "Runs of which the median counts; 3 unless given"),
+      .init(name: "only", value: "PART", help: "One of creates, syncs, download, writes; all unless given"),
+    ],
+    notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    guard let runs = Int(options["runs"] ?? "3"), (1...99).contains(runs) else {
+      throw UsageError("--runs takes a number from 1 to 99.")
+    }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-bench-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let part = options["only"].map { Bench.Part(rawValue: $0) }
+    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download or writes.") }
+    let bench = Bench(
+      folder: folder, runs: runs, parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
+    let results = try blocking { try await bench.all() }
+    return results.contains { $0.isMissed } ? 1 : 0
+  }
+
+  /// Runs asynchronous work from a synchronous command.
+  private static func blocking<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) throws -> T {
+    let outcome = Outcome<T>()
+    let done = DispatchSemaphore(value: 0)
+    Task {
+      do { outcome.value = .success(try await work()) } catch { outcome.value = .failure(error) }
+      done.signal()
+    }
+    done.wait()
+    guard let value = outcome.value else { throw BenchError(text: "The benchmark did not end.") }
+    return try value.get()
+  }
+
+  // Proof: written once before the semaphore is signalled, read once after.
+  private final class Outcome<T>: @unchecked Sendable { var value: Result<T, any Error>? }
+}
+
+/// All benchmarks, in order.
+struct Bench: Sendable {
+  let folder: URL
+  let runs: Int
+
+  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes }
+  let parts: [Part]
+
+  func all() async throws -> [Measurement.Result] {
+    let schema = try Self.schema()
+    let server = try Server(
+      Configuration(schema: schema, data: folder.appendingPathComponent("data").path, log: { _ in }))
+    defer { server.stop() }
+    let load = try await signUp(64, at: server.url)
+    var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
+    var results: [Measurement.Result] = []
+    func add(_ result: Measurement.Result) {
+      writeLine(result.line)
+      results.append(result)
+    }
+    for part in parts {
+      switch part {
+      case .creates:
+        add(try await creates(&bench, connections: 1, requests: 3000, floor: nil))
+        add(try await creates(&bench, connections: 16, requests: 12000, floor: nil))
+        add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
+      case .syncs: add(try upToDate(bench))
+      case .download:
+        add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
+      case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
+      }
+    }
+    return results
+  }
+
+  private func creates(
+    _ bench: inout ServerBench, connections: Int, requests: Int, floor: Double?
+  ) async throws -> Measurement.Result {
+    var (rates, limits): ([Double], [Double]) = ([], [])
+    for run in 0..<runs {
+      limits.append(try await RawSQLite.oneRowCommits(in: folder, run: run, count: 3000))
+      rates.append(try bench.creates(connections: connections, requests: requests))
+    }
+    return .init(
+      name: "durable creates over HTTP, \(connections) connections", rate: Measurement.median(rates),
+      limitName: "raw SQLite, a row a commit", limit: Measurement.median(limits), floor: floor)
+  }
+
+  private func upToDate(_ bench: ServerBench) throws -> Measurement.Result {
+    let constant = try HTTPServer(handler: { _, responder in
+      responder.respond(
+        HTTPResponse(status: 200, headers: [("Content-Type", "application/json")], body: Self.answer))
+    })
+    defer { constant.stop(grace: .zero) }
+    var (rates, limits): ([Double], [Double]) = ([], [])
+    for _ in 0..<runs {
+      limits.append(try ServerBench.constant(port: constant.port, connections: 64, requests: 100_000))
+      rates.append(try bench.upToDate(connections: 64, requests: 60000))
+    }
+    return .init(
+      name: "up-to-date syncs, 64 connections", rate: Measurement.median(rates), limitName: "constant answer",
+      limit: Measurement.median(limits), floor: 0.3)
+  }
+
+  /// As long as the answer of a sync that brings nothing.
+  private static let answer = Array(repeating: UInt8(ascii: " "), count: 130)
+
+  private func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
+    guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
+    let transport = URLSessionTransport(server: url)
+    var (tokens, users): ([String], [String]) = ([], [])
+    for number in 0..<count {
+      let body = #"{"name":"bench\#(number)","password":"correct-horse","device":{"name":"bench"}}"#
+      let answer = try await transport.send(
+        TransportRequest(method: "POST", path: "v1/accounts", body: Array(body.utf8)))
+      let session = try JSONValue(parsing: answer.body)
+      guard let token = session["token"]?.stringValue, let user = session["user"]?["id"]?.stringValue else {
+        throw BenchError(text: "sign-up failed with \(answer.status)")
+      }
+      tokens.append(token)
+      users.append(user)
+    }
+    return (tokens, users)
+  }
+
+  private static func schema() throws -> Schema {
+    try Schema(
+      name: "bench",
+      tables: [
+        Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
+        Table(
+          "items", zone: .parent("list_id"),
+          columns: [
+            Column(
+              "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+            Column("title", .text, required: true),
+            Column("done", .boolean, required: true, default: .integer(0)),
+            Column("note", .text), Column("position", .position, required: true),
+          ]),
+        Table("notes", zone: .user, columns: [Column("text", .text)]),
+      ])
+  }
+}
