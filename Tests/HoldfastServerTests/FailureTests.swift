@@ -44,16 +44,31 @@ import Testing
   @Test("a command that fails unexpectedly fails alone (I12)")
   func alone() throws {
     let inline = try #require(server.inline)
-    let list = alice.newID()
+    let list = bob.newID()
     try inline.service.connection.execute(
-      "CREATE TRIGGER broken BEFORE INSERT ON notes WHEN NEW.text = 'x' BEGIN SELECT RAISE(ABORT, 'broken'); END"
-    )
-    let broken = alice.request([[.create("notes", alice.newID(), ["text": "x"])]])
+      """
+      CREATE TRIGGER broken BEFORE UPDATE ON holdfast_devices WHEN NEW.id = '\(alice.id)'
+      BEGIN SELECT RAISE(ABORT, 'broken'); END
+      """)
+    let broken = alice.request([[.create("lists", alice.newID(), ["title": "x"])]])
     let answers = inline.respond(to: [broken, bob.request([[.create("lists", list, ["title": "Bob's"])]])])
     #expect(answers.map(\.status) == [500, 200])
     _ = try bob.apply(answers[1])
     #expect(bob.has("lists", list))
     #expect(try alice.sync().confirmed == 0)
+  }
+
+  @Test("what a trigger of the team's own forbids is refused, and blocks nothing (I12)")
+  func trigger() throws {
+    let inline = try #require(server.inline)
+    try inline.service.connection.execute(
+      "CREATE TRIGGER ours BEFORE INSERT ON notes WHEN NEW.text = 'x' BEGIN SELECT RAISE(ABORT, 'no x'); END")
+    let note = alice.newID()
+    let answer = try alice.sync(
+      [.create("notes", alice.newID(), ["text": "x"])], [.create("notes", note, ["text": "y"])])
+    #expect(answer.refused.map(\.first) == [1])
+    #expect(answer.confirmed == 2)
+    #expect(alice.has("notes", note))
   }
 
   @Test("a read that meets no writer answers from the moment before an open transaction (I6)")
