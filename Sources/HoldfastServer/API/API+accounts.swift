@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastHTTP
-import Synchronization
 
 extension API {
   /// `POST /v1/accounts`.
@@ -27,7 +26,7 @@ extension API {
     return .password { [self] in
       do {
         let account = try readers.read { try $0.account(name) }
-        let stored = account?.password ?? decoyHash()
+        let stored = account?.password ?? decoy
         guard environment.passwords.verify(password, stored), let account else {
           return .problem(Problem(.credentialsWrong))
         }
@@ -63,13 +62,6 @@ extension API {
       case .failure(let problem): .problem(problem)
       }
     }
-  }
-
-  private func decoyHash() -> String {
-    if let known = decoy.withLock({ $0 }) { return known }
-    let made = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
-    decoy.withLock { $0 = made }
-    return made
   }
 
   private static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse

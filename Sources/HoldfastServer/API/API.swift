@@ -10,8 +10,8 @@ final class API: Sendable {
   let readers: ReaderPool
   let operations: OperationReader
   let log: @Sendable (String) -> Void
-  /// What a password is verified against when there is no account of the name; made once.
-  let decoy = Mutex<String?>(nil)
+  /// What a password is verified against when there is no account of the name.
+  let decoy: String
   private let schemaBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
 
@@ -26,6 +26,7 @@ final class API: Sendable {
     readers = ReaderPool(database)
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
+    decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
   /// From now on the server is not ready.

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -29,9 +31,10 @@ struct DataDirectory: Sendable {
   }
 }
 
-/// The right to be the one server of a data directory; ends when it is let go, and with the process.
+/// The right to be the one server of a data directory; ends when it is given up or let go, and with the process.
 final class DataDirectoryLock: Sendable {
   private let descriptor: Int32
+  private let isHeld = Atomic<Bool>(true)
 
   /// Takes the lock.
   ///
@@ -52,7 +55,12 @@ final class DataDirectoryLock: Sendable {
     }
   }
 
-  deinit { close(descriptor) }
+  deinit { giveUp() }
+
+  /// Lets another server have the directory. A second call does nothing.
+  func giveUp() {
+    if isHeld.exchange(false, ordering: .acquiringAndReleasing) { close(descriptor) }
+  }
 }
 
 /// The system's words for an error number.

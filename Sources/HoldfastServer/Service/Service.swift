@@ -113,11 +113,19 @@ final class Service {
       try endSet.run()
       return nil
     } catch let problem as Problem {
-      try undoSet.run()
-      try endSet.run()
-      stores.ledger.rollBackChangeSet()
-      return RefusedOperation(index: run.current, problem: problem)
+      return try refuse(run, problem)
+    } catch let error as SQLiteError where error.code.primary == .constraint {
+      // A trigger or check that a team added in SQL. To fail would block the device's queue for ever.
+      log("A change set broke a rule of the database: \(error)")
+      return try refuse(run, Problem(.invalidOperation, "A rule of the server's database forbids it."))
     }
+  }
+
+  private func refuse(_ run: ChangeSetRun, _ problem: Problem) throws -> RefusedOperation {
+    try undoSet.run()
+    try endSet.run()
+    stores.ledger.rollBackChangeSet()
+    return RefusedOperation(index: run.current, problem: problem)
   }
 }
 

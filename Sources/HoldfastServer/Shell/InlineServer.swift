@@ -7,7 +7,7 @@ public final class InlineServer {
   /// The schema that is served.
   public let schema: Schema
   private let lock: DataDirectoryLock
-  private let service: Service
+  let service: Service
   private let api: API
 
   /// Opens the database of a data directory.

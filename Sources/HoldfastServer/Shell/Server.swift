@@ -63,6 +63,7 @@ public final class Server: Sendable {
     exchange.announceStop()
     http.stop(grace: grace)
     exchange.stop()
+    lock.giveUp()
   }
 
   /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly.

@@ -1,0 +1,111 @@
+import Foundation
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+import Testing
+
+/// Every wrong input has its problem, and writes nothing.
+@Suite struct BadInputTests {
+  let server: TestServer
+  let alice: TestDevice
+  let list: String
+
+  init() throws {
+    server = try TestServer()
+    alice = try server.signUp("alice")
+    list = try alice.makeList()
+    try alice.pull()
+  }
+
+  @Test(
+    "a body that can't be understood is refused whole",
+    arguments: [
+      ("{", ProblemCode.malformedJSON), ("", .malformedJSON),
+      (#"{"protocol":1,"protocol":1}"#, .malformedJSON),
+      (#"{"protocol":1} x"#, .malformedJSON), (#"{"protocol":1,"digest":"\ud800"}"#, .malformedJSON),
+      ("[]", .invalidRequest), (#"{"protocol":"1"}"#, .invalidRequest), (#"{}"#, .invalidRequest),
+      (#"{"protocol":1,"first":0}"#, .invalidRequest), (#"{"protocol":1,"chain":"x"}"#, .invalidRequest),
+      (#"{"protocol":1,"change_sets":[[]]}"#, .invalidRequest),
+      (#"{"protocol":1,"what":1}"#, .invalidRequest),
+      (#"{"protocol":2}"#, .protocolUnsupported),
+      (#"{"protocol":1,"acks":{"a":"b"}}"#, .invalidRequest),
+      (#"{"protocol":1,"acks":{"":""}}"#, .invalidRequest),
+    ])
+  func bodies(_ body: String, _ code: ProblemCode) throws {
+    let answer = try server.post("/v1/sync", bytes: Array(body.utf8), token: alice.token)
+    #expect(Problem(document: answer.body)?.code == code)
+    #expect(answer.status == 400)
+    #expect(answer.headers.contains { $0.name == "Content-Type" && $0.value == "application/problem+json" })
+    #expect(try alice.sync().confirmed == 1)
+  }
+
+  @Test("an operation that is wrong is refused by what is wrong with it (I12)")
+  func operations() throws {
+    let item = alice.newID()
+    func create(_ table: String, _ id: String, _ columns: JSONValue) throws -> ProblemCode {
+      try alice.refused(.create(table, id, columns)).code
+    }
+    func columns(_ more: JSONValue.Member...) -> JSONValue {
+      .object([.init("list_id", .string(list)), .init("title", "x")] + more)
+    }
+    #expect(try create("nothing", item, [:]) == .unknownTable)
+    #expect(try create("conflicts", item, [:]) == .readOnlyTable)
+    #expect(try create("items", item, columns(.init("color", "red"))) == .unknownColumn)
+    #expect(try create("items", item, columns(.init("done", "yes"))) == .invalidValue)
+    #expect(try create("items", item, columns(.init("amount", 11))) == .invalidValue)
+    #expect(try create("items", item, ["list_id": .string(list)]) == .valueMissing)
+    #expect(try create("items", item, ["list_id": "x", "title": "x"]) == .invalidID)
+    #expect(try create("items", "1", columns()) == .invalidID)
+    #expect(try create("items", "01939D0C-0000-7000-8000-000000000001", columns()) == .invalidID)
+    #expect(
+      try create("lists", alice.newID(), ["title": .string(String(repeating: "x", count: 21))])
+        == .valueTooLong)
+    #expect(try create("lists", alice.newID(), ["title": "a\u{0}b"]) == .invalidValue)
+    #expect(try alice.refused(Sent(json: ["op": "replace"])).code == .invalidOperation)
+    #expect(try alice.refused(Sent(json: "x")).code == .invalidOperation)
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("the id of a record that somebody else has can't be taken (I10)")
+  func foreignID() throws {
+    let bob = try server.signUp("bob")
+    #expect(try bob.refused(.create("lists", list, ["title": "Mine"])).code == .recordExists)
+    #expect(try bob.refused(.create("lists", alice.user, ["title": "Mine"])).code == .recordExists)
+    try alice.pull()
+    #expect(alice.column("lists", list, "title") == "Groceries")
+  }
+
+  @Test("without a token, or with a dead one, nothing is read or written (I10)")
+  func tokens() throws {
+    let body = Array(#"{"protocol":1}"#.utf8)
+    let none = try server.post("/v1/sync", bytes: body)
+    #expect(Problem(document: none.body)?.code == .tokenMissing)
+    let dead = try server.post("/v1/sync", bytes: body, token: "AAAA")
+    #expect(Problem(document: dead.body)?.code == .tokenInvalid)
+    #expect(dead.headers.contains { $0.name == "WWW-Authenticate" })
+    for path in ["/v1/devices", "/v1/sync"] {
+      #expect(try server.post(path, bytes: [], token: "").status == 401)
+    }
+  }
+
+  @Test("other media types, methods and addresses are answered with their problems")
+  func addresses() throws {
+    var headers = HTTPHeaders()
+    headers.append(name: "Content-Type", value: "text/plain")
+    let text = try server.respond(to: HTTPRequest(method: "POST", target: "/v1/sync", headers: headers))
+    #expect(Problem(document: text.body)?.code == .unsupportedMediaType)
+    let put = try server.respond(to: HTTPRequest(method: "PUT", target: "/v1/accounts"))
+    #expect(put.status == 405)
+    #expect(put.headers.contains { $0.name == "Allow" && $0.value == "POST" })
+    #expect(try server.respond(to: HTTPRequest(target: "/v1/other")).status == 404)
+    #expect(try server.respond(to: HTTPRequest(target: "/v1/schema")).body == TestServer.schema().json.bytes)
+  }
+
+  @Test("the document's table of problems is the code's")
+  func problemTable() throws {
+    let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "../../docs/PROTOCOL.md")
+    let text = try String(contentsOf: document.standardizedFileURL, encoding: .utf8)
+    #expect(text.contains(ProblemTable.markdown))
+  }
+}

@@ -1,0 +1,140 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+import HoldfastSQLite
+import Testing
+
+/// What comes down: digest, acks, pages, resets. Invariants I4, I5, I7.
+@Suite struct FeedTests {
+  let server: TestServer
+  let alice: TestDevice
+
+  init() throws {
+    server = try TestServer()
+    alice = try server.signUp("alice")
+  }
+
+  @Test("a device that is up to date is told nothing, and writes nothing")
+  func upToDate() throws {
+    _ = try alice.makeList()
+    try alice.pull()
+    let before = try database("SELECT clock FROM holdfast_devices")
+    server.world.advance(1000)
+    let answer = try alice.sync()
+    #expect(answer.parts.isEmpty && answer.lost.isEmpty && !answer.mustResend)
+    #expect(try database("SELECT clock FROM holdfast_devices") == before)
+    #expect(answer.clock.milliseconds == server.world.now)
+  }
+
+  @Test("digests that differ make the device say all its acks, once")
+  func digest() throws {
+    let list = try alice.makeList()
+    try alice.pull()
+    alice.acks[list] = nil
+    alice.records = alice.records.filter { $0.value.zone != list }
+    let answer = try alice.sync()
+    #expect(answer.mustResend)
+    #expect(answer.parts.isEmpty)
+    let complete = try alice.sync(complete: true)
+    #expect(!complete.mustResend)
+    #expect(alice.has("lists", list))
+    try alice.pull()
+  }
+
+  @Test("a large zone comes in pages, each record once as of its seq, whatever is written meanwhile (I5)")
+  func paging() throws {
+    let list = try alice.makeList()
+    let text = String(repeating: "x", count: 10000)
+    var items: [String] = []
+    for _ in 0..<5 {
+      let set = (0..<100).map { _ -> Sent in
+        items.append(alice.newID())
+        return .create("items", items[items.count - 1], ["list_id": .string(list), "title": .string(text)])
+      }
+      _ = try server.respond(to: alice.request([set]))
+      alice.confirmed += 100
+      alice.chain = JSONValue.array(set.map(\.json)).bytes.withUnsafeBufferPointer {
+        alice.chain.chained(with: $0)
+      }
+    }
+    let phone = try server.signIn("alice")
+    let first = try phone.sync()
+    let part = try #require(first.parts.last)
+    #expect(part.hasMore)
+    #expect(part.remaining > 0)
+    // The smallest rest comes first.
+    #expect(first.parts.first?.zone == alice.user)
+    try alice.sync([.update("items", items[0], ["title": "changed"]), .delete("items", items[1])])
+    try phone.pull()
+    #expect(phone.all("items").count == 499)
+    #expect(phone.column("items", items[0], "title") == "changed")
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("an ack of another history, or from before what is remembered, resets the zone (fence)")
+  func reset() throws {
+    let list = try alice.makeList()
+    try alice.pull()
+    alice.acks[list] = "00000000.1"
+    alice.news = [.init(zone: list, token: "00000000.1")]
+    let answer = try alice.sync()
+    #expect(answer.parts.map(\.isReset) == [true])
+    try alice.pull()
+    #expect(alice.has("lists", list))
+    try change("UPDATE holdfast_zones SET purged = seq WHERE zone = '\(list)'")
+    alice.acks[list] = try #require(alice.acks[list]?.replacingSeq(with: 1))
+    alice.news = [.init(zone: list, token: alice.acks[list])]
+    #expect(try alice.sync().parts.map(\.isReset) == [true])
+    try alice.pull()
+    #expect(alice.has("lists", list))
+  }
+
+  @Test("an ack from ahead of the server's history resets the zone (restored from a backup)")
+  func ahead() throws {
+    let list = try alice.makeList()
+    try alice.pull()
+    alice.acks[list] = try #require(alice.acks[list]?.replacingSeq(with: 999))
+    alice.news = [.init(zone: list, token: alice.acks[list])]
+    #expect(try alice.sync().parts.map(\.isReset) == [true])
+  }
+
+  @Test("a zone that the device never had, or says to have, is lost to a stranger (I10)")
+  func foreignAck() throws {
+    alice.news = [.init(zone: alice.newID(), token: "")]
+    let answer = try alice.sync()
+    #expect(answer.lost.count == 1)
+    try alice.pull()
+    #expect(try alice.sync().lost.isEmpty)
+  }
+
+  @Test("a text that is no token is refused and nothing is written")
+  func noToken() throws {
+    alice.news = [.init(zone: alice.user, token: "yesterday")]
+    let answer = try server.respond(to: alice.request([[.create("lists", alice.newID(), ["title": "x"])]]))
+    #expect(Problem(document: answer.body)?.code == .invalidRequest)
+    alice.news = []
+    try alice.pull()
+    #expect(alice.all("lists").isEmpty)
+  }
+
+  @Test("a device that has been silent for a day is written down as alive")
+  func alive() throws {
+    try alice.pull()
+    server.world.advance(90_000_000)
+    try alice.sync()
+    #expect(try database("SELECT seen_at FROM holdfast_devices") == .integer(server.world.now))
+  }
+
+  private func database(_ sql: String) throws -> SQLiteValue? {
+    try Connection(path: server.database, access: .readOnly).value(sql)
+  }
+
+  private func change(_ sql: String) throws { try Connection(path: server.database).execute(sql) }
+}
+
+extension String {
+  /// A change token with another seq.
+  fileprivate func replacingSeq(with seq: Int64) -> String? {
+    ChangeToken(self).map { ChangeToken(epoch: $0.epoch, seq: seq).text }
+  }
+}

@@ -1,0 +1,187 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+import Testing
+
+/// One operation as a device sends it.
+struct Sent {
+  let json: JSONValue
+
+  static func create(_ table: String, _ id: String, _ columns: JSONValue, at: Stamp? = nil) -> Sent {
+    Sent(json: [
+      "op": "create", "table": .string(table), "id": .string(id), "at": text(at), "columns": columns,
+    ])
+  }
+
+  static func update(
+    _ table: String, _ id: String, _ columns: JSONValue, rev: Int64 = 1, base: JSONValue = [:],
+    at: Stamp? = nil
+  ) -> Sent {
+    Sent(json: [
+      "op": "update", "table": .string(table), "id": .string(id), "rev": .integer(rev), "at": text(at),
+      "columns": columns, "base": base,
+    ])
+  }
+
+  static func delete(_ table: String, _ id: String, rev: Int64 = 1, at: Stamp? = nil) -> Sent {
+    Sent(json: [
+      "op": "delete", "table": .string(table), "id": .string(id), "rev": .integer(rev), "at": text(at),
+    ])
+  }
+
+  private static func text(_ stamp: Stamp?) -> JSONValue {
+    .string((stamp ?? Stamp(milliseconds: 1000)).text)
+  }
+}
+
+/// A record as a device has it.
+struct Held: Equatable {
+  let zone: String
+  let rev: Int64
+  let columns: JSONValue
+}
+
+/// A device in its simplest form: sends change sets, and keeps what comes down.
+final class TestDevice {
+  let server: TestServer
+  let token: String
+  let id: String
+  let user: String
+  var confirmed: Int64 = 0
+  var chain = Fingerprint.beginning
+  var answers: Int64 = 0
+  var acks: [String: String] = [:]
+  var records: [String: Held] = [:]
+  /// Zones whose ack is to be told with the next request; nil for gone.
+  var news: [SyncRequest.Ack] = []
+
+  init(_ server: TestServer, _ session: JSONValue) throws {
+    self.server = server
+    token = try #require(session["token"]?.stringValue)
+    id = try #require(session["device"]?["id"]?.stringValue)
+    user = try #require(session["user"]?["id"]?.stringValue)
+  }
+
+  func newID() -> String { server.world.id() }
+
+  /// A request with change sets behind those that were confirmed.
+  func request(_ sets: [[Sent]], complete: Bool = false) -> HTTPRequest {
+    var body = SyncRequest()
+    body.answers = answers
+    body.first = confirmed + 1
+    body.chain = chain
+    body.isComplete = complete
+    body.acks = complete ? acks.map { .init(zone: $0.key, token: $0.value) } : news
+    body.digest = digest
+    let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
+    return TestServer.request("POST", "/v1/sync", body.body(sealed: sealed), token: token)
+  }
+
+  var digest: String {
+    var digest = AckDigest()
+    for (zone, token) in acks { digest.add(zone: zone, token: token) }
+    return digest.text
+  }
+
+  /// Sends change sets and applies the answer.
+  @discardableResult
+  func sync(_ sets: [Sent]..., complete: Bool = false) throws -> SyncAnswer {
+    try apply(try server.respond(to: request(sets, complete: complete)))
+  }
+
+  /// Sends one change set that must be refused, and gives the problem.
+  func refused(_ set: Sent...) throws -> Problem {
+    let answer = try apply(try server.respond(to: request([set])))
+    let refused = try #require(answer.refused.last)
+    #expect(refused.last == answer.confirmed)
+    return try #require(Problem(document: refused.problem))
+  }
+
+  /// Asks until nothing more comes.
+  func pull() throws {
+    for _ in 0..<100 {
+      let answer = try sync()
+      if answer.mustResend { try sync(complete: true) }
+      if answer.parts.isEmpty, news.isEmpty { return }
+    }
+    Issue.record("The device never comes to rest.")
+  }
+
+  func apply(_ response: HTTPResponse) throws -> SyncAnswer {
+    try #require(response.status == 200)
+    let answer = try SyncAnswer(body: response.body)
+    confirmed = answer.confirmed
+    chain = answer.chain
+    answers = answer.confirmed
+    news = []
+    for part in answer.parts {
+      if part.isReset {
+        records = records.filter { $0.value.zone != part.zone }
+        set(part.zone, "")
+        continue
+      }
+      #expect(part.from == acks[part.zone] ?? "")
+      for change in try JSONValue(parsing: Array(response.body[part.changes])).elements ?? [] {
+        apply(change, zone: part.zone)
+      }
+      set(part.zone, part.to)
+    }
+    for zone in answer.lost {
+      records = records.filter { $0.value.zone != zone }
+      acks[zone] = nil
+      news.append(.init(zone: zone, token: nil))
+    }
+    return answer
+  }
+
+  private func set(_ zone: String, _ token: String) {
+    acks[zone] = token
+    news.append(.init(zone: zone, token: token))
+  }
+
+  private func apply(_ change: JSONValue, zone: String) {
+    let key = "\(change["table"]?.stringValue ?? "") \(change["id"]?.stringValue ?? "")"
+    if change["deleted"]?.boolValue == true {
+      if records[key]?.zone == zone { records[key] = nil }
+    } else {
+      records[key] = Held(
+        zone: zone, rev: change["rev"]?.integerValue ?? 0, columns: change["columns"] ?? .null)
+    }
+  }
+
+  // MARK: Looking
+
+  func column(_ table: String, _ id: String, _ column: String) -> JSONValue? {
+    records["\(table) \(id)"]?.columns[column]
+  }
+
+  func has(_ table: String, _ id: String) -> Bool { records["\(table) \(id)"] != nil }
+
+  /// The records of a table.
+  func all(_ table: String) -> [JSONValue] {
+    records.filter { $0.key.hasPrefix(table + " ") }.sorted { $0.key < $1.key }.map(\.value.columns)
+  }
+
+  /// Makes a list, and gives its id.
+  func makeList(_ title: String = "Groceries") throws -> String {
+    let id = newID()
+    try sync([.create("lists", id, ["title": .string(title)])])
+    return id
+  }
+
+  /// Makes an item, and gives its id.
+  func makeItem(_ list: String, _ title: String = "Milk") throws -> String {
+    let id = newID()
+    try sync([.create("items", id, ["list_id": .string(list), "title": .string(title)])])
+    return id
+  }
+
+  /// Makes another user a member of a list.
+  func share(_ list: String, with name: String, as role: Role = .editor) throws -> String {
+    let id = newID()
+    try sync([
+      .create("members", id, ["zone": .string(list), "name": .string(name), "role": .string(role.rawValue)])
+    ])
+    return id
+  }
+}

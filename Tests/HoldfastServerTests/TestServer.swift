@@ -1,0 +1,142 @@
+import Foundation
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+import Synchronization
+import Testing
+
+/// A clock that stands until it is moved, and random bytes that a seed decides.
+final class TestWorld: Sendable {
+  private let time = Mutex<Int64>(1_800_000_000_000)
+  private let seed = Mutex<UInt64>(1)
+
+  var now: Int64 { time.withLock { $0 } }
+
+  func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+
+  func random(_ count: Int) -> [UInt8] {
+    seed.withLock { seed in
+      (0..<count).map { _ in
+        seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return UInt8(truncatingIfNeeded: seed >> 33)
+      }
+    }
+  }
+
+  func id() -> String {
+    let words = random(16).withUnsafeBytes {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    return Identifier.make(milliseconds: now, random: words)
+  }
+
+  var environment: ServerEnvironment {
+    ServerEnvironment(
+      now: { self.now }, random: { self.random($0) },
+      passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
+  }
+}
+
+/// A server on real files, without threads, and what tests need around it.
+final class TestServer {
+  let world = TestWorld()
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    "holdfast-server-\(UUID().uuidString)")
+  var inline: InlineServer?
+  private(set) var failures = Failures()
+
+  /// Collects what the server logged as unexpected.
+  final class Failures: Sendable {
+    let lines = Mutex<[String]>([])
+  }
+
+  init(_ schema: Schema? = nil) throws {
+    inline = try InlineServer(
+      data: folder.path, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
+  }
+
+  deinit {
+    inline = nil
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  var path: String { folder.path }
+
+  var database: String { folder.appendingPathComponent("holdfast.db").path }
+
+  /// Closes the database and opens it again, as after a restart.
+  func reopen(_ schema: Schema? = nil) throws {
+    inline = nil
+    inline = try InlineServer(data: folder.path, schema: schema, environment: world.environment, log: log())
+  }
+
+  func respond(to request: HTTPRequest) throws -> HTTPResponse { try #require(inline).respond(to: request) }
+
+  /// Signs a new user up, on a first device.
+  func signUp(_ name: String) throws -> TestDevice {
+    try TestDevice(self, session("/v1/accounts", name, device: nil))
+  }
+
+  /// Signs a user in, on one more device.
+  func signIn(_ name: String, device: String? = nil) throws -> TestDevice {
+    try TestDevice(self, session("/v1/sessions", name, device: device))
+  }
+
+  func post(_ path: String, _ body: JSONValue, token: String? = nil) throws -> HTTPResponse {
+    try post(path, bytes: body.bytes, token: token)
+  }
+
+  func post(_ path: String, bytes: [UInt8], token: String? = nil) throws -> HTTPResponse {
+    try respond(to: Self.request("POST", path, bytes, token: token))
+  }
+
+  static func request(_ method: String, _ path: String, _ body: [UInt8], token: String?) -> HTTPRequest {
+    var headers = HTTPHeaders()
+    headers.append(name: "Content-Type", value: "application/json")
+    if let token { headers.append(name: "Authorization", value: "Bearer \(token)") }
+    return HTTPRequest(method: method, target: path, headers: headers, body: body)
+  }
+
+  /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
+  func findings() throws -> [String] {
+    try Administration(data: folder.path).doctor() + failures.lines.withLock { $0 }
+  }
+
+  private func session(_ path: String, _ name: String, device: String?) throws -> JSONValue {
+    var members: [JSONValue.Member] = [.init("name", .string(name + "'s device"))]
+    if let device { members.append(.init("id", .string(device))) }
+    let answer = try post(
+      path, ["name": .string(name), "password": "correct horse", "device": .object(members)])
+    try #require(answer.status < 300)
+    return try JSONValue(parsing: answer.body)
+  }
+
+  private func log() -> @Sendable (String) -> Void {
+    let failures = failures
+    return { line in failures.lines.withLock { $0.append(line) } }
+  }
+
+  static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
+
+  static let text = """
+    {"holdfast": 1, "name": "test", "tables": {
+      "lists": {"zone": "root", "columns": {
+        "title": {"type": "text", "required": true, "max_length": 20}, "note": {"type": "text"}}},
+      "tags": {"zone": {"parent": "list_id"}, "unique": [["name"]], "columns": {
+        "list_id": {"type": "reference", "to": "lists", "required": true, "on_delete": "cascade"},
+        "name": {"type": "text", "required": true}}},
+      "items": {"zone": {"parent": "list_id"}, "columns": {
+        "list_id": {"type": "reference", "to": "lists", "required": true, "on_delete": "cascade"},
+        "title": {"type": "text", "required": true}, "note": {"type": "text", "merge": "server"},
+        "done": {"type": "boolean", "required": true, "default": false},
+        "amount": {"type": "integer", "min": 0, "max": 10},
+        "tag_id": {"type": "reference", "to": "tags", "on_delete": "set_null"}}},
+      "seals": {"zone": {"parent": "item_id"}, "columns": {
+        "item_id": {"type": "reference", "to": "items", "required": true, "on_delete": "restrict"}}},
+      "notes": {"zone": "user", "columns": {
+        "text": {"type": "text", "required": true},
+        "list_id": {"type": "reference", "to": "lists", "on_delete": "set_null", "across": true}}},
+      "products": {"zone": {"public": "catalogue"}, "columns": {"name": {"type": "text", "required": true}}}
+    }}
+    """
+}
