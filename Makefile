@@ -4,7 +4,7 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format
+.PHONY: help setup demo test bench lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ demo: setup ## three devices, no network, two kill -9: everything arrives once, 
 
 test: lint ## run all tests; FILTER=NAME runs those with the name
 	@Scripts/test.sh $(FILTER)
+
+bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
+	swift build -c release --product holdfast
+	$(DEMO_BIN)/holdfast bench
 
 lint: setup ## check the form of the code
 	swift format lint --strict --parallel --recursive $(FORMATTED)
