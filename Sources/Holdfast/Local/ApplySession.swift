@@ -11,9 +11,9 @@ struct ApplySession {
   var seen: [Int: Set<String>]?
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
-  /// The bytes being read, and what writes the records of the last table.
+  /// The bytes being read, and what writes the records of each table.
   fileprivate var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-  fileprivate var writer: (table: Int, writer: RecordWriter)?
+  fileprivate var writers: [RecordWriter?] = []
   /// Tombstones, which are dealt with when all records of the answer are there.
   var deleted: [(table: Int, id: String, zone: String)] = []
 
@@ -37,25 +37,23 @@ private struct Change {
 
 /// Applying the changes of a zone. See PROTOCOL.md, section 6.3, step 5.
 extension LocalDatabase {
-  /// Applies an array of changes as it came over the wire; gives their number.
-  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws -> Int {
-    var count = 0
+  /// Applies an array of changes as it came over the wire.
+  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws {
     session.bytes = UnsafeRawBufferPointer(bytes)
-    session.writer = nil
+    session.writers = Array(repeating: nil, count: schema.tables.count)
     try JSONReader.read(bytes) { reader in
       try reader.readArray { reader in
-        count += 1
         try applyChange(&reader, &session)
       }
     }
-    return count
+    for writer in session.writers { try writer?.finish() }
   }
 
   private func applyChange(_ reader: inout JSONReader, _ session: inout ApplySession) throws {
     var change = Change()
     try reader.readObject { key, reader in
       switch key {
-      case "table": change.table = try readTable(&reader, &session)
+      case "table": change.table = try reader.readStringBytes { tableIndex(named: $0) }
       case "id": change.id = try reader.readString()
       case "rev": change.rev = try reader.readInt64()
       case "deleted": change.isDeleted = try reader.readBool()
@@ -89,19 +87,11 @@ extension LocalDatabase {
     }
   }
 
-  private func readTable(_ reader: inout JSONReader, _ session: inout ApplySession) throws -> Int? {
-    try reader.readStringBytes { name in
-      if let last = session.writer?.table, schema.tables[last].name.utf8.elementsEqual(name) { return last }
-      return schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
-    }
-  }
-
   private func writer(_ table: Int, _ session: inout ApplySession) throws -> RecordWriter {
-    if let known = session.writer, known.table == table { return known.writer }
+    if let writer = session.writers[table] { return writer }
     let writer = try RecordWriter(
-      schema.tables[table], statement: try connection.statement(sql[table].upsert), zone: session.zone,
-      reading: session.bytes)
-    session.writer = (table, writer)
+      schema.tables[table], sql[table], on: connection, zone: session.zone, reading: session.bytes)
+    session.writers[table] = writer
     return writer
   }
 

@@ -10,12 +10,14 @@ final class LocalDatabase {
   let pages: PageFiles
   /// One entry a table of the schema.
   let sql: [TableStatements]
+  private let tableNames: [[UInt8]]
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   init(path: String, schema: Schema, access: Connection.Access, replica: String) throws {
     self.schema = schema
     pages = PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
+    tableNames = schema.tables.map { Array($0.name.utf8) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
@@ -120,6 +122,11 @@ final class LocalDatabase {
     return result
   }
 
+  /// The index of the table with a name as it came over the wire, or nil.
+  func tableIndex(named name: UnsafeBufferPointer<UInt8>) -> Int? {
+    tableNames.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
+  }
+
   func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
 }
 
@@ -144,6 +151,10 @@ struct TableStatements {
   let columns: [String]
   /// Parameters: id, zone, rev, then the columns.
   let upsert: String
+  /// The same for `batch` rows at once.
+  let upsertBatch: String
+  /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
+  let batch: Int
   /// Columns: zone, rev, then the columns.
   let select: String
   let delete: String
@@ -151,12 +162,14 @@ struct TableStatements {
   init(_ table: Table) {
     columns = table.columns.map(\.name)
     let names = (["id", "zone", "rev"] + columns).map { "\"\($0)\"" }
-    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
     let sets = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    upsert = """
-      INSERT OR FAIL INTO "\(table.name)" (\(names.joined(separator: ", "))) VALUES (\(marks)) \
-      ON CONFLICT ("id") DO UPDATE SET \(sets)
-      """
+    batch = max(1, min(32, 999 / names.count))
+    // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
+    let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(names.joined(separator: ", "))) VALUES "
+    let end = " ON CONFLICT (\"id\") DO UPDATE SET \(sets)"
+    upsert = begin + row + end
+    upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
     select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
   }
