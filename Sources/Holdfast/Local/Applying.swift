@@ -144,6 +144,8 @@ extension LocalDatabase {
     try body.withUnsafeBufferPointer { body in
       let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
       if part.hasMore {
+        // There was no room for this zone; the page before has this token too.
+        if part.to == part.from { return }
         try stage(bytes, of: part)
       } else {
         try applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
@@ -183,6 +185,7 @@ extension LocalDatabase {
     for table in schema.tables {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
+    try forgetDeletions(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])

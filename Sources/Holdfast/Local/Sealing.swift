@@ -140,7 +140,7 @@ extension LocalDatabase {
       writer.write(.delete, table: table, id: record.id, rev: record.rev, stamp: stamp(), settings: [])
     }
     if endsHere { return count }
-    guard let (zone, values) = try row(record.table, record.id) else { return count }
+    guard let (zone, _, values) = try row(record.table, record.id) else { return count }
     if record.lives.last == .create {
       let settings = values.enumerated().map { Operation.Setting(column: $0.offset, value: $0.element) }
       if isStrict { for setting in settings { try table.columns[setting.column].check(setting.value) } }
@@ -160,14 +160,14 @@ extension LocalDatabase {
     return count
   }
 
-  /// The zone and the columns of a record as they are here, or nil.
-  func row(_ table: Int, _ id: String) throws -> (zone: String?, values: [Value])? {
+  /// A record as it is here, or nil.
+  func row(_ table: Int, _ id: String) throws -> (zone: String?, rev: Int64, values: [Value])? {
     let row = try connection.statement(sql[table].select)
     defer { row.reset() }
     try row.bind(id, at: 1)
     guard try row.step() else { return nil }
     let values = (0..<sql[table].columns.count).map { Value(row.value($0 + 2)) }
-    return (row.isNull(0) ? nil : row.text(0), values)
+    return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
   }
 }
 
