@@ -167,7 +167,11 @@ struct TableStatements {
     batch = max(1, min(32, 999 / names.count))
     // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
     let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(names.joined(separator: ", "))) VALUES "
-    let end = " ON CONFLICT (\"id\") DO UPDATE SET \(sets)"
+    // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
+    let end = """
+       ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
+      """
     upsert = begin + row + end
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
     select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
