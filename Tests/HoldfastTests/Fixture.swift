@@ -33,7 +33,9 @@ final class Fixture: Sendable {
   }
 
   deinit {
-    for suffix in ["", "-wal", "-shm", "-pages"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    for suffix in ["", "-wal", "-shm", "-pages"] {
+      try? FileManager.default.removeItem(atPath: path + suffix)
+    }
   }
 
   /// Binds the store to a device, as a sign-in does.
