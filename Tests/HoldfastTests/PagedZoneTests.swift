@@ -68,7 +68,8 @@ struct PagedZoneTests {
     try await fixture.answer("\"zones\":[\(zone)\(Self.otherList),\(Self.moved("Milk", rev: 5))]}]")
     try await fixture.answer(
       #""zones":[{"zone":"\#(IDs.list)","reset":true},{"zone":"\#(IDs.other)","reset":true}]"#)
-    try await fixture.answer(IDs.part(IDs.listChange + "," + IDs.itemChange("Milk", rev: 1), to: "0000000b.2"))
+    try await fixture.answer(
+      IDs.part(IDs.listChange + "," + IDs.itemChange("Milk", rev: 1), to: "0000000b.2"))
     try await fixture.answer("\"zones\":[\(zone)\(Self.otherList)]}]")
     #expect(try await fixture.value("SELECT zone FROM items") == .text(IDs.list))
   }
@@ -81,7 +82,8 @@ struct PagedZoneTests {
       IDs.part("", from: "0000000a.1", to: "0000000a.1", more: true))
     #expect(applied.hasMore)
     try await fixture.answer(IDs.part(IDs.itemChange("Milk"), from: "0000000a.1", to: "0000000a.2"))
-    #expect(try await fixture.value("SELECT count(*) FROM items JOIN lists ON lists.id = list_id") == .integer(1))
+    #expect(
+      try await fixture.value("SELECT count(*) FROM items JOIN lists ON lists.id = list_id") == .integer(1))
   }
 
   @Test("a record confirmed but not downloaded before a reset goes when the server has it no more (I7, I8)")
@@ -111,7 +113,8 @@ struct PagedZoneTests {
   @Test("a page whose answer fails leaves no file, so that a full disk does not get fuller (I2)")
   func failedPage() async throws {
     let fixture = try await empty()
-    let broken = #""zones":[{"zone":"\#(IDs.list)","from":"","to":"0000000a.1","more":true,"changes":[\#(IDs.listChange)]},"#
+    let broken =
+      #""zones":[{"zone":"\#(IDs.list)","from":"","to":"0000000a.1","more":true,"changes":[\#(IDs.listChange)]},"#
       + #"{"zone":"\#(IDs.other)","from":"","to":"0000000a.1","more":false,"changes":[{"table":"lists","id":"x","rev":1}]}]"#
     await #expect(throws: Problem.self) { try await fixture.answer(broken) }
     let files = (try? FileManager.default.contentsOfDirectory(atPath: fixture.path + "-pages")) ?? []

@@ -22,7 +22,8 @@ struct PendingDeletionTests {
       #"{"table":"items","id":"\#(second)","rev":\#(rev),"seq":3,"columns":{"list_id":"\#(IDs.list)","title":"\#(title)","done":false,"price":null,"after_id":\#(reference)}}"#
   }
 
-  @Test("an item added elsewhere to a list deleted here stops no answer, and comes with a refusal (I3, I9, I12)")
+  @Test(
+    "an item added elsewhere to a list deleted here stops no answer, and comes with a refusal (I3, I9, I12)")
   func childArrives() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.delete(List.self, id: IDs.list) }
@@ -54,7 +55,8 @@ struct PendingDeletionTests {
     #expect(try await fixture.value("SELECT zone FROM items") == .text(IDs.other))
   }
 
-  @Test("a reference from elsewhere to an item deleted here becomes null till the server has decided (I9, I12)")
+  @Test(
+    "a reference from elsewhere to an item deleted here becomes null till the server has decided (I9, I12)")
   func referenceArrives() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.delete(Item.self, id: IDs.item) }

@@ -29,8 +29,15 @@ extension LocalDatabase {
     do {
       return try applyInTransaction(answer, body: body, to: request)
     } catch Inapplicable.pageMissing(let zone) {
-      try connection.transaction(.immediate) { try beginAnew(zone) }
+      try connection.transaction(.immediate) {
+        try beginAnew(zone)
+        try removeStrayPages()
+      }
       return Applied(hasMore: true)
+    } catch {
+      // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
+      try? connection.transaction(.immediate) { try removeStrayPages() }
+      throw error
     }
   }
 
@@ -56,6 +63,7 @@ extension LocalDatabase {
         for zone in answer.lost { try lose(zone) }
         try settleOrphans()
       }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])

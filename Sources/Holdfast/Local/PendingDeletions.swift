@@ -41,7 +41,8 @@ extension LocalDatabase {
       for link in links {
         let child = schema.tables[link.table]
         let children = try connection.rows(
-          "SELECT \"id\" FROM \"\(child.name)\" WHERE \"\(child.columns[link.column].name)\" = ?", [.text(parent)])
+          "SELECT \"id\" FROM \"\(child.name)\" WHERE \"\(child.columns[link.column].name)\" = ?",
+          [.text(parent)])
         for id in children.compactMap({ $0[0].text }) {
           found = try hide(id, link, changeSet: row[2]) || found
         }
@@ -64,7 +65,8 @@ extension LocalDatabase {
     }
     if link.onDelete == .setNull, !column.required {
       try note("detached", column.name, SQLiteValue(record.values[link.column]))
-      try connection.run("UPDATE \"\(table.name)\" SET \"\(column.name)\" = NULL WHERE \"id\" = ?", [.text(id)])
+      try connection.run(
+        "UPDATE \"\(table.name)\" SET \"\(column.name)\" = NULL WHERE \"id\" = ?", [.text(id)])
       return true
     }
     try note("hidden", "", record.zone.map { .text($0) } ?? .null)
