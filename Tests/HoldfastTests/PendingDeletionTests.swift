@@ -98,6 +98,17 @@ struct PendingDeletionTests {
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
   }
 
+  @Test("a delete refused while its list is gone from here and from the server blocks no answer (I9, I12)")
+  func refusedBelowConfirmed() async throws {
+    let fixture = try await downloaded()
+    try await fixture.store.write { try $0.delete(Item.self, id: IDs.item) }
+    try await fixture.store.write { try $0.delete(List.self, id: IDs.list) }
+    // The zone's own part, with the tombstones, does not fit into this answer.
+    try await fixture.confirm("\"zones\":[]", refusing: 1)
+    #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
+    #expect(try await fixture.store.quarantined().count == 1)
+  }
+
   @Test("a delete refused after the create that it undid brings back nothing that never was (I7)")
   func refusedCreateThenDelete() async throws {
     let fixture = try await downloaded()

@@ -27,7 +27,12 @@ enum Inapplicable: Error {
 extension LocalDatabase {
   func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
     do {
-      return try applyInTransaction(answer, body: body, to: request)
+      do {
+        return try applyInTransaction(answer, body: body, to: request)
+      } catch let error as SQLiteError where error.code == .constraintForeignKey {
+        // An orphan that nothing here explains must not stop all that comes behind it.
+        return try applyInTransaction(answer, body: body, to: request, mayHaveOrphans: true)
+      }
     } catch Inapplicable.pageMissing(let zone) {
       try connection.transaction(.immediate) {
         try beginAnew(zone)
@@ -41,9 +46,9 @@ extension LocalDatabase {
     }
   }
 
-  private func applyInTransaction(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws
-    -> Applied
-  {
+  private func applyInTransaction(
+    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest, mayHaveOrphans: Bool = false
+  ) throws -> Applied {
     var applied = Applied()
     var usedPages: [String] = []
     try connection.transaction(.immediate) {
@@ -62,6 +67,8 @@ extension LocalDatabase {
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
         try settleOrphans()
+        // What a refused deletion put back may have lost its parent since.
+        if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
       }
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
       try connection.run(

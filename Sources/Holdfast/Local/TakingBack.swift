@@ -113,6 +113,25 @@ extension LocalDatabase {
     }
   }
 
+  /// Removes copies of the server's records whose parent is not here and waits for nobody: the server has removed them too, or moved
+  /// them, and says so in a part that is still to come. Looks at whole tables.
+  func removeOrphans() throws {
+    var again = true
+    while again {
+      again = false
+      for link in schema.links where link.isInZone {
+        let (child, parent) = (schema.tables[link.table], schema.tables[link.target].name)
+        let column = child.columns[link.column]
+        try connection.run(
+          """
+          \(column.required ? "DELETE FROM \"\(child.name)\"" : "UPDATE \"\(child.name)\" SET \"\(column.name)\" = NULL")
+          WHERE "\(column.name)" IS NOT NULL AND "\(column.name)" NOT IN (SELECT "id" FROM "\(parent)")
+          """)
+        if connection.changes > 0 { again = true }
+      }
+    }
+  }
+
   private func settleOrphan(_ link: Schema.Link, _ id: String) throws -> Bool {
     let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
     let column = child.columns[link.column].name
