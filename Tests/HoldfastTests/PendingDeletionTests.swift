@@ -109,6 +109,21 @@ struct PendingDeletionTests {
     #expect(try await fixture.store.quarantined().count == 1)
   }
 
+  @Test("what the server said of a record deleted and created anew here is what a refusal returns to (I7)")
+  func refusedAnew() async throws {
+    let fixture = try await downloaded()
+    try await fixture.store.write { db in
+      try db.delete(Item.self, id: IDs.item)
+      try db.insert(Item(id: IDs.item, list_id: IDs.list, title: "Mine"))
+    }
+    try await fixture.answer(
+      IDs.part(IDs.itemChange("Oat milk", rev: 2), from: "0000000a.2", to: "0000000a.3"))
+    #expect(try await fixture.value("SELECT title FROM items") == .text("Mine"))
+    try await fixture.refuse(1)
+    #expect(try await fixture.value("SELECT title FROM items") == .text("Oat milk"))
+    #expect(try await fixture.value("SELECT rev FROM items") == .integer(2))
+  }
+
   @Test("a delete refused after the create that it undid brings back nothing that never was (I7)")
   func refusedCreateThenDelete() async throws {
     let fixture = try await downloaded()

@@ -132,15 +132,13 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_edits SET base = ? WHERE n = ?", [SQLiteValue(values[index]), .integer(edit.n)])
     }
-    if edits.last(where: { $0.column.isEmpty })?.kind == "delete" {
-      // The record is gone here, and waits for the server to agree.
-      for edit in edits where edit.kind == "delete" && edit.column.isEmpty {
-        try connection.run(
-          "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?",
-          [.text(zone), .integer(rev), .integer(edit.n)])
-      }
-      return
+    for edit in edits where edit.kind == "delete" && edit.column.isEmpty {
+      try connection.run(
+        "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?",
+        [.text(zone), .integer(rev), .integer(edit.n)])
     }
+    // The record is gone here, and waits for the server to agree.
+    if edits.last(where: { $0.column.isEmpty })?.kind == "delete" { return }
     if let here {
       for (index, column) in definitions.enumerated() where rebased.contains(column.name) {
         values[index] = here.values[index]
