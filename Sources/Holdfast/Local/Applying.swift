@@ -171,7 +171,7 @@ extension LocalDatabase {
   /// Keeps a page until its zone is whole.
   private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of part: SyncAnswer.Part) throws {
     // Under the writer's lock nobody else stages this page; one of the same name is left over from a crash.
-    let name = Fingerprint(of: part.zone + "=" + part.to).text
+    let name = Fingerprint(of: part.zone, "=", part.to).text
     try pages.save(bytes, name: name)
     try connection.run(
       "INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(part.zone), .text(name)])

@@ -70,22 +70,26 @@ final class LocalDatabase {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText { return }
     let old = try Schema(json: Array(stored.utf8))
-    let changes = try SchemaExtension(from: old, to: schema)
-    for table in changes.tables { try connection.execute(tables.table(table)) }
-    for (table, columns) in changes.columns {
-      for column in columns {
-        try connection.execute(
-          "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+    let addition: SchemaAddition
+    do { addition = try SchemaAddition(from: old, to: schema) } catch {
+      throw StoreError(.schemaCannotChange, error.description)
+    }
+    for (table, column) in addition.columns {
+      try connection.execute(
+        "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+      for link in schema.links(of: table) where link.column == column {
+        try connection.execute(link.index(in: schema))
       }
     }
+    for table in addition.tables { try connection.execute(tables.table(table)) }
+    // What a foreign writer left can be read only now, with all columns.
+    try seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
-    // What a foreign writer left can be read only now, with all columns.
-    try seal(isStrict: false)
     // Records that came before a column was known are fetched anew, so that the column is filled.
-    if !changes.isEmpty {
+    if !addition.isEmpty {
       for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
     }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])

@@ -115,7 +115,7 @@ extension LocalDatabase {
         if let index = schema.tables[table].index(of: column),
           !records[place].updates.contains(where: { $0.column == index })
         {
-          records[place].updates.append((index, row.integer(5), Value(row.value(4))))
+          records[place].updates.append((index, row.integer(5), row.columnValue(4)))
         }
       }
     }
@@ -185,32 +185,7 @@ extension LocalDatabase {
     defer { row.reset() }
     try row.bind(id, at: 1)
     guard try row.step() else { return nil }
-    let values = (0..<sql[table].columns.count).map { Value(row.value($0 + 2)) }
+    let values = (0..<sql[table].columns.count).map { row.columnValue($0 + 2) }
     return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
-  }
-}
-
-extension Value {
-  /// What SQLite holds. A blob, which no column type has, counts as its text, so that it is refused by name and not lost.
-  init(_ value: SQLiteValue) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text)
-    case .blob(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
-    }
-  }
-}
-
-extension SQLiteValue {
-  /// The value as SQLite holds it.
-  init(_ value: Value) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text)
-    }
   }
 }
