@@ -27,16 +27,28 @@ enum Inapplicable: Error {
 extension LocalDatabase {
   func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
     do {
-      return try applyInTransaction(answer, body: body, to: request)
+      do {
+        return try applyInTransaction(answer, body: body, to: request)
+      } catch let error as SQLiteError where error.code == .constraintForeignKey {
+        // An orphan that nothing here explains must not stop all that comes behind it.
+        return try applyInTransaction(answer, body: body, to: request, mayHaveOrphans: true)
+      }
     } catch Inapplicable.pageMissing(let zone) {
-      try connection.transaction(.immediate) { try beginAnew(zone) }
+      try connection.transaction(.immediate) {
+        try beginAnew(zone)
+        try removeStrayPages()
+      }
       return Applied(hasMore: true)
+    } catch {
+      // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
+      try? connection.transaction(.immediate) { try removeStrayPages() }
+      throw error
     }
   }
 
-  private func applyInTransaction(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws
-    -> Applied
-  {
+  private func applyInTransaction(
+    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest, mayHaveOrphans: Bool = false
+  ) throws -> Applied {
     var applied = Applied()
     var usedPages: [String] = []
     try connection.transaction(.immediate) {
@@ -55,7 +67,10 @@ extension LocalDatabase {
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
         try settleOrphans()
+        // What a refused deletion put back may have lost its parent since.
+        if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
       }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
@@ -144,6 +159,8 @@ extension LocalDatabase {
     try body.withUnsafeBufferPointer { body in
       let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
       if part.hasMore {
+        // There was no room for this zone; the page before has this token too.
+        if part.to == part.from { return }
         try stage(bytes, of: part)
       } else {
         try applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
@@ -183,6 +200,7 @@ extension LocalDatabase {
     for table in schema.tables {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
+    try forgetDeletions(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])

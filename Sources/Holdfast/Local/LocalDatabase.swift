@@ -20,15 +20,17 @@ final class LocalDatabase {
     tableNames = schema.tables.map { Array($0.name.utf8) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
+      // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
       )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
-      try connection.transaction(.immediate) { try prepare(replica: replica) }
-      pages.removeAll(
-        but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
+      try connection.transaction(.immediate) {
+        try prepare(replica: replica)
+        try removeStrayPages()
+      }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
         .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
@@ -80,11 +82,12 @@ final class LocalDatabase {
       }
     }
     for table in addition.tables { try connection.execute(tables.table(table)) }
-    try seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    // What a foreign writer left can be read only now, with all columns.
+    try seal(isStrict: false)
     // Records that came before a column was known are fetched anew, so that the column is filled.
     if !addition.isEmpty {
       for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
@@ -100,6 +103,13 @@ final class LocalDatabase {
     try connection.run(
       "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
       [.text(zone)])
+  }
+
+  /// Removes the files of pages that no row names. Call under the writer's lock: a page that is just being saved by another
+  /// process has no row yet.
+  func removeStrayPages() throws {
+    pages.removeAll(
+      but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
   }
 
   // MARK: The device
@@ -171,7 +181,11 @@ struct TableStatements {
     batch = max(1, min(32, 999 / names.count))
     // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
     let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(names.joined(separator: ", "))) VALUES "
-    let end = " ON CONFLICT (\"id\") DO UPDATE SET \(sets)"
+    // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
+    let end = """
+       ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
+      """
     upsert = begin + row + end
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
     select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
