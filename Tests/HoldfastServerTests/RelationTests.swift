@@ -191,4 +191,25 @@ import Testing
     try settle()
     #expect(phone.column("lists", list, "title") == "Back")
   }
+
+  @Test("who may not create in a zone can't take its deleted records elsewhere by restoring them (I10)")
+  func restoreElsewhere() throws {
+    let bob = try server.signUp("bob")
+    let item = try alice.makeItem(list)
+    _ = try alice.share(list, with: "bob", as: .viewer)
+    try alice.sync([.delete("items", item)])
+    let own = try bob.makeList("Bob's")
+    let restore = Sent.create(
+      "items", item, ["list_id": .string(own), "title": "Mine now"],
+      at: Stamp(milliseconds: server.world.now))
+    #expect(try bob.refused(restore).code == .roleInsufficient)
+    #expect(
+      try alice.sync([
+        .create(
+          "items", item, ["list_id": .string(list), "title": "Back"],
+          at: Stamp(milliseconds: server.world.now))
+      ]).refused.isEmpty)
+    try settle()
+    #expect(phone.column("items", item, "title") == "Back")
+  }
 }

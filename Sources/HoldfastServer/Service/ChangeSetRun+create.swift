@@ -12,12 +12,18 @@ extension ChangeSetRun {
       let zone = try home(of: operation)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
-    guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
+    guard let role = try ledger.role(of: author.user, in: tombstone.zone) else {
+      throw Problem(.recordExists)
+    }
     guard stamp(of: operation) > tombstone.stamp else { return try bury(operation, under: tombstone) }
     let zone = try home(of: operation, isRestored: true)
     if zone == tombstone.zone {
       try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
     } else {
+      // To restore it elsewhere takes it from its zone, as a move does.
+      if role < store.table.roles.create {
+        throw Problem(.roleInsufficient, "\(store.table.name) takes the role \(store.table.roles.create).")
+      }
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
