@@ -15,6 +15,7 @@ final class Devices {
   private let move: Statement
   private let dropRefusals: Statement
   private let addRefusal: Statement
+  private let countRefusals: Statement
   private let dropAcks: Statement
   private let dropAck: Statement
   private let putAck: Statement
@@ -28,6 +29,8 @@ final class Devices {
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
     addRefusal = try connection.statement(
       "INSERT INTO holdfast_refusals (device, first, last, operation, problem) VALUES (?, ?, ?, ?, ?)")
+    countRefusals = try connection.statement(
+      "SELECT count(*) FROM holdfast_refusals WHERE device = ? AND last > ?")
     dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ?")
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
     putAck = try connection.statement(
@@ -61,6 +64,14 @@ final class Devices {
     try dropRefusals.bind(number, at: 1)
     try dropRefusals.bind(last, at: 2)
     try dropRefusals.run()
+  }
+
+  /// How many refusals will be left when the device has dealt with those up to `last`.
+  func refusals(_ number: Int64, after last: Int64) throws -> Int {
+    try countRefusals.bind(number, at: 1)
+    try countRefusals.bind(last, at: 2)
+    defer { countRefusals.reset() }
+    return try countRefusals.step() ? Int(countRefusals.integer(0)) : 0
   }
 
   /// Remembers why a change set was refused, until the device acks it.
