@@ -178,4 +178,28 @@ import Testing
     while client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") {}
     #expect(client.readToEnd().count < 64 << 20)
   }
+
+  @Test("contents for which there is no room are answered 503, and there is room again after an answer")
+  func room() throws {
+    let responders = Mailbox<HTTPResponder>()
+    let limits = HTTPLimits(maximumBodyBytes: 1000, maximumBufferedBytes: 1500)
+    let server = try HTTPServer(limits: limits, failure: { .text("own \($0)", status: $0) }) { _, responder in
+      responders.put(responder)
+    }
+    let body = String(repeating: "x", count: 1000)
+    let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n\(body)"
+    let first = try RawClient(port: server.port)
+    first.send(post)
+    let responder = try #require(responders.take())
+    let second = try RawClient(port: server.port)
+    second.send(post)
+    #expect(try second.readResponse().text == "own 503")
+    #expect(second.readToEnd().isEmpty)
+    responder.respond(.text("ok"))
+    #expect(try first.readResponse().text == "ok")
+    // The answer to a request on the same connection comes after the room was given back.
+    first.send(post)
+    try #require(responders.take()).respond(.text("again"))
+    #expect(try first.readResponse().text == "again")
+  }
 }
