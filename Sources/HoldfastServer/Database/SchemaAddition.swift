@@ -42,7 +42,13 @@ struct SchemaAddition {
       }
       if earlier.type != column.type { throw Self.refused("\(place).type", "was changed") }
       if earlier.required != column.required { throw Self.refused("\(place).required", "was changed") }
-      if earlier.reference != column.reference { throw Self.refused("\(place).to", "was changed") }
+      if earlier.reference?.table != column.reference?.table {
+        throw Self.refused("\(place).to", "was changed")
+      }
+      if earlier.reference?.onDelete != column.reference?.onDelete {
+        throw Self.refused("\(place).on_delete", "was changed")
+      }
+      if earlier.reference != column.reference { throw Self.refused("\(place).across", "was changed") }
     }
   }
 
