@@ -22,8 +22,9 @@ extension Connection {
       return receiveHeader(request)
     case (.body, let data?):
       if data.count > core.limits.maximumBodyBytes - body.count { return refuseContent(413, request) }
-      guard core.takeRoom(data.count) else { return refuseContent(503, request) }
-      room += data.count
+      let more = max(body.count + data.count - HTTPLimits.smallBodyBytes, 0) - room
+      guard core.takeRoom(more) else { return refuseContent(503, request) }
+      room += more
       body.append(contentsOf: data)
       return .YES
     case (.body, nil):

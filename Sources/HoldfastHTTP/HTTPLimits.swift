@@ -3,7 +3,8 @@ public struct HTTPLimits: Sendable {
   /// Bytes of one request's content; more is answered 413. Default 8 MiB.
   public var maximumBodyBytes: Int
   /// Bytes of all requests' contents that are held at the same time, from their arrival to their answer; a request for
-  /// which there is no room is answered 503. Default 512 MiB, at least `maximumBodyBytes`.
+  /// which there is no room is answered 503. The first 64 KiB of each don't count, so that large requests don't keep small
+  /// ones out. Default 512 MiB, at least `maximumBodyBytes`.
   public var maximumBufferedBytes: Int
   /// Bytes of the request line and header fields together; more is answered 431. Default 16 KiB, at least 1 KiB.
   public var maximumHeaderBytes: Int
@@ -38,6 +39,9 @@ public struct HTTPLimits: Sendable {
     self.idleTimeout = idleTimeout
     self.responseDeadline = responseDeadline
   }
+
+  /// How much of each content is not counted in `maximumBufferedBytes`.
+  static let smallBodyBytes = 64 << 10
 
   /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
   /// more than that: it writes zeros over all of it after each request.

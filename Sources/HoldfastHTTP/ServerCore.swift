@@ -40,6 +40,7 @@ final class ServerCore: Sendable {
 
   /// Makes room for bytes of a request's content; false if too many are held already.
   func takeRoom(_ count: Int) -> Bool {
+    if count == 0 { return true }
     let (held, _) = bufferedBytes.wrappingAdd(count, ordering: .relaxed)
     if held <= limits.maximumBufferedBytes - count { return true }
     giveRoom(count)

@@ -179,15 +179,18 @@ import Testing
     #expect(client.readToEnd().count < 64 << 20)
   }
 
-  @Test("contents for which there is no room are answered 503, and there is room again after an answer")
+  @Test(
+    "contents for which there is no room are answered 503, small ones pass, and an answer makes room again")
   func room() throws {
     let responders = Mailbox<HTTPResponder>()
-    let limits = HTTPLimits(maximumBodyBytes: 1000, maximumBufferedBytes: 1500)
+    let limits = HTTPLimits(maximumBodyBytes: 200_000, maximumBufferedBytes: 200_000)
     let server = try HTTPServer(limits: limits, failure: { .text("own \($0)", status: $0) }) { _, responder in
       responders.put(responder)
     }
-    let body = String(repeating: "x", count: 1000)
-    let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n\(body)"
+    func request(_ count: Int) -> String {
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: \(count)\r\n\r\n" + String(repeating: "x", count: count)
+    }
+    let post = request(200_000)
     let first = try RawClient(port: server.port)
     first.send(post)
     let responder = try #require(responders.take())
@@ -195,6 +198,10 @@ import Testing
     second.send(post)
     #expect(try second.readResponse().text == "own 503")
     #expect(second.readToEnd().isEmpty)
+    let small = try RawClient(port: server.port)
+    small.send(request(60000))
+    try #require(responders.take()).respond(.text("small"))
+    #expect(try small.readResponse().text == "small")
     responder.respond(.text("ok"))
     #expect(try first.readResponse().text == "ok")
     // The answer to a request on the same connection comes after the room was given back.
