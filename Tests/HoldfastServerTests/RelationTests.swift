@@ -35,6 +35,20 @@ import Testing
     try settle()
   }
 
+  @Test("a member may stand before the list in one set (child before parent)")
+  func memberBeforeList() throws {
+    let bob = try server.signUp("bob")
+    let other = alice.newID()
+    let answer = try alice.sync([
+      .create("members", alice.newID(), ["zone": .string(other), "name": "bob", "role": "editor"]),
+      .create("lists", other, ["title": "Both"]),
+    ])
+    #expect(answer.refused.isEmpty)
+    try bob.pull()
+    #expect(bob.has("lists", other))
+    try settle()
+  }
+
   @Test("a delete takes its children along, each with a tombstone of its own (I9)")
   func cascade() throws {
     let item = try alice.makeItem(list)

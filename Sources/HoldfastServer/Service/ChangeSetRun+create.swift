@@ -63,7 +63,9 @@ extension ChangeSetRun {
     case .public(let name): zone = name
     case .parent(let column):
       zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
-    case .explicit: zone = operation.zone ?? ""
+    case .explicit:
+      zone = operation.zone ?? ""
+      if try !ledger.exists(zone) { try bringForward(root: zone) }
     case .server: throw Problem(.readOnlyTable, table.name)
     }
     guard let role = try ledger.role(of: author.user, in: zone) else {
@@ -73,6 +75,13 @@ extension ChangeSetRun {
       throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).")
     }
     return zone
+  }
+
+  /// Applies the create of a root record that stands later in the set, if there is one.
+  private func bringForward(root id: String) throws {
+    for (index, table) in schema.tables.enumerated() where table.zone == .root {
+      if try bringForward(index, id) { return }
+    }
   }
 
   /// The zone of the record that a parent column points to.
