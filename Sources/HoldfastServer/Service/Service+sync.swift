@@ -17,6 +17,10 @@ extension Service {
       // All of them are in each answer. A device that reads its answers never gets here.
       throw Problem(.invalidRequest, "answers: deal with the refusals before sending more.")
     }
+    if !command.acks.isEmpty, !request.isComplete, try devices.hasAcks(number, beyond: SyncRequest.ackLimit) {
+      throw Problem(
+        .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
+    }
     if request.answers > 0 { try devices.forgetRefusals(number, upTo: request.answers) }
     if request.isComplete { try devices.forgetAcks(number) }
     for (zone, ack) in command.acks { try devices.setAck(number, zone: zone, ack) }
