@@ -24,7 +24,8 @@ bench: setup ## measure speed, each figure beside its limit; fails when a floor 
 	swift build -c release --product holdfast
 	$(DEMO_BIN)/holdfast bench
 
-lint: setup ## check the form of the code
+lint: setup ## check the form of the code, and that the README shows what is compiled
+	@Scripts/readme.sh
 	swift format lint --strict --parallel --recursive $(FORMATTED)
 
 format: setup ## bring the code into form

@@ -5,24 +5,19 @@ import Holdfast
 // snippet.app
 struct Item: Record {
   static let table = "items"
-  var id: String, list_id: String, title: String
-  var done = false
-  var position: String
+  var id: String, list_id: String, title: String, done = false, position: String
 }
 
-func buy(_ title: String, on list: String, schema: Schema) async throws {
+func buy(_ title: String, on list: String, schema: Schema, server: URL) async throws {
   let store = try Store(path: "shopping.db", schema: schema)
-  let engine = SyncEngine(
-    store: store, server: URL(string: "https://sync.example.org") ?? URL(fileURLWithPath: "/"))
+  let engine = SyncEngine(store: store, server: server)
   Task { await engine.run() }  // syncs at launch, after edits, on a timer and when the network is back
-  try await store.write { db in
-    let last = try db.first(
-      String.self, "SELECT max(position) FROM items WHERE list_id = ? HAVING max(position) IS NOT NULL",
-      [.text(list)])
-    try db.insert(
-      Item(id: db.newID(), list_id: list, title: title, position: try db.position(after: last, before: nil)))
+  try await store.write { db in  // with a network or without
+    let ends = "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC LIMIT 1"
+    let place = try db.position(after: try db.first(String.self, ends, [.text(list)]), before: nil)
+    try db.insert(Item(id: db.newID(), list_id: list, title: title, position: place))
   }
-  for try await items in store.live(Item.self, "SELECT * FROM items WHERE NOT done ORDER BY position, id") {
+  for try await items in store.live(Item.self, "SELECT * FROM items ORDER BY position, id") {
     print(items.map(\.title))  // now, and after every change made here or anywhere
   }
 }

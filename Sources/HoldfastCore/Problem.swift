@@ -114,8 +114,15 @@ public struct Problem: Error, Hashable, Sendable {
   /// A problem of its parts.
   public init(_ code: ProblemCode, _ detail: String = "", retryAfter: Int? = nil) {
     self.code = code
-    self.detail = detail
+    self.detail = detail.utf8.count <= Self.detailLimit ? detail : Self.shortened(detail)
     self.retryAfter = retryAfter
+  }
+
+  /// The greatest length of `detail` in bytes: it may quote what a client sent, and is kept and sent back.
+  static let detailLimit = 1024
+
+  private static func shortened(_ detail: String) -> String {
+    String(decoding: detail.utf8.prefix(detailLimit - 6), as: UTF8.self) + "\u{2026}"
   }
 }
 

@@ -8,4 +8,17 @@ public enum Value: Hashable, Sendable {
   case real(Double)
   /// A text; also timestamps, references, positions, and the text of JSON.
   case text(String)
+
+  /// Whether both are the same to the byte, as SQLite compares them. `String` takes the two spellings of "é", one scalar
+  /// or two, for equal: an edit from one to the other would be no change.
+  public static func == (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let left), .integer(let right)): left == right
+    case (.real(let left), .real(let right)): left == right
+    case (.text(let left), .text(let right)):
+      left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    default: false
+    }
+  }
 }

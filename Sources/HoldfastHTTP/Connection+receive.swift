@@ -22,6 +22,9 @@ extension Connection {
       return receiveHeader(request)
     case (.body, let data?):
       if data.count > core.limits.maximumBodyBytes - body.count { return refuseContent(413, request) }
+      let more = max(body.count + data.count - HTTPLimits.smallBodyBytes, 0) - room
+      guard core.takeRoom(more) else { return refuseContent(503, request) }
+      room += more
       body.append(contentsOf: data)
       return .YES
     case (.body, nil):
@@ -69,6 +72,7 @@ extension Connection {
   private func refuseContent(_ status: Int, _ request: RequestHandle) -> MHD_Result {
     stage = .refused
     body = []
+    giveRoom()
     guard enter(.refusing, for: core.lingering) else { return .NO }
     sendWithoutWaiting(
       rawBytes(of: core.failure(status), method: String(cString: request.method)), to: descriptor)

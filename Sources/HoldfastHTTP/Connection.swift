@@ -30,6 +30,8 @@ final class Connection: @unchecked Sendable {
   var headers = HTTPHeaders()
   var body: [UInt8] = []
   var discarded = 0
+  /// How much of the room for contents this connection has.
+  var room = 0
 
   init(descriptor: Int32, address: SocketAddress, core: ServerCore) {
     self.descriptor = descriptor
@@ -46,8 +48,15 @@ final class Connection: @unchecked Sendable {
     headers = HTTPHeaders()
     body = []
     discarded = 0
+    giveRoom()
     expect(nil)
     enter(.idle, for: core.isStopping ? Milliseconds(.zero) : core.idleTimeout)
+  }
+
+  /// Gives back the room for the content of a request.
+  func giveRoom() {
+    if room > 0 { core.giveRoom(room) }
+    room = 0
   }
 
   /// Names the exchange that stop() must answer when the time of grace is over.

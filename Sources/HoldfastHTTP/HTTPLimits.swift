@@ -2,6 +2,10 @@
 public struct HTTPLimits: Sendable {
   /// Bytes of one request's content; more is answered 413. Default 8 MiB.
   public var maximumBodyBytes: Int
+  /// Bytes of all requests' contents that are held at the same time, from their arrival to their answer; a request for
+  /// which there is no room is answered 503. The first 64 KiB of each don't count, so that large requests don't keep small
+  /// ones out. Default 512 MiB, at least `maximumBodyBytes`.
+  public var maximumBufferedBytes: Int
   /// Bytes of the request line and header fields together; more is answered 431. Default 16 KiB, at least 1 KiB.
   public var maximumHeaderBytes: Int
   /// Open connections; further ones are answered 503 and closed. Default 8,192.
@@ -23,9 +27,11 @@ public struct HTTPLimits: Sendable {
   public init(
     maximumBodyBytes: Int = 8 << 20, maximumHeaderBytes: Int = 16 << 10, maximumConnections: Int = 8192,
     maximumConnectionsPerAddress: Int = 1024, requestDeadline: Duration = .seconds(30),
-    idleTimeout: Duration = .seconds(75), responseDeadline: Duration = .seconds(300)
+    idleTimeout: Duration = .seconds(75), responseDeadline: Duration = .seconds(300),
+    maximumBufferedBytes: Int = 512 << 20
   ) {
     self.maximumBodyBytes = maximumBodyBytes
+    self.maximumBufferedBytes = max(maximumBufferedBytes, maximumBodyBytes)
     self.maximumHeaderBytes = max(maximumHeaderBytes, 1024)
     self.maximumConnections = maximumConnections
     self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
@@ -33,6 +39,9 @@ public struct HTTPLimits: Sendable {
     self.idleTimeout = idleTimeout
     self.responseDeadline = responseDeadline
   }
+
+  /// How much of each content is not counted in `maximumBufferedBytes`.
+  static let smallBodyBytes = 64 << 10
 
   /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
   /// more than that: it writes zeros over all of it after each request.

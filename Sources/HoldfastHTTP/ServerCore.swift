@@ -13,6 +13,7 @@ final class ServerCore: Sendable {
   let lingering: Milliseconds
   private let stopping = Atomic<Bool>(false)
   private let expired = Atomic<Bool>(false)
+  private let bufferedBytes = Atomic<Int>(0)
 
   init(
     limits: HTTPLimits, handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
@@ -36,6 +37,18 @@ final class ServerCore: Sendable {
   var isExpired: Bool { expired.load(ordering: .acquiring) }
 
   func stop() { stopping.store(true, ordering: .releasing) }
+
+  /// Makes room for bytes of a request's content; false if too many are held already.
+  func takeRoom(_ count: Int) -> Bool {
+    if count == 0 { return true }
+    let (held, _) = bufferedBytes.wrappingAdd(count, ordering: .relaxed)
+    if held <= limits.maximumBufferedBytes - count { return true }
+    giveRoom(count)
+    return false
+  }
+
+  /// Gives back what `takeRoom` took.
+  func giveRoom(_ count: Int) { bufferedBytes.wrappingSubtract(count, ordering: .relaxed) }
 
   func expire() { expired.store(true, ordering: .releasing) }
 }

@@ -13,6 +13,19 @@ public enum SQLiteValue: Sendable, Hashable {
   case text(String)
   /// Bytes, kept as they are.
   case blob([UInt8])
+
+  /// Whether both are the same to the byte, as SQLite compares them; `String` takes the two spellings of "é" for equal.
+  public static func == (left: SQLiteValue, right: SQLiteValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.integer(let left), .integer(let right)): left == right
+    case (.real(let left), .real(let right)): left == right
+    case (.text(let left), .text(let right)):
+      left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    case (.blob(let left), .blob(let right)): left == right
+    default: false
+    }
+  }
 }
 
 extension SQLiteValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

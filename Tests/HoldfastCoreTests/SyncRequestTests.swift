@@ -134,4 +134,42 @@ struct SyncRequestTests {
       #expect(!code.remedy.isEmpty)
     }
   }
+
+  @Test("a number beyond the doubles is a wrong value of one operation, not a broken request (I12)")
+  func hugeNumber() throws {
+    func create(_ columns: String) -> String {
+      #"{"op":"create","table":"lists","id":"\#(id)","at":"0000000000000001","columns":{"title":"x",\#(columns)}}"#
+    }
+    #expect(try refusal(create(#""price":1e999"#)) == .invalidValue)
+    #expect(try refusal(create(#""n":-1e999"#)) == .invalidValue)
+    #expect(try refusal(create(#""price":1e308"#)) == nil)
+    #expect(
+      try refusal(
+        #"{"op":"update","table":"lists","id":"\#(id)","rev":1,"at":"0000000000000001","columns":{"title":"x"},"base":{"price":1e999}}"#
+      ) == .invalidValue)
+  }
+
+  @Test("JSON nests as deep as an answer can carry it back (I12)")
+  func deepValue() throws {
+    func refusal(depth: Int) throws -> ProblemCode? {
+      let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+      return try self.refusal(
+        #"{"op":"create","table":"lists","id":"\#(id)","at":"0000000000000001","columns":{"title":"x","extra":\#(nested)}}"#
+      )
+    }
+    #expect(try refusal(depth: 32) == nil)
+    #expect(try refusal(depth: 33) == .invalidValue)
+  }
+
+  @Test("what a problem quotes of a request is short (I11)")
+  func shortDetail() throws {
+    let name = String(repeating: "e\u{301}", count: 100_000)
+    let request = try read(#"{"protocol":1,"change_sets":[[{"op":"create","table":"\#(name)"}]]}"#)
+    guard case .failure(let refused) = try #require(request.changeSets.first).content else {
+      Issue.record("It was not refused.")
+      return
+    }
+    #expect(refused.problem.code == .unknownTable)
+    #expect(refused.problem.detail.utf8.count <= 1024)
+  }
 }

@@ -178,4 +178,35 @@ import Testing
     while client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") {}
     #expect(client.readToEnd().count < 64 << 20)
   }
+
+  @Test(
+    "contents for which there is no room are answered 503, small ones pass, and an answer makes room again")
+  func room() throws {
+    let responders = Mailbox<HTTPResponder>()
+    let limits = HTTPLimits(maximumBodyBytes: 200_000, maximumBufferedBytes: 200_000)
+    let server = try HTTPServer(limits: limits, failure: { .text("own \($0)", status: $0) }) { _, responder in
+      responders.put(responder)
+    }
+    func request(_ count: Int) -> String {
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: \(count)\r\n\r\n" + String(repeating: "x", count: count)
+    }
+    let post = request(200_000)
+    let first = try RawClient(port: server.port)
+    first.send(post)
+    let responder = try #require(responders.take())
+    let second = try RawClient(port: server.port)
+    second.send(post)
+    #expect(try second.readResponse().text == "own 503")
+    #expect(second.readToEnd().isEmpty)
+    let small = try RawClient(port: server.port)
+    small.send(request(60000))
+    try #require(responders.take()).respond(.text("small"))
+    #expect(try small.readResponse().text == "small")
+    responder.respond(.text("ok"))
+    #expect(try first.readResponse().text == "ok")
+    // The answer to a request on the same connection comes after the room was given back.
+    first.send(post)
+    try #require(responders.take()).respond(.text("again"))
+    #expect(try first.readResponse().text == "again")
+  }
 }

@@ -157,4 +157,14 @@ import Testing
     try alice.sync([.update("lists", list, ["title": "One"])])
     #expect(alice.acks[list] == before)
   }
+
+  @Test("an edit from one spelling of a character to the other is a change (I7)")
+  func spelling() throws {
+    let list = try alice.makeList("Caf\u{E9}")
+    try alice.sync([.update("lists", list, ["title": "Cafe\u{301}"], base: ["title": "Caf\u{E9}"])])
+    try alice.pull()
+    #expect(alice.records["lists \(list)"]?.rev == 2)
+    #expect(
+      alice.column("lists", list, "title")?.stringValue.map { Array($0.utf8) } == Array("Cafe\u{301}".utf8))
+  }
 }

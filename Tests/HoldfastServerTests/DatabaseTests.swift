@@ -28,6 +28,18 @@ import Testing
     #expect(code { try server.reopen(TestServer.schema()) } == .newer)
   }
 
+  @Test("a damaged database, or one that can't be read, is refused with its path")
+  func unusable() throws {
+    let server = try TestServer()
+    server.inline = nil
+    let file = URL(fileURLWithPath: server.database)
+    try Data(contentsOf: file).prefix(20000).write(to: file)
+    #expect(code { try server.reopen() } == .damaged)
+    try FileManager.default.removeItem(at: file)
+    try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+    #expect(code { try server.reopen() } == .unreachable)
+  }
+
   @Test("a second server on the same directory is refused")
   func locked() throws {
     let server = try TestServer()

@@ -154,4 +154,20 @@ import Testing
     #expect(copy.records["lists \(list)"]?.rev == 1)
     #expect(copy.all("conflicts").isEmpty)
   }
+
+  @Test("a device that never deals with its refusals may not gather them without end (I11)")
+  func refusalsBounded() throws {
+    let wrong = (0..<1000).map { _ in [Sent.update("lists", alice.newID(), ["title": "x"])] }
+    var statuses: [Int] = []
+    for _ in 0..<4 {
+      alice.answers = 0
+      let response = try server.respond(to: alice.request(wrong))
+      statuses.append(response.status)
+      if response.status == 200 { _ = try alice.apply(response) }
+    }
+    #expect(statuses == [200, 200, 400, 400])
+    // The answer before said all of them: once that is acked, the device goes on.
+    alice.answers = alice.confirmed
+    #expect(try alice.sync([.create("lists", alice.newID(), ["title": "x"])]).refused.isEmpty)
+  }
 }

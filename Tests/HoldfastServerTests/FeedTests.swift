@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastHTTP
-import HoldfastServer
 import HoldfastSQLite
 import Testing
+
+@testable import HoldfastServer
 
 /// What comes down: digest, acks, pages, resets. Invariants I4, I5, I7.
 @Suite struct FeedTests {
@@ -105,6 +106,22 @@ import Testing
     #expect(answer.lost.count == 1)
     try alice.pull()
     #expect(try alice.sync().lost.isEmpty)
+  }
+
+  @Test("a device may not name zones without end; one that says all it has goes on (I11)")
+  func acksBounded() throws {
+    try server.inline?.service.connection.execute(
+      """
+      WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      INSERT INTO holdfast_acks SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n
+      """)
+    func post(_ rest: String) throws -> HTTPResponse {
+      try server.post(
+        "/v1/sync", bytes: Array(#"{"protocol":1,"acks":{"one more":""}\#(rest)}"#.utf8), token: alice.token)
+    }
+    #expect(try post("").status == 400)
+    #expect(try post(#","complete":true"#).status == 200)
+    #expect(try post("").status == 200)
   }
 
   @Test("a text that is no token is refused and nothing is written")

@@ -35,6 +35,20 @@ import Testing
     try settle()
   }
 
+  @Test("a member may stand before the list in one set (child before parent)")
+  func memberBeforeList() throws {
+    let bob = try server.signUp("bob")
+    let other = alice.newID()
+    let answer = try alice.sync([
+      .create("members", alice.newID(), ["zone": .string(other), "name": "bob", "role": "editor"]),
+      .create("lists", other, ["title": "Both"]),
+    ])
+    #expect(answer.refused.isEmpty)
+    try bob.pull()
+    #expect(bob.has("lists", other))
+    try settle()
+  }
+
   @Test("a delete takes its children along, each with a tombstone of its own (I9)")
   func cascade() throws {
     let item = try alice.makeItem(list)
@@ -190,5 +204,26 @@ import Testing
     #expect(back.refused.isEmpty)
     try settle()
     #expect(phone.column("lists", list, "title") == "Back")
+  }
+
+  @Test("who may not create in a zone can't take its deleted records elsewhere by restoring them (I10)")
+  func restoreElsewhere() throws {
+    let bob = try server.signUp("bob")
+    let item = try alice.makeItem(list)
+    _ = try alice.share(list, with: "bob", as: .viewer)
+    try alice.sync([.delete("items", item)])
+    let own = try bob.makeList("Bob's")
+    let restore = Sent.create(
+      "items", item, ["list_id": .string(own), "title": "Mine now"],
+      at: Stamp(milliseconds: server.world.now))
+    #expect(try bob.refused(restore).code == .roleInsufficient)
+    #expect(
+      try alice.sync([
+        .create(
+          "items", item, ["list_id": .string(list), "title": "Back"],
+          at: Stamp(milliseconds: server.world.now))
+      ]).refused.isEmpty)
+    try settle()
+    #expect(phone.column("items", item, "title") == "Back")
   }
 }

@@ -27,7 +27,10 @@ extension Command {
     }
     try await notebook.engine().signOut(
       removingData: call.arguments.has(.removeData), discardingUnsent: call.arguments.has(.discardUnsent))
-    Terminal.output.write("Signed out; this device is still \(account.name)'s.\n")
+    let rest =
+      call.arguments.has(.removeData)
+      ? "its lists are gone from this device" : "this device is still \(account.name)'s"
+    Terminal.output.write("Signed out; \(rest).\n")
   }
 
   private static let credentials = """

@@ -27,12 +27,13 @@ extension Command {
     guard try await notebook.store.account()?.isSignedIn == true else {
       throw Failure(.signedOut, "Sign in first: the catalogue belongs to the server.")
     }
+    let tables = try CatalogueFiles(folder: call.words[0]).tables()
     // Codes are compared with the newest catalogue, so it is fetched first.
     try await notebook.store.follow(zone)
     let syncing = try Syncing(notebook)
     try await syncing.run()
     var work = CatalogueImport(store: notebook.store)
-    try await work.prepare(CatalogueFiles(folder: call.words[0]))
+    try await work.prepare(tables)
     var progress = Progress()
     try await work.write { progress.show("importing", $0, of: $1) }
     progress.clear()

@@ -28,9 +28,9 @@ struct CatalogueImport {
 
   init(store: Store) { self.store = store }
 
-  /// Compares the files with the database, and makes a list of what is to be written.
-  mutating func prepare(_ files: CatalogueFiles) async throws {
-    for (table, entries) in try files.tables() { try await prepare(table, entries) }
+  /// Compares what the files say with the database, and makes a list of what is to be written.
+  mutating func prepare(_ tables: [(name: String, entries: [CatalogueEntry])]) async throws {
+    for (table, entries) in tables { try await prepare(table, entries) }
     // What refers to others goes before them.
     steps += deletions.reversed()
   }

@@ -24,7 +24,7 @@ struct Invocation: Sendable {
   func edit(_ body: @escaping @Sendable (Database) throws -> String) async throws {
     let notebook = try open()
     let said = try await notebook.store.write(body)
-    Terminal.output.write(said + "\n")
+    Terminal.output.write(said.shown + "\n")
     try await syncIfAsked(notebook)
   }
 

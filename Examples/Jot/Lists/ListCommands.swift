@@ -10,7 +10,7 @@ extension Command {
       let width = lines.map(\.title.count).max() ?? 0
       return lines.map { line in
         let shared = line.members > 1 ? terminal.paint("  shared by \(line.members)", .dim) : ""
-        return "\(terminal.paint(line.title.padded(to: width), .bold))  \(line.progress)\(shared)\n"
+        return "\(terminal.paint(line.title.shown.padded(to: width), .bold))  \(line.progress)\(shared)\n"
       }.joined()
     }
   }

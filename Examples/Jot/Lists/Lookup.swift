@@ -44,7 +44,7 @@ extension Database {
     guard !matches.isEmpty else {
       throw Failure(.data, "There is no \(noun) \"\(words)\" on this device.")
     }
-    let choices = matches.prefix(8).map { "\n  \($0[keyPath: id])  \($0[keyPath: title])" }.joined()
+    let choices = matches.prefix(8).map { "\n  \($0[keyPath: id])  \($0[keyPath: title].shown)" }.joined()
     throw Failure(
       .data, "\(matches.count) \(noun)s are called \"\(words)…\"; say more of the title, or an id:\(choices)")
   }

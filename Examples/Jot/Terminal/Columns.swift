@@ -5,7 +5,7 @@ struct Columns {
 
   init(_ headings: String...) { self.headings = headings }
 
-  mutating func add(_ cells: String...) { rows.append(cells) }
+  mutating func add(_ cells: String...) { rows.append(cells.map(\.shown)) }
 
   func text(_ terminal: Terminal) -> String {
     let widths = headings.indices.map { column in

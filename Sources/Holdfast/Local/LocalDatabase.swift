@@ -82,12 +82,12 @@ final class LocalDatabase {
       }
     }
     for table in addition.tables { try connection.execute(tables.table(table)) }
-    // What a foreign writer left can be read only now, with all columns.
-    try seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    // What a foreign writer left can be read only now, with all columns.
+    try seal(isStrict: false)
     // Records that came before a column was known are fetched anew, so that the column is filled.
     if !addition.isEmpty {
       for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }

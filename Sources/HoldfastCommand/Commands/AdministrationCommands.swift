@@ -74,8 +74,9 @@ enum DoctorCommand: Subcommand {
   }
 }
 
-/// Prints a listing with its columns one under the other.
-private func show(_ listing: Administration.Listing) {
+/// Prints a listing with its columns one under the other. What users have typed must not steer the operator's terminal.
+private func show(_ given: Administration.Listing) {
+  let listing = (columns: given.columns, rows: given.rows.map { $0.map(withoutControls) })
   let widths = listing.columns.indices.map { column in
     ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0
   }
@@ -85,4 +86,11 @@ private func show(_ listing: Administration.Listing) {
     }
     print(cells.joined(separator: "  "))
   }
+}
+
+/// The text with U+FFFD for control characters, line breaks among them.
+private func withoutControls(_ text: String) -> String {
+  let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
+  guard text.unicodeScalars.contains(where: isControl) else { return text }
+  return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
 }

@@ -19,6 +19,10 @@ extension Column {
       }
     case (.json, .text(let text)):
       if text.utf8.count > 100_000 { throw Problem(.valueTooLong, "\(name) has more than 100000 bytes.") }
+      // What is deeper than this might be read by nobody inside an answer, which has a depth of its own.
+      if isTooDeep(text) {
+        throw Problem(.invalidValue, "\(name) nests deeper than \(Column.jsonDepthLimit).")
+      }
     case (.integer, .integer(let number)):
       if number < minimum ?? .min || number > maximum ?? .max {
         throw Problem(.invalidValue, "\(name) must be from \(minimum ?? .min) to \(maximum ?? .max).")
@@ -37,5 +41,15 @@ extension Column {
       if (try? Position(validating: text)) == nil { throw Problem(.invalidValue, "\(name) is no position.") }
     default: throw Problem(.invalidValue, "\(name) must be of type \(type.rawValue).")
     }
+  }
+
+  /// How deep arrays and objects may nest in a value of JSON. `[]` is 1 deep.
+  static let jsonDepthLimit = 32
+
+  private func isTooDeep(_ text: String) -> Bool {
+    do {
+      try JSONReader.read(text, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }
+      return false
+    } catch { return (error as? JSONError)?.code == .tooDeep }
   }
 }

@@ -47,7 +47,13 @@ public struct SchemaAddition: Sendable {
       }
       if earlier.type != column.type { faults.append(Self.fault("\(place).type", "was changed")) }
       if earlier.required != column.required { faults.append(Self.fault("\(place).required", "was changed")) }
-      if earlier.reference != column.reference { faults.append(Self.fault("\(place).to", "was changed")) }
+      if earlier.reference?.table != column.reference?.table {
+        faults.append(Self.fault("\(place).to", "was changed"))
+      } else if earlier.reference?.onDelete != column.reference?.onDelete {
+        faults.append(Self.fault("\(place).on_delete", "was changed"))
+      } else if earlier.reference != column.reference {
+        faults.append(Self.fault("\(place).across", "was changed"))
+      }
     }
     return faults
   }

@@ -17,7 +17,12 @@ public struct OperationReader: Sendable {
     }
     var fields = Fields()
     try reader.readObject { key, reader in try fields.take(key, from: &reader) }
-    do { return .success(try operation(fields)) } catch let problem as Problem { return .failure(problem) }
+    do { return .success(try operation(fields)) } catch let problem as Problem {
+      return .failure(problem)
+    } catch let error as JSONError {
+      // The grammar was checked above: this is a number beyond the finite doubles, a wrong value and no broken text.
+      return .failure(Problem(.invalidValue, error.description))
+    }
   }
 
   private func operation(_ fields: Fields) throws -> Operation {

@@ -25,9 +25,14 @@ struct DataDirectory: Sendable {
   }
 
   /// Whether there is a database file with something in it.
-  var hasDatabase: Bool {
+  ///
+  /// - Throws: `ServerError.unreachable` when that can't be seen.
+  func hasDatabase() throws(ServerError) -> Bool {
     var status = stat()
-    return stat(database, &status) == 0 && status.st_size > 0
+    if stat(database, &status) == 0 { return status.st_size > 0 }
+    if errno == ENOENT { return false }
+    throw ServerError(
+      .unreachable, "\(database) can't be read: \(systemMessage(errno)). Check the directory's rights.")
   }
 }
 

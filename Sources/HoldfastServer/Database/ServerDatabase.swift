@@ -18,7 +18,7 @@ struct ServerDatabase: Sendable {
   /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
   init(in directory: DataDirectory, schema: Schema?, random: (Int) -> [UInt8]) throws {
     path = directory.database
-    let known = try directory.hasDatabase && Self.isOurs(path)
+    let known = try directory.hasDatabase() && Self.isOurs(path)
     guard known || schema != nil else {
       throw ServerError(
         .schemaMissing,
@@ -74,7 +74,13 @@ struct ServerDatabase: Sendable {
       if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 {
         return false
       }
-    } catch let error as SQLiteError where error.code.primary == .notADatabase {}
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {
+    } catch let error as SQLiteError where error.code.primary == .corrupt {
+      throw ServerError(.damaged, "\(path) is damaged: \(error). Restore it from a backup.")
+    } catch let error as SQLiteError {
+      throw ServerError(
+        .unreachable, "\(path) can't be read: \(error). Check that it is a file, and its rights.")
+    }
     throw ServerError(
       .notOurs,
       "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")

@@ -12,7 +12,9 @@ extension ChangeSetRun {
       let zone = try home(of: operation)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
-    guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
+    guard let role = try ledger.role(of: author.user, in: tombstone.zone) else {
+      throw Problem(.recordExists)
+    }
     // What one device does, it does in order, also while a fast clock gives all its stamps the time of arrival.
     guard tombstone.device == author.device || stamp(of: operation) > tombstone.stamp else {
       return try bury(operation, under: tombstone)
@@ -21,6 +23,10 @@ extension ChangeSetRun {
     if zone == tombstone.zone {
       try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
     } else {
+      // To restore it elsewhere takes it from its zone, as a move does.
+      if role < store.table.roles.create {
+        throw Problem(.roleInsufficient, "\(store.table.name) takes the role \(store.table.roles.create).")
+      }
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
@@ -60,7 +66,9 @@ extension ChangeSetRun {
     case .public(let name): zone = name
     case .parent(let column):
       zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
-    case .explicit: zone = operation.zone ?? ""
+    case .explicit:
+      zone = operation.zone ?? ""
+      if try !ledger.exists(zone) { try bringForward(root: zone) }
     case .server: throw Problem(.readOnlyTable, table.name)
     }
     guard let role = try ledger.role(of: author.user, in: zone) else {
@@ -70,6 +78,13 @@ extension ChangeSetRun {
       throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).")
     }
     return zone
+  }
+
+  /// Applies the create of a root record that stands later in the set, if there is one.
+  private func bringForward(root id: String) throws {
+    for (index, table) in schema.tables.enumerated() where table.zone == .root {
+      if try bringForward(index, id) { return }
+    }
   }
 
   /// The zone of the record that a parent column points to.

@@ -15,6 +15,8 @@ final class Devices {
   private let move: Statement
   private let dropRefusals: Statement
   private let addRefusal: Statement
+  private let countRefusals: Statement
+  private let findAckBeyond: Statement
   private let dropAcks: Statement
   private let dropAck: Statement
   private let putAck: Statement
@@ -28,6 +30,9 @@ final class Devices {
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
     addRefusal = try connection.statement(
       "INSERT INTO holdfast_refusals (device, first, last, operation, problem) VALUES (?, ?, ?, ?, ?)")
+    countRefusals = try connection.statement(
+      "SELECT count(*) FROM holdfast_refusals WHERE device = ? AND last > ?")
+    findAckBeyond = try connection.statement("SELECT 1 FROM holdfast_acks WHERE device = ? LIMIT 1 OFFSET ?")
     dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ?")
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
     putAck = try connection.statement(
@@ -63,6 +68,14 @@ final class Devices {
     try dropRefusals.run()
   }
 
+  /// How many refusals will be left when the device has dealt with those up to `last`.
+  func refusals(_ number: Int64, after last: Int64) throws -> Int {
+    try countRefusals.bind(number, at: 1)
+    try countRefusals.bind(last, at: 2)
+    defer { countRefusals.reset() }
+    return try countRefusals.step() ? Int(countRefusals.integer(0)) : 0
+  }
+
   /// Remembers why a change set was refused, until the device acks it.
   func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
     try addRefusal.bind(number, at: 1)
@@ -71,6 +84,13 @@ final class Devices {
     try addRefusal.bind(first + Int64(min(refused.index, count - 1)), at: 4)
     try addRefusal.bind(.blob(refused.problem.document), at: 5)
     try addRefusal.run()
+  }
+
+  /// Whether a device has more acks than `limit`.
+  func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
+    try findAckBeyond.bind(number, at: 1)
+    try findAckBeyond.bind(Int64(limit), at: 2)
+    return try findAckBeyond.hasRow()
   }
 
   /// Forgets all acks of a device.

@@ -1,6 +1,9 @@
 import HoldfastCore
 
 extension Service {
+  /// How many refusals a device may have that it has not dealt with, before it sends more.
+  static let refusalLimit = SyncRequest.changeSetLimit
+
   /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
   ///
   /// - Throws: `Problem` before anything is written.
@@ -8,6 +11,16 @@ extension Service {
     guard let device = try devices.device(command.key) else { throw Problem(.tokenInvalid) }
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
+    if replays < request.changeSets.count,
+      try devices.refusals(number, after: request.answers) > Self.refusalLimit
+    {
+      // All of them are in each answer. A device that reads its answers never gets here.
+      throw Problem(.invalidRequest, "answers: deal with the refusals before sending more.")
+    }
+    if !command.acks.isEmpty, !request.isComplete, try devices.hasAcks(number, beyond: SyncRequest.ackLimit) {
+      throw Problem(
+        .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
+    }
     if request.answers > 0 { try devices.forgetRefusals(number, upTo: request.answers) }
     if request.isComplete { try devices.forgetAcks(number) }
     for (zone, ack) in command.acks { try devices.setAck(number, zone: zone, ack) }

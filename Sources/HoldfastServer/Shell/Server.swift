@@ -72,6 +72,10 @@ public final class Server: Sendable {
   /// - Parameter started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
+    var configuration = configuration
+    // Some are the database's: a crowd of connections must not keep it from being opened.
+    let connections = max(prepareProcess() - 128, 16)
+    configuration.limits.maximumConnections = min(configuration.limits.maximumConnections, connections)
     let server = try Server(configuration)
     started(server)
     var signals = stopSignals()
@@ -84,6 +88,24 @@ public final class Server: Sendable {
   public static func blockStopSignals() {
     var signals = stopSignals()
     pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  /// Takes what the system grants of open files, one for each connection, and lets a file that grows beyond its limit
+  /// be an error of that write, not the end of the process.
+  ///
+  /// - Returns: how many files may be open.
+  private static func prepareProcess() -> Int {
+    signal(SIGXFSZ, SIG_IGN)
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let files = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(files, &limit) == 0 else { return 1024 }
+    let granted = limit.rlim_cur
+    limit.rlim_cur = limit.rlim_max
+    return Int(clamping: setrlimit(files, &limit) == 0 ? limit.rlim_max : granted)
   }
 
   private static func stopSignals() -> sigset_t {
