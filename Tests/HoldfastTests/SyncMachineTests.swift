@@ -90,5 +90,9 @@ struct SyncMachineTests {
     var machine = syncing()
     #expect(machine.handle(.failed(.diverged)) == [.identify])
     #expect(machine.handle(.identified).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
+    // A server that contradicts the new identity too is not asked without pause.
+    let actions = machine.handle(.failed(.diverged))
+    #expect(machine.state == .waiting)
+    #expect(!actions.contains(.identify))
   }
 }

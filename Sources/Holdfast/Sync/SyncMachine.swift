@@ -53,6 +53,8 @@ struct SyncMachine {
   /// Whether the timer that runs is the one of an edit.
   private var isDebouncing = false
   private var failures = 0
+  /// Whether a new identity was asked for since the last answer; a second time means that something is wrong.
+  private var isIdentified = false
   private var limit = SyncMachine.changeSetLimit
   private let random: @Sendable () -> UInt64
 
@@ -85,6 +87,7 @@ struct SyncMachine {
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
     case (.syncing, .answered(let hasMore)):
       failures = 0
+      isIdentified = false
       limit = Self.changeSetLimit
       return hasMore || goOn ? begin() : rest()
     case (.syncing, .identified): return begin()
@@ -110,7 +113,11 @@ struct SyncMachine {
     case .expired:
       state = .signedOut
       return [.stopTimer, .finish(failure)]
-    case .diverged: return [.identify]
+    case .diverged where isIdentified:
+      return fail(.later(reason: "The server does not know this device's new identity.", retryAfter: nil))
+    case .diverged:
+      isIdentified = true
+      return [.identify]
     case .tooLarge where limit > 1:
       limit = max(1, limit / 8)
       return [.send(changeSetLimit: limit)]
