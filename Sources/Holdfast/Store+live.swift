@@ -16,7 +16,7 @@ extension Store {
   public func live<T: Decodable & Sendable>(
     _ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []
   ) -> AsyncThrowingStream<[T], any Error> {
-    AsyncThrowingStream { continuation in
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let task = Task {
         do {
           try await watch(sql, arguments) { (rows: [T]) in continuation.yield(rows) }
@@ -33,10 +33,11 @@ extension Store {
     _ sql: String, _ arguments: [SQLiteValue], _ yield: @Sendable ([T]) -> Void
   ) async throws {
     let tables = try await readers[0].perform { try $0.connection.tablesRead(by: sql) }
+    let version = try await foreignVersion()
     // One pending signal is enough: the query reads whatever is there by then.
     let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let listener = changes.listen(tables: tables) { signal.yield() }
-    let poller = Task { try await pollForeignWrites { signal.yield() } }
+    let poller = Task { try await pollForeignWrites(since: version) { signal.yield() } }
     defer {
       changes.stop(listener)
       poller.cancel()
@@ -52,12 +53,19 @@ extension Store {
     }
   }
 
-  /// Looks at SQLite's counter of other connections' commits, which also counts other processes.
-  func pollForeignWrites(_ tell: @Sendable () async -> Void) async throws {
-    var last = try await readers[0].perform { try $0.connection.dataVersion }
+  /// SQLite's counter of other connections' commits, which also counts other processes.
+  func foreignVersion() async throws -> Int64 {
+    try await readers[0].perform { try $0.connection.dataVersion }
+  }
+
+  /// Looks whether others have written since, until the task is cancelled.
+  ///
+  /// - Parameter version: the counter before anything was read that may have changed since.
+  func pollForeignWrites(since version: Int64?, _ tell: @Sendable () async -> Void) async throws {
+    var last = version
     while !Task.isCancelled {
       try await environment.sleep(Self.foreignWriteInterval)
-      let now = try await readers[0].perform { try $0.connection.dataVersion }
+      guard let now = try? await foreignVersion() else { continue }
       if now != last { await tell() }
       last = now
     }

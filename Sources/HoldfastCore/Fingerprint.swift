@@ -11,10 +11,13 @@ public struct Fingerprint: Hashable, Sendable {
   /// A fingerprint that was kept.
   public init(value: UInt64) { self.value = value }
 
-  /// The fingerprint of a text alone.
-  public init(of text: String) {
-    value = 0xcbf2_9ce4_8422_2325
-    for byte in text.utf8 { add(byte) }
+  /// The fingerprint of texts, one after the other.
+  public init(of texts: String...) {
+    value = Self.offsetBasis
+    for text in texts {
+      var text = text
+      text.withUTF8 { for byte in $0 { add(byte) } }
+    }
   }
 
   /// Reads 16 hex digits; nil when the text is something else.
@@ -28,13 +31,15 @@ public struct Fingerprint: Hashable, Sendable {
 
   /// The chain after one more change set: the hash of the chain before and of the set's bytes.
   public func chained(with bytes: UnsafeBufferPointer<UInt8>) -> Fingerprint {
-    var next = Fingerprint(value: 0xcbf2_9ce4_8422_2325)
+    var next = Fingerprint(value: Self.offsetBasis)
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
       next.add(UInt8(truncatingIfNeeded: value >> shift))
     }
     for byte in bytes { next.add(byte) }
     return next
   }
+
+  private static let offsetBasis: UInt64 = 0xcbf2_9ce4_8422_2325
 
   private mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
 }
@@ -49,7 +54,7 @@ public struct AckDigest: Hashable, Sendable {
 
   /// Counts the ack of a zone in; the empty token, the beginning of a zone, counts nothing.
   public mutating func add(zone: String, token: String) {
-    if !token.isEmpty { value &+= Fingerprint(of: zone + "=" + token).value }
+    if !token.isEmpty { value &+= Fingerprint(of: zone, "=", token).value }
   }
 
   /// The 16 hex digits of the wire.

@@ -19,17 +19,9 @@ struct KillTests {
     let seed = UInt64.random(in: 0..<1_000_000)
     print("kills: seed \(seed), \(count) syncs")
     var random = SeededRandom(seed: seed)
-    let folder = try Programs.makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let schema = try Schema(
-      json: [UInt8](
-        Data(
-          contentsOf: URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().appendingPathComponent("../../Examples/Jot/holdfast.json"))))
-    let server = try ServerProcess(folder: folder, schema: schema)
-    let devices = try ["phone", "laptop", "tablet"].map {
-      try Device($0, in: folder, server: server.address, schema: schema)
-    }
+    let scene = try Scene(schema: Scene.jotSchema())
+    let (server, schema) = (scene.server, scene.schema)
+    let devices = try ["phone", "laptop", "tablet"].map { try scene.device($0) }
     for (number, device) in devices.enumerated() {
       let result = try JotRun.run(
         URL(fileURLWithPath: device.path), server.address, [number == 0 ? "sign-up" : "sign-in", "ann"])

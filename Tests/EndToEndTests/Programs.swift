@@ -122,6 +122,16 @@ struct RunningJot {
     return JotRun(status: process.terminationStatus, output: text, errors: error)
   }
 
+  /// Reads what the process says to the standard error until it says `text`, or ends.
+  func waitForError(_ text: String) {
+    var said = ""
+    while !said.contains(text) {
+      let data = errors.fileHandleForReading.availableData
+      if data.isEmpty { return }
+      said += String(decoding: data, as: UTF8.self)
+    }
+  }
+
   func kill() -> JotRun {
     Foundation.kill(process.processIdentifier, SIGKILL)
     return wait()

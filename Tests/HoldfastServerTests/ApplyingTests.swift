@@ -51,6 +51,21 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("delete, then create again, same id, from a clock that is ahead: the record is there (I1, I3)")
+  func createAgainAhead() throws {
+    let list = try alice.makeList()
+    let item = try alice.makeItem(list)
+    let ahead = Stamp(milliseconds: 4_000_000_000_000)
+    try alice.sync([
+      .delete("items", item, at: ahead),
+      .create(
+        "items", item, ["list_id": .string(list), "title": "Again"], at: Stamp(rawValue: ahead.rawValue + 1)),
+    ])
+    try phone.pull()
+    #expect(phone.column("items", item, "title") == "Again")
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("a create earlier than the deletion loses, and its columns are in the conflict log (I3, I8)")
   func createOnTombstoneEarlier() throws {
     let list = try alice.makeList()

@@ -98,7 +98,7 @@ import Testing
       Issue.record("The schema was taken.")
     } catch let error as ServerError {
       #expect(error.code == .schemaCannotChange)
-      #expect(error.description.hasPrefix(place + " "))
+      #expect(error.description.hasPrefix(place + ":"))
     }
     try server.reopen(TestServer.schema())
   }

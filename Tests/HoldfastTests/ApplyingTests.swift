@@ -184,6 +184,16 @@ struct ApplyingTests {
     #expect(try await fixture.value("SELECT first FROM holdfast_outbox") == .integer(1))
   }
 
+  @Test("a child that comes without its parent stops neither the others nor the answer (I9, I12)")
+  func orphanFromServer() async throws {
+    let fixture = try await downloaded()
+    let orphan = IDs.itemChange("Orphan").replacingOccurrences(of: IDs.item, with: IDs.other)
+      .replacingOccurrences(of: "\"list_id\":\"\(IDs.list)\"", with: "\"list_id\":\"\(IDs.item)\"")
+    try await fixture.answer(
+      IDs.part(orphan + "," + IDs.itemChange("Oat milk", rev: 2), from: "0000000a.2", to: "0000000a.3"))
+    #expect(try await fixture.value("SELECT group_concat(title) FROM items") == .text("Oat milk"))
+  }
+
   @Test("removing the data of a signed-out user does not drop unsent edits silently (I3)")
   func signOut() async throws {
     let fixture = try await downloaded()

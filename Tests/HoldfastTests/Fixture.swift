@@ -26,20 +26,24 @@ final class Fixture: Sendable {
   let path: String
   let store: Store
 
-  init() throws {
+  init(schema: Schema? = nil) throws {
     path =
       FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString).db").path
-    store = try Store(path: path, schema: try #require(Self.schema))
+    store = try Store(path: path, schema: try schema ?? #require(Self.schema))
   }
 
   deinit {
-    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    for suffix in ["", "-wal", "-shm", "-pages"] {
+      try? FileManager.default.removeItem(atPath: path + suffix)
+    }
   }
 
   /// Binds the store to a device, as a sign-in does.
-  func signIn(device: String = "0193aaaa-0000-7000-8000-00000000000d") async throws {
+  func signIn(
+    device: String = "0193aaaa-0000-7000-8000-00000000000d", token: String = "t"
+  ) async throws {
     let body =
-      #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"t"}"#
+      #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"\#(token)"}"#
     let session = try #require(Session(body: Array(body.utf8)))
     try await store.writer.perform { try $0.adopt(session) }
   }
@@ -47,9 +51,10 @@ final class Fixture: Sendable {
   /// Applies an answer with these members to the request that the store would make now.
   @discardableResult
   func answer(_ members: String) async throws -> Applied {
-    let body = Array(
-      "{\"clock\":\"0193aaaa00000000\",\"confirmed\":0,\"chain\":\"0000000000000000\",\(members)}".utf8)
-    return try await answer(body: body)
+    let state = try await store.writer.perform { try $0.state() }
+    let body =
+      #"{"clock":"0193aaaa00000000","confirmed":\#(state.confirmed),"chain":"\#(state.confirmedChain.text)",\#(members)}"#
+    return try await answer(body: Array(body.utf8))
   }
 
   func answer(body: [UInt8]) async throws -> Applied {
@@ -73,6 +78,28 @@ final class Fixture: Sendable {
       body: Array(
         "{\"clock\":\"0193aaaa00000000\",\"confirmed\":\(number),\"chain\":\"\(chain)\",\(members)\(refused)}"
           .utf8))
+  }
+
+  /// An answer that confirms up to the change set that begins at a number, and refuses it.
+  @discardableResult
+  func refuse(_ first: Int64) async throws -> Applied {
+    let row = try await store.writer.perform { local in
+      try local.connection.row(
+        "SELECT last, chain FROM holdfast_outbox WHERE first = ?", [.integer(first)]) ?? []
+    }
+    let (last, chain) = (try #require(row.first?.integer), try #require(row.last?.text))
+    let refused =
+      #"[{"first":\#(first),"last":\#(last),"operation":\#(first),"problem":{"code":"role-insufficient"}}]"#
+    return try await answer(
+      body: Array(
+        #"{"clock":"0193aaaa00000000","confirmed":\#(last),"chain":"\#(chain)","refused":\#(refused)}"#.utf8))
+  }
+
+  /// The number of the first operation of a change set, counted from 1.
+  func first(_ set: Int) async throws -> Int64 {
+    try await store.writer.perform { local in
+      try local.connection.rows("SELECT first FROM holdfast_outbox ORDER BY first")[set - 1][0].integer ?? 0
+    }
   }
 
   func value(_ sql: String) async throws -> SQLiteValue? {

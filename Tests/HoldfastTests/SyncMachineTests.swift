@@ -32,6 +32,17 @@ struct SyncMachineTests {
       machine.handle(.answered(hasMore: false)).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
+  @Test("edits that never pause are sent all the same (I7)")
+  func unbrokenEdits() {
+    var machine = machine()
+    #expect(machine.handle(.edited) == [.schedule(SyncMachine.debounce)])
+    // A second wait would take the place of the first.
+    #expect(machine.handle(.edited) == [])
+    _ = machine.handle(.timer)
+    _ = machine.handle(.answered(hasMore: false))
+    #expect(machine.handle(.edited) == [.schedule(SyncMachine.debounce)])
+  }
+
   @Test("5xx, 429 or time-out is not a refusal: it waits, longer each time, at least Retry-After (I3)")
   func backOff() {
     var machine = syncing()

@@ -11,11 +11,11 @@ struct ApplySession {
   var seen: [Int: Set<String>]?
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
-  /// The bytes being read, and what writes the records of the last table.
+  /// The bytes being read, and what writes the records of each table.
   fileprivate var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-  fileprivate var writer: (table: Int, writer: RecordWriter)?
+  fileprivate var writers: [RecordWriter?] = []
   /// Tombstones, which are dealt with when all records of the answer are there.
-  var deleted: [(table: Int, id: String, zone: String)] = []
+  var deleted: [(table: Int, id: String, zone: String, rev: Int64)] = []
 
   init(hasEdits: Bool) { self.hasEdits = hasEdits }
 
@@ -37,25 +37,23 @@ private struct Change {
 
 /// Applying the changes of a zone. See PROTOCOL.md, section 6.3, step 5.
 extension LocalDatabase {
-  /// Applies an array of changes as it came over the wire; gives their number.
-  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws -> Int {
-    var count = 0
+  /// Applies an array of changes as it came over the wire.
+  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws {
     session.bytes = UnsafeRawBufferPointer(bytes)
-    session.writer = nil
+    session.writers = Array(repeating: nil, count: schema.tables.count)
     try JSONReader.read(bytes) { reader in
       try reader.readArray { reader in
-        count += 1
         try applyChange(&reader, &session)
       }
     }
-    return count
+    for writer in session.writers { try writer?.finish() }
   }
 
   private func applyChange(_ reader: inout JSONReader, _ session: inout ApplySession) throws {
     var change = Change()
     try reader.readObject { key, reader in
       switch key {
-      case "table": change.table = try readTable(&reader, &session)
+      case "table": change.table = try reader.readStringBytes { tableIndex(named: $0) }
       case "id": change.id = try reader.readString()
       case "rev": change.rev = try reader.readInt64()
       case "deleted": change.isDeleted = try reader.readBool()
@@ -73,7 +71,7 @@ extension LocalDatabase {
     // A table that this app does not know yet is left out; the zone is fetched anew when it does.
     guard let table = change.table else { return }
     if change.isDeleted {
-      session.deleted.append((table, change.id, session.zone))
+      session.deleted.append((table, change.id, session.zone, change.rev))
       return
     }
     session.seen?[table, default: []].insert(change.id)
@@ -89,19 +87,11 @@ extension LocalDatabase {
     }
   }
 
-  private func readTable(_ reader: inout JSONReader, _ session: inout ApplySession) throws -> Int? {
-    try reader.readStringBytes { name in
-      if let last = session.writer?.table, schema.tables[last].name.utf8.elementsEqual(name) { return last }
-      return schema.tables.firstIndex { $0.name.utf8.elementsEqual(name) }
-    }
-  }
-
   private func writer(_ table: Int, _ session: inout ApplySession) throws -> RecordWriter {
-    if let known = session.writer, known.table == table { return known.writer }
+    if let writer = session.writers[table] { return writer }
     let writer = try RecordWriter(
-      schema.tables[table], statement: try connection.statement(sql[table].upsert), zone: session.zone,
-      reading: session.bytes)
-    session.writer = (table, writer)
+      schema.tables[table], sql[table], on: connection, zone: session.zone, reading: session.bytes)
+    session.writers[table] = writer
     return writer
   }
 
@@ -121,6 +111,10 @@ extension LocalDatabase {
   private func rebase(
     _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
   ) throws {
+    let here = try row(table, id)
+    // A page that waited is older than what another zone has brought since.
+    if let here, here.zone != zone, here.rev > rev, try !isFresh(here.zone) { return }
+    try unhide(table, id)
     let definitions = schema.tables[table].columns
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
@@ -147,7 +141,7 @@ extension LocalDatabase {
       }
       return
     }
-    if let here = try row(table, id) {
+    if let here {
       for (index, column) in definitions.enumerated() where rebased.contains(column.name) {
         values[index] = here.values[index]
       }
@@ -156,29 +150,41 @@ extension LocalDatabase {
       sql[table].upsert, [.text(id), .text(zone), .integer(rev)] + values.map { SQLiteValue($0) })
   }
 
+  private func isFresh(_ zone: String?) throws -> Bool {
+    try zone.flatMap {
+      try connection.value("SELECT fresh FROM holdfast_zones WHERE zone = ?", [.text($0)])
+    }?.integer == 1
+  }
+
   // MARK: Removing
 
-  /// Removes what the tombstones of an answer name: a copy that is in another zone by now, or was created anew here, stays.
+  /// Removes what the tombstones of an answer name: a copy that is in another zone by now, is a later life of the record, or was
+  /// created anew here, stays.
   func removeDeleted(_ session: ApplySession) throws {
-    for (table, id, zone) in session.deleted {
-      if session.hasEdits, try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" {
-        continue
+    for (table, id, zone, rev) in session.deleted {
+      if session.hasEdits {
+        try forgetDeletion(table, id, zone: zone, rev: rev)
+        if try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" { continue }
       }
       try connection.run(
-        "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ?",
-        [.text(id), .text(zone)])
+        "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ? AND \"rev\" <= ?",
+        [.text(id), .text(zone), .integer(rev)])
     }
   }
 
-  /// After a zone was downloaded anew: removes the confirmed records that did not come.
+  /// After a zone was downloaded anew: removes the records that did not come, but for those that the server does not know yet.
   func removeUnseen(_ session: ApplySession) throws {
     guard let seen = session.seen else { return }
     for (index, table) in schema.tables.enumerated() {
       let ids = try connection.rows(
-        "SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(session.zone)])
+        """
+        SELECT "id" FROM "\(table.name)" AS here WHERE "zone" = ? AND NOT EXISTS (SELECT 1 FROM holdfast_edits
+        WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
+        """, [.text(session.zone)])
       for id in ids.compactMap({ $0[0].text }) where seen[index]?.contains(id) != true {
         try connection.run(sql[index].delete, [.text(id)])
       }
     }
+    try forgetDeletions(in: session.zone, but: seen)
   }
 }

@@ -27,16 +27,28 @@ enum Inapplicable: Error {
 extension LocalDatabase {
   func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
     do {
-      return try applyInTransaction(answer, body: body, to: request)
+      do {
+        return try applyInTransaction(answer, body: body, to: request)
+      } catch let error as SQLiteError where error.code == .constraintForeignKey {
+        // An orphan that nothing here explains must not stop all that comes behind it.
+        return try applyInTransaction(answer, body: body, to: request, mayHaveOrphans: true)
+      }
     } catch Inapplicable.pageMissing(let zone) {
-      try connection.transaction(.immediate) { try beginAnew(zone) }
+      try connection.transaction(.immediate) {
+        try beginAnew(zone)
+        try removeStrayPages()
+      }
       return Applied(hasMore: true)
+    } catch {
+      // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
+      try? connection.transaction(.immediate) { try removeStrayPages() }
+      throw error
     }
   }
 
-  private func applyInTransaction(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws
-    -> Applied
-  {
+  private func applyInTransaction(
+    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest, mayHaveOrphans: Bool = false
+  ) throws -> Applied {
     var applied = Applied()
     var usedPages: [String] = []
     try connection.transaction(.immediate) {
@@ -55,7 +67,10 @@ extension LocalDatabase {
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
         try settleOrphans()
+        // What a refused deletion put back may have lost its parent since.
+        if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
       }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
@@ -139,50 +154,45 @@ extension LocalDatabase {
       ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, told = 0
       """, [.text(part.zone), .text(part.role), .text(part.to)])
     applied.remaining += Int(part.remaining)
-    let changes = try body.withUnsafeBufferPointer { body in
-      let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
-      return try part.hasMore
-        ? stage(bytes, of: part.zone)
-        : applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
-    }
-    applied.changes += changes
+    applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
-  }
-
-  /// Keeps a page until its zone is whole; gives the number of its changes.
-  private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of zone: String) throws -> Int {
-    let name = Identifier.make(
-      milliseconds: try state().clock.milliseconds,
-      random: (.random(in: .min ... .max), .random(in: .min ... .max)))
-    try pages.save(bytes, name: name)
-    try connection.run("INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(zone), .text(name)])
-    var count = 0
-    try JSONReader.read(bytes) { reader in
-      try reader.readArray { reader in
-        try reader.skipValue()
-        count += 1
+    try body.withUnsafeBufferPointer { body in
+      let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
+      if part.hasMore {
+        // There was no room for this zone; the page before has this token too.
+        if part.to == part.from { return }
+        try stage(bytes, of: part)
+      } else {
+        try applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
       }
     }
-    return count
   }
 
-  /// Applies the staged pages of a zone and its last part; gives the number of changes in the last.
+  /// Keeps a page until its zone is whole.
+  private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of part: SyncAnswer.Part) throws {
+    // Under the writer's lock nobody else stages this page; one of the same name is left over from a crash.
+    let name = Fingerprint(of: part.zone, "=", part.to).text
+    try pages.save(bytes, name: name)
+    try connection.run(
+      "INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(part.zone), .text(name)])
+  }
+
+  /// Applies the staged pages of a zone and its last part.
   private func applyWhole(
     _ zone: String, _ last: UnsafeBufferPointer<UInt8>, isFresh: Bool, _ session: inout ApplySession
-  ) throws -> Int {
+  ) throws {
     session.begin(zone: zone, isFresh: isFresh)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(zone)])
     for file in files.compactMap({ $0[0].text }) {
       guard let page = pages.load(file) else { throw Inapplicable.pageMissing(zone: zone) }
-      _ = try page.withUnsafeBufferPointer { try applyChanges($0, &session) }
+      try page.withUnsafeBufferPointer { try applyChanges($0, &session) }
       session.usedPages.append(file)
     }
     if !files.isEmpty { try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)]) }
-    let count = try applyChanges(last, &session)
+    try applyChanges(last, &session)
     try removeUnseen(session)
     try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(zone)])
-    return count
   }
 
   /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.
@@ -190,6 +200,7 @@ extension LocalDatabase {
     for table in schema.tables {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
+    try forgetDeletions(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])

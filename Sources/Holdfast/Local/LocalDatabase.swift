@@ -10,23 +10,27 @@ final class LocalDatabase {
   let pages: PageFiles
   /// One entry a table of the schema.
   let sql: [TableStatements]
+  private let tableNames: [[UInt8]]
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   init(path: String, schema: Schema, access: Connection.Access, replica: String) throws {
     self.schema = schema
     pages = PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
+    tableNames = schema.tables.map { Array($0.name.utf8) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
+      // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
       )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
-      try connection.transaction(.immediate) { try prepare(replica: replica) }
-      pages.removeAll(
-        but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
+      try connection.transaction(.immediate) {
+        try prepare(replica: replica)
+        try removeStrayPages()
+      }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
         .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
@@ -66,21 +70,26 @@ final class LocalDatabase {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText { return }
     let old = try Schema(json: Array(stored.utf8))
-    let changes = try SchemaExtension(from: old, to: schema)
-    try seal(isStrict: false)
-    for table in changes.tables { try connection.execute(tables.table(table)) }
-    for (table, columns) in changes.columns {
-      for column in columns {
-        try connection.execute(
-          "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+    let addition: SchemaAddition
+    do { addition = try SchemaAddition(from: old, to: schema) } catch {
+      throw StoreError(.schemaCannotChange, error.description)
+    }
+    for (table, column) in addition.columns {
+      try connection.execute(
+        "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+      for link in schema.links(of: table) where link.column == column {
+        try connection.execute(link.index(in: schema))
       }
     }
+    for table in addition.tables { try connection.execute(tables.table(table)) }
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    // What a foreign writer left can be read only now, with all columns.
+    try seal(isStrict: false)
     // Records that came before a column was known are fetched anew, so that the column is filled.
-    if !changes.isEmpty {
+    if !addition.isEmpty {
       for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
     }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
@@ -94,6 +103,13 @@ final class LocalDatabase {
     try connection.run(
       "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
       [.text(zone)])
+  }
+
+  /// Removes the files of pages that no row names. Call under the writer's lock: a page that is just being saved by another
+  /// process has no row yet.
+  func removeStrayPages() throws {
+    pages.removeAll(
+      but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
   }
 
   // MARK: The device
@@ -120,6 +136,11 @@ final class LocalDatabase {
     return result
   }
 
+  /// The index of the table with a name as it came over the wire, or nil.
+  func tableIndex(named name: UnsafeBufferPointer<UInt8>) -> Int? {
+    tableNames.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
+  }
+
   func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
 }
 
@@ -144,6 +165,10 @@ struct TableStatements {
   let columns: [String]
   /// Parameters: id, zone, rev, then the columns.
   let upsert: String
+  /// The same for `batch` rows at once.
+  let upsertBatch: String
+  /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
+  let batch: Int
   /// Columns: zone, rev, then the columns.
   let select: String
   let delete: String
@@ -151,12 +176,18 @@ struct TableStatements {
   init(_ table: Table) {
     columns = table.columns.map(\.name)
     let names = (["id", "zone", "rev"] + columns).map { "\"\($0)\"" }
-    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
     let sets = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    upsert = """
-      INSERT OR FAIL INTO "\(table.name)" (\(names.joined(separator: ", "))) VALUES (\(marks)) \
-      ON CONFLICT ("id") DO UPDATE SET \(sets)
+    batch = max(1, min(32, 999 / names.count))
+    // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
+    let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(names.joined(separator: ", "))) VALUES "
+    // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
+    let end = """
+       ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
       """
+    upsert = begin + row + end
+    upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
     select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
   }

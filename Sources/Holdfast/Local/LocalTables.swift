@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLite
 
 /// The SQL that makes a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
 ///
@@ -74,10 +75,7 @@ struct LocalTables {
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n"
-    for link in schema.links(of: index) {
-      let column = table.columns[link.column].name
-      sql += "CREATE INDEX \"holdfast_\(table.name)_of_\(column)\" ON \"\(table.name)\" (\"\(column)\");\n"
-    }
+    for link in schema.links(of: index) { sql += link.index(in: schema) }
     for (number, group) in table.unique.enumerated() {
       let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
       sql += "CREATE INDEX \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
@@ -208,26 +206,4 @@ struct LocalTables {
   }
 
   private func refusal(_ text: String) -> String { "SELECT RAISE(ABORT, 'holdfast: \(text)')" }
-}
-
-extension ColumnType {
-  fileprivate var affinity: String {
-    switch self {
-    case .integer, .boolean: "INTEGER"
-    case .real: "REAL"
-    case .text, .timestamp, .json, .reference, .position: "TEXT"
-    }
-  }
-}
-
-extension Value {
-  fileprivate var literal: String {
-    switch self {
-    case .null: "NULL"
-    case .integer(let number): String(number)
-    case .real(let number): String(number)
-    case .text(let text):
-      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-    }
-  }
 }

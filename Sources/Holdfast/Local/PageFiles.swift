@@ -33,7 +33,7 @@ struct PageFiles: Sendable {
     for name in names { try? FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
   }
 
-  /// Removes what a crash left over.
+  /// Removes what a crash, or an answer that failed, left over.
   func removeAll(but known: Set<String>) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     remove(names.filter { !known.contains($0) })

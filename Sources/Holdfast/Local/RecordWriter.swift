@@ -1,75 +1,107 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Writes the records of one table off the wire straight into a statement. The hot path of every download.
+/// Writes the records of one table off the wire, many with one statement. The hot path of every download.
 final class RecordWriter {
+  /// A value that waits to be written.
+  private enum Cell {
+    case integer(Int64)
+    /// A text that lies in the bytes being read; it is lent to SQLite and not copied.
+    case lent(UnsafeBufferPointer<UInt8>)
+    case value(SQLiteValue)
+  }
+
   private let columns: [Column]
   private let names: [String]
   private let types: [ColumnType]
-  private let statement: Statement
-  /// Where the bytes being read begin and end: texts that lie in them are lent to SQLite and not copied.
+  private let defaults: [Cell]
+  private let zone: String
   private let bytes: UnsafeRawBufferPointer
-  /// The row in which each column was bound last, to find those that a row leaves out.
-  private var boundIn: [Int]
-  private var row = 0
+  private let single: Statement
+  private let many: Statement
+  private let batch: Int
+  private var rows: [(id: String, rev: Int64)] = []
+  private var cells: [Cell] = []
 
   /// A writer for records of one zone.
   ///
-  /// - Parameters:
-  ///   - statement: parameters are id, zone, rev, then the columns.
-  ///   - bytes: what is read; stays where it is as long as the writer is used.
-  init(_ table: Table, statement: Statement, zone: String, reading bytes: UnsafeRawBufferPointer) throws {
+  /// - Parameter bytes: what is read; stays where it is until `finish()`.
+  init(
+    _ table: Table, _ sql: TableStatements, on connection: Connection, zone: String,
+    reading bytes: UnsafeRawBufferPointer
+  ) throws {
     columns = table.columns
-    names = columns.map(\.name)
+    names = sql.columns
     types = columns.map(\.type)
-    self.statement = statement
+    // Columns that an older server does not send get their default.
+    defaults = columns.map { .value(SQLiteValue($0.defaultValue ?? .null)) }
+    self.zone = zone
     self.bytes = bytes
-    boundIn = Array(repeating: 0, count: columns.count)
-    try statement.bind(zone, at: 2)
+    single = try connection.statement(sql.upsert)
+    many = try connection.statement(sql.upsertBatch)
+    batch = sql.batch
   }
 
-  /// Writes the record whose columns come next.
+  /// Takes the record whose columns come next.
   func write(id: String, rev: Int64, from reader: inout JSONReader) throws {
-    row += 1
-    try statement.bind(id, at: 1)
-    try statement.bind(rev, at: 3)
+    let start = cells.count
+    rows.append((id, rev))
+    cells.append(contentsOf: defaults)
     var next = 0
-    var missing = names.count
     try reader.readObject { key, reader in
       // The columns nearly always come in the schema's order.
       if next == names.count || !key.matches(names[next]) {
         next = names.firstIndex { key.matches($0) } ?? names.count
       }
       guard next < names.count else { return try reader.skipValue() }
-      try bind(next, from: &reader)
-      boundIn[next] = row
-      missing -= 1
+      cells[start + next] = try cell(next, from: &reader)
       next += 1
     }
-    // Columns that an older server does not send get their default.
-    if missing > 0 {
-      for index in names.indices where boundIn[index] != row {
-        try statement.bind(SQLiteValue(columns[index].defaultValue ?? .null), at: index + 4)
-      }
-    }
-    try statement.run()
+    if rows.count == batch { try writeBatch() }
   }
 
-  private func bind(_ column: Int, from reader: inout JSONReader) throws {
+  /// Writes what is still waiting.
+  func finish() throws {
+    for row in rows.indices {
+      try bind(row, to: single, from: 1)
+      try single.run()
+    }
+    forget()
+  }
+
+  private func writeBatch() throws {
+    for row in rows.indices { try bind(row, to: many, from: 1 + row * (names.count + 3)) }
+    try many.run()
+    forget()
+  }
+
+  private func forget() {
+    rows.removeAll(keepingCapacity: true)
+    cells.removeAll(keepingCapacity: true)
+  }
+
+  private func bind(_ row: Int, to statement: Statement, from first: Int) throws {
+    try statement.bind(rows[row].id, at: first)
+    try statement.bind(zone, at: first + 1)
+    try statement.bind(rows[row].rev, at: first + 2)
+    for column in names.indices {
+      switch cells[row * names.count + column] {
+      case .integer(let number): try statement.bind(number, at: first + 3 + column)
+      case .lent(let text): try statement.bind(staticText: text, at: first + 3 + column)
+      case .value(let value): try statement.bind(value, at: first + 3 + column)
+      }
+    }
+  }
+
+  private func cell(_ column: Int, from reader: inout JSONReader) throws -> Cell {
     switch (types[column], try reader.peekKind()) {
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
-      try reader.readStringBytes { (text: UnsafeBufferPointer<UInt8>) in
-        if isLent(text) {
-          try statement.bind(staticText: text, at: column + 4)
-        } else {
-          try statement.bind(text: text, at: column + 4)
-        }
+      return try reader.readStringBytes { (text: UnsafeBufferPointer<UInt8>) in
+        isLent(text) ? .lent(text) : .value(.text(String(decoding: text, as: UTF8.self)))
       }
-    case (.integer, .number):
-      try statement.bind(try reader.readInt64(), at: column + 4)
-    default:
-      try statement.bind(
-        SQLiteValue(try OperationReader.value(of: columns[column], from: &reader)), at: column + 4)
+    case (.integer, .number): return .integer(try reader.readInt64())
+    case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
+    default: return .value(SQLiteValue(try OperationReader.value(of: columns[column], from: &reader)))
     }
   }
 

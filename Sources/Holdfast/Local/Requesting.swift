@@ -11,6 +11,8 @@ struct PreparedRequest: Sendable {
   let operations: Int
   let waiting: Int
   let changeSets: Int
+  /// The device's fingerprint up to its first change set; nil when it has none.
+  let oldest: String?
 }
 
 /// Making requests of the outbox and the acks.
@@ -38,25 +40,29 @@ extension LocalDatabase {
         }
       }
       request.digest = digest.text
-      let (sealed, operations) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
         body: request.body(sealed: sealed), device: device, token: token, acks: request.acks,
         operations: operations,
-        waiting: try waitingOperations(), changeSets: sealed.count)
+        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
     }
   }
 
   /// The oldest change sets, up to the limit and about 1 MiB.
-  private func readOutbox(into request: inout SyncRequest, changeSetLimit: Int) throws -> ([[UInt8]], Int) {
+  private func readOutbox(
+    into request: inout SyncRequest, changeSetLimit: Int
+  ) throws -> ([[UInt8]], Int, oldest: String?) {
     var sealed: [[UInt8]] = []
+    var oldest: String?
     var (size, operations) = (0, 0)
     let row = try connection.statement(
-      "SELECT first, last, chain_before, body FROM holdfast_outbox ORDER BY first")
+      "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
       if sealed.isEmpty {
         request.first = row.integer(0)
         request.chain = Fingerprint(row.text(2)) ?? .beginning
+        oldest = row.text(4)
       }
       let body = row.blob(3)
       // One large set goes alone, so that a request never passes the server's limit.
@@ -65,7 +71,7 @@ extension LocalDatabase {
       operations += Int(row.integer(1) - row.integer(0) + 1)
       sealed.append(body)
     }
-    return (sealed, operations)
+    return (sealed, operations, oldest)
   }
 
   /// How many operations wait in the outbox.
@@ -73,12 +79,15 @@ extension LocalDatabase {
     try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
-  /// Moves the oldest change set into quarantine: the server takes none of its size.
-  func quarantineOldest(problem: [UInt8]) throws {
+  /// Moves the oldest change set, which was alone in a request, into quarantine: the server takes none of its size.
+  ///
+  /// - Returns: false when it is no longer the oldest, as when another process was told the same.
+  func quarantineOldest(of request: PreparedRequest, problem: [UInt8]) throws -> Bool {
     try connection.transaction(.immediate) {
-      guard let row = try connection.row("SELECT first, body FROM holdfast_outbox ORDER BY first LIMIT 1"),
-        let first = row[0].integer, let body = row[1].blob
-      else { return }
+      guard
+        let row = try connection.row("SELECT first, body, chain FROM holdfast_outbox ORDER BY first LIMIT 1"),
+        let first = row[0].integer, let body = row[1].blob, row[2].text == request.oldest
+      else { return false }
       try seal(isStrict: false)
       try whileApplying {
         try quarantine(first: first, body: body, operation: first, problem: problem)
@@ -86,10 +95,17 @@ extension LocalDatabase {
       }
       // The number was never dealt with by the server: what follows takes its place.
       try renumber(from: first)
+      return true
     }
   }
 
   // MARK: Identity
+
+  /// Whether the device and its token are still those that a request was made with.
+  func isCurrent(_ request: PreparedRequest) throws -> Bool {
+    let state = try state()
+    return state.device == request.device && state.token == request.token
+  }
 
   /// Binds the database to a session that the server gave.
   func adopt(_ session: Session) throws {
@@ -105,11 +121,28 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?",
         [.text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token)])
+      if state.user == nil { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
       try connection.run(
         "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
         [.text(Fingerprint.beginning.text)])
       try renumber(from: 1)
+    }
+  }
+
+  /// Brings what was written before the first sign-in into the user's own zone.
+  private func moveIn(_ user: String) throws {
+    for table in schema.tables where table.zone == .user {
+      try connection.run("UPDATE \"\(table.name)\" SET \"zone\" = ? WHERE \"zone\" IS NULL", [.text(user)])
+      try connection.run(
+        "UPDATE holdfast_edits SET base = ? WHERE record_table = ? AND kind = 'delete' AND column_name = '' AND base IS NULL",
+        [.text(user), .text(table.name)])
+    }
+    for (index, table) in schema.tables.enumerated() {
+      guard case .parent = table.zone else { continue }
+      for row in try connection.rows("SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" IS NULL") {
+        if let id = row[0].text { try completeZone(index, id) }
+      }
     }
   }
 
@@ -174,6 +207,7 @@ extension LocalDatabase {
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)
+      try removeStrayPages()
     }
   }
 
@@ -193,6 +227,7 @@ extension LocalDatabase {
           try lose(zone)
           try settleOrphans()
         }
+        try removeStrayPages()
       }
     }
   }

@@ -115,7 +115,7 @@ extension LocalDatabase {
         if let index = schema.tables[table].index(of: column),
           !records[place].updates.contains(where: { $0.column == index })
         {
-          records[place].updates.append((index, row.integer(5), Value(row.value(4))))
+          records[place].updates.append((index, row.integer(5), row.columnValue(4)))
         }
       }
     }
@@ -140,8 +140,12 @@ extension LocalDatabase {
       writer.write(.delete, table: table, id: record.id, rev: record.rev, stamp: stamp(), settings: [])
     }
     if endsHere { return count }
-    guard let (zone, values) = try row(record.table, record.id) else { return count }
+    guard let (zone, _, values) = try row(record.table, record.id) else { return count }
     if record.lives.last == .create {
+      if isStrict, !Identifier.isValid(record.id) {
+        throw Problem(.invalidID, "The id of a record in \(table.name).")
+      }
+      if zone == nil { try completeZone(record.table, record.id) }
       let settings = values.enumerated().map { Operation.Setting(column: $0.offset, value: $0.element) }
       if isStrict { for setting in settings { try table.columns[setting.column].check(setting.value) } }
       writer.write(
@@ -160,38 +164,28 @@ extension LocalDatabase {
     return count
   }
 
-  /// The zone and the columns of a record as they are here, or nil.
-  func row(_ table: Int, _ id: String) throws -> (zone: String?, values: [Value])? {
+  /// Gives a record that was written before its parent, or before the first sign-in, its zone.
+  @discardableResult
+  func completeZone(_ table: Int, _ id: String) throws -> String? {
+    guard let record = try row(table, id) else { return nil }
+    if let zone = record.zone { return zone }
+    guard case .parent(let name) = schema.tables[table].zone,
+      let link = schema.links(of: table).first(where: { schema.tables[table].columns[$0.column].name == name }
+      ),
+      case .text(let parent) = record.values[link.column], let zone = try completeZone(link.target, parent)
+    else { return nil }
+    try connection.run(
+      "UPDATE \"\(schema.tables[table].name)\" SET \"zone\" = ? WHERE \"id\" = ?", [.text(zone), .text(id)])
+    return zone
+  }
+
+  /// A record as it is here, or nil.
+  func row(_ table: Int, _ id: String) throws -> (zone: String?, rev: Int64, values: [Value])? {
     let row = try connection.statement(sql[table].select)
     defer { row.reset() }
     try row.bind(id, at: 1)
     guard try row.step() else { return nil }
-    let values = (0..<sql[table].columns.count).map { Value(row.value($0 + 2)) }
-    return (row.isNull(0) ? nil : row.text(0), values)
-  }
-}
-
-extension Value {
-  /// What SQLite holds. A blob, which no column type has, counts as its text, so that it is refused by name and not lost.
-  init(_ value: SQLiteValue) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text)
-    case .blob(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
-    }
-  }
-}
-
-extension SQLiteValue {
-  /// The value as SQLite holds it.
-  init(_ value: Value) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text)
-    }
+    let values = (0..<sql[table].columns.count).map { row.columnValue($0 + 2) }
+    return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
   }
 }

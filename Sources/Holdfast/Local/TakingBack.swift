@@ -51,7 +51,7 @@ extension LocalDatabase {
     let later = all[(place + 1)...]
     var done = [edit]
     switch edit.kind {
-    case "update":
+    case "update", "detached":
       if let heir = later.first(where: { $0.column == edit.column }) {
         try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
       } else if schema.tables[table].index(of: edit.column) != nil {
@@ -60,15 +60,34 @@ extension LocalDatabase {
           [edit.base, .text(id)])
       }
     case "create":
-      try connection.run(sql[table].delete, [.text(id)])
+      if let end = later.first(where: { $0.kind == "delete" && $0.column.isEmpty }) {
+        // It is deleted already, and that deletion has nothing to put back. What was created after it is another life.
+        done += [end] + bases(of: end, later)
+      } else {
+        try connection.run(sql[table].delete, [.text(id)])
+      }
     default:
       // A deletion is one row, then one for each column: they are dealt with together at the first.
       guard edit.column.isEmpty else { return }
-      let bases = later.prefix { $0.kind == "delete" && !$0.column.isEmpty }
-      if !later.contains(where: { $0.kind == "create" }) { try putBack(edit, Array(bases), table, id) }
+      let bases = bases(of: edit, later)
       done += bases
+      if let create = later.first(where: { $0.kind == "create" }) {
+        // The record was there all along. If the create is refused too, it is what comes back.
+        for row in done {
+          try connection.run(
+            "UPDATE holdfast_edits SET change_set = (SELECT change_set FROM holdfast_edits WHERE n = ?) WHERE n = ?",
+            [.integer(create.n), .integer(row.n)])
+        }
+        return
+      }
+      try putBack(edit, bases, table, id)
     }
     for edit in done { try connection.run("DELETE FROM holdfast_edits WHERE n = ?", [.integer(edit.n)]) }
+  }
+
+  /// The rows of a deletion's columns, which follow it.
+  private func bases(of deletion: Edit, _ later: ArraySlice<Edit>) -> [Edit] {
+    later.drop { $0.n <= deletion.n }.prefix { $0.kind == deletion.kind && !$0.column.isEmpty }.map { $0 }
   }
 
   /// Puts a record back that was deleted here, with the server's values as far as they are known.
@@ -80,16 +99,35 @@ extension LocalDatabase {
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns
-  /// to its base. Their change sets stay, and the server decides them.
+  /// to its base. Their change sets stay, and the server decides them. Records under one that is deleted here are hidden.
   func settleOrphans() throws {
     var again = true
     while again {
-      again = false
+      again = try hideBelowDeletions()
       for row in try connection.rows("SELECT DISTINCT record_table, id FROM holdfast_edits") {
         guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
         for link in schema.links(of: table) where link.isInZone {
           again = try settleOrphan(link, id) || again
         }
+      }
+    }
+  }
+
+  /// Removes copies of the server's records whose parent is not here and waits for nobody: the server has removed them too, or moved
+  /// them, and says so in a part that is still to come. Looks at whole tables.
+  func removeOrphans() throws {
+    var again = true
+    while again {
+      again = false
+      for link in schema.links where link.isInZone {
+        let (child, parent) = (schema.tables[link.table], schema.tables[link.target].name)
+        let column = child.columns[link.column]
+        try connection.run(
+          """
+          \(column.required ? "DELETE FROM \"\(child.name)\"" : "UPDATE \"\(child.name)\" SET \"\(column.name)\" = NULL")
+          WHERE "\(column.name)" IS NOT NULL AND "\(column.name)" NOT IN (SELECT "id" FROM "\(parent)")
+          """)
+        if connection.changes > 0 { again = true }
       }
     }
   }

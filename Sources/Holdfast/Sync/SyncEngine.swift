@@ -18,6 +18,10 @@ public actor SyncEngine {
   private var observers: [Int: AsyncStream<SyncState>.Continuation] = [:]
   private var nextObserver = 0
   private var isRunning = false
+  /// The token that the server refused; another one in the store is a new session.
+  private var refusedToken: String?
+  /// The request that was too large.
+  private var tooLarge: PreparedRequest?
 
   /// An engine for a store and a way to the server.
   public init(store: Store, transport: any Transport) {
@@ -38,10 +42,11 @@ public actor SyncEngine {
     defer { isRunning = false }
     let (edits, edit) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let listener = store.changes.listen(tables: ["holdfast_outbox"]) { edit.yield() }
+    let version = try? await store.foreignVersion()
     await handle(.launched)
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in edits { if await self.hasEdits() { await self.handle(.edited) } } }
-      group.addTask { try? await self.store.pollForeignWrites { edit.yield() } }
+      group.addTask { for await _ in edits { await self.lookForEdits() } }
+      group.addTask { try? await self.store.pollForeignWrites(since: version) { edit.yield() } }
       await group.waitForAll()
     }
     store.changes.stop(listener)
@@ -85,7 +90,10 @@ public actor SyncEngine {
     for observer in observers.values { observer.yield(new) }
   }
 
-  private func hasEdits() async -> Bool { ((try? await store.waitingOperations()) ?? 0) > 0 }
+  private func lookForEdits() async {
+    await prepareMachine()
+    if ((try? await store.waitingOperations()) ?? 0) > 0 { await handle(.edited) }
+  }
 
   // MARK: The machine
 
@@ -95,9 +103,14 @@ public actor SyncEngine {
   }
 
   private func prepareMachine() async {
-    if machine != nil { return }
-    let isSignedIn = (try? await store.account())?.isSignedIn ?? false
-    if machine == nil { machine = SyncMachine(isSignedIn: isSignedIn, random: store.environment.random) }
+    guard machine == nil || machine?.state == .signedOut else { return }
+    let token = try? await store.readers[0].perform { try $0.state().token }
+    if machine == nil {
+      machine = SyncMachine(isSignedIn: token != nil, random: store.environment.random)
+    } else if machine?.state == .signedOut, let token, token != refusedToken {
+      // Another process, or another engine of this one, has signed in.
+      for action in machine?.handle(.signedIn) ?? [] { await perform(action) }
+    }
   }
 
   private func perform(_ action: SyncMachine.Action) async {
@@ -107,8 +120,11 @@ public actor SyncEngine {
     case .identify:
       sending = Task { await self.handle(await self.identify()) }
     case .quarantineOldest:
-      try? await store.writer.perform { try $0.quarantineOldest(problem: Problem(.bodyTooLarge).document) }
-      summary.quarantined += 1
+      guard let request = tooLarge else { return }
+      tooLarge = nil
+      let problem = Problem(.bodyTooLarge).document
+      let isMoved = try? await store.writer.perform { try $0.quarantineOldest(of: request, problem: problem) }
+      if isMoved == true { summary.quarantined += 1 }
     case .schedule(let wait):
       timer?.cancel()
       guard isRunning else { return }
@@ -159,7 +175,18 @@ public actor SyncEngine {
       }
       let answer = try await transport.send(
         TransportRequest(method: "POST", path: "v1/sync", token: request.token, body: request.body))
-      guard answer.status == 200 else { return .failed(failure(of: answer, request)) }
+      guard answer.status == 200 else {
+        let failure = failure(of: answer, request)
+        switch failure {
+        case .expired, .diverged:
+          // What is said to an identity that was replaced meanwhile does not concern the one of now.
+          if try await !store.writer.perform({ try $0.isCurrent(request) }) { throw Inapplicable.outdated }
+          if failure == .expired { refusedToken = request.token }
+        case .tooLarge: tooLarge = request
+        case .later: break
+        }
+        return .failed(failure)
+      }
       return try await apply(answer.body, to: request)
     } catch Inapplicable.outdated {
       return .answered(hasMore: true)
@@ -206,13 +233,19 @@ public actor SyncEngine {
       let body = JSONValue.object([.init("name", .string("copy"))]).bytes
       let answer = try await transport.send(
         TransportRequest(method: "POST", path: "v1/devices", token: token, body: body))
-      if answer.status == 401 { return .failed(.expired) }
+      if answer.status == 401 {
+        if try await store.writer.perform({ try $0.state().token }) != token { throw Inapplicable.outdated }
+        refusedToken = token
+        return .failed(.expired)
+      }
       guard answer.status == 201, let session = Session(body: answer.body) else {
         return .failed(
           .later(reason: "The server gave no new identity (\(answer.status)).", retryAfter: answer.retryAfter)
         )
       }
       try await store.writer.perform { try $0.adopt(session) }
+      return .identified
+    } catch Inapplicable.outdated {
       return .identified
     } catch {
       return .failed(.later(reason: describe(error), retryAfter: nil))

@@ -50,6 +50,8 @@ struct SyncMachine {
 
   private(set) var state: State
   private var goOn = false
+  /// Whether the timer that runs is the one of an edit.
+  private var isDebouncing = false
   private var failures = 0
   private var limit = SyncMachine.changeSetLimit
   private let random: @Sendable () -> UInt64
@@ -70,10 +72,15 @@ struct SyncMachine {
       return []
     case (_, .signedIn):
       state = .idle
+      isDebouncing = false
       return [.schedule(.zero)]
     case (.signedOut, .syncNow): return [.finish(.expired)]
     case (.signedOut, _): return []
-    case (.idle, .edited): return [.schedule(Self.debounce)]
+    case (.idle, .edited):
+      // Not put off by the edits that follow: they may never pause.
+      if isDebouncing { return [] }
+      isDebouncing = true
+      return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
     case (.syncing, .answered(let hasMore)):
@@ -89,6 +96,7 @@ struct SyncMachine {
   private mutating func begin() -> [Action] {
     state = .syncing
     goOn = false
+    isDebouncing = false
     return [.stopTimer, .send(changeSetLimit: limit)]
   }
 

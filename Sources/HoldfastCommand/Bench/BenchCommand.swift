@@ -58,7 +58,8 @@ struct Bench: Sendable {
     let server = try Server(
       Configuration(schema: schema, data: folder.appendingPathComponent("data").path, log: { _ in }))
     defer { server.stop() }
-    let load = try await signUp(64, at: server.url)
+    let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
+    let load = try await signUp(needsLoad ? 64 : 0, at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {

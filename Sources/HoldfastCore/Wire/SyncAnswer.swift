@@ -24,6 +24,8 @@ public struct SyncAnswer: Sendable {
     public var to = ""
     /// Whether the zone goes on after these changes.
     public var hasMore = false
+    /// How many changes it brings.
+    public var count: Int64 = 0
     /// At most so many changes are still to come.
     public var remaining: Int64 = 0
     /// Whether the zone must be begun anew.
@@ -98,6 +100,7 @@ public struct SyncAnswer: Sendable {
       case "from": part.from = try reader.readString()
       case "to": part.to = try reader.readString()
       case "more": part.hasMore = try reader.readBool()
+      case "count": part.count = try reader.readInt64()
       case "remaining": part.remaining = try reader.readInt64()
       case "reset": part.isReset = try reader.readBool()
       case "changes":

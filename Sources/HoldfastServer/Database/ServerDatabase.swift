@@ -100,14 +100,17 @@ struct ServerDatabase: Sendable {
   }
 
   private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {
-    let addition = try SchemaAddition(from: old, to: new)
+    let addition: SchemaAddition
+    do { addition = try SchemaAddition(from: old, to: new) } catch {
+      throw ServerError(.schemaCannotChange, error.description)
+    }
     let tables = ServerTables(schema: new)
     try connection.transaction(.immediate) {
       for (table, column) in addition.columns {
         try connection.execute(
           "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
         for link in new.links(of: table) where link.column == column {
-          try connection.execute(tables.referenceIndex(link))
+          try connection.execute(link.index(in: new))
         }
       }
       for table in addition.tables { try connection.execute(tables.create(table)) }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLite
 
 /// The SQL that makes the server's database: Holdfast's own tables, and the schema's with the same names.
 ///
@@ -56,7 +57,7 @@ struct ServerTables {
     lines.append("PRIMARY KEY (\"zone\", \"seq\")")
     var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
     sql += "CREATE UNIQUE INDEX \"holdfast_\(table.name)_id\" ON \"\(table.name)\" (\"id\");\n"
-    for link in schema.links(of: index) { sql += referenceIndex(link) }
+    for link in schema.links(of: index) { sql += link.index(in: schema) }
     for (number, group) in table.unique.enumerated() {
       let columns = group.map { ", \"\($0)\"" }.joined()
       sql += """
@@ -70,14 +71,6 @@ struct ServerTables {
     return sql
   }
 
-  /// The index by which the children of a record are found.
-  func referenceIndex(_ link: Schema.Link) -> String {
-    let (table, column) = (
-      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
-    )
-    return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"
-  }
-
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
   func column(_ column: Int, of index: Int) -> String {
     let definition = schema.tables[index].columns[column]
@@ -88,27 +81,5 @@ struct ServerTables {
       sql += " REFERENCES \"\(reference.table)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
     }
     return sql
-  }
-}
-
-extension ColumnType {
-  fileprivate var affinity: String {
-    switch self {
-    case .integer, .boolean: "INTEGER"
-    case .real: "REAL"
-    case .text, .timestamp, .json, .reference, .position: "TEXT"
-    }
-  }
-}
-
-extension Value {
-  fileprivate var literal: String {
-    switch self {
-    case .null: "NULL"
-    case .integer(let number): String(number)
-    case .real(let number): String(number)
-    case .text(let text):
-      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-    }
   }
 }

@@ -38,10 +38,10 @@ final class ChangeFeed {
   /// - Parameters:
   ///   - seq: the changes after this one.
   ///   - limit: the size of the whole text from which on no further change is begun.
-  /// - Returns: the seq of the last change written, and whether others follow.
+  /// - Returns: the seq of the last change written, how many were written, and whether others follow.
   func write(
     zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
-  ) throws -> (last: Int64, hasMore: Bool) {
+  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
     defer { for index in sources.indices { sources[index].statement.reset() } }
     for index in sources.indices {
       try sources[index].statement.bind(zone, at: 1)
@@ -49,15 +49,17 @@ final class ChangeFeed {
       try advance(index)
     }
     var last = seq
+    var count: Int64 = 0
     writer.beginArray()
     while true {
       var next = 0
       for index in sources.indices where sources[index].seq < sources[next].seq { next = index }
       guard sources[next].seq < .max, writer.count < limit else {
         writer.endArray()
-        return (last, sources[next].seq < .max)
+        return (last, count, sources[next].seq < .max)
       }
       last = sources[next].seq
+      count += 1
       write(sources[next], to: &writer)
       try advance(next)
     }

@@ -149,7 +149,10 @@ extension Reader {
     writer.key("from")
     writer.string(zone.token)
     writer.key("changes")
-    let (last, hasMore) = try feed.write(zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
+    let (last, count, hasMore) = try feed.write(
+      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
+    writer.key("count")
+    writer.int64(count)
     // A part without a change, for which there was no room, leaves the device where it is.
     let isUntouched = hasMore && last == zone.ack.seq
     let reached = hasMore ? last : zone.seq

@@ -1,0 +1,86 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Records that are deleted here while the server does not know of it yet, or may refuse it. See PROTOCOL.md, section 6.4.
+extension LocalDatabase {
+  /// The server says that a record is gone: a deletion of it made here has nothing to put back any more.
+  func forgetDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
+    try connection.run(
+      """
+      DELETE FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      AND EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2
+        AND kind IN ('delete', 'hidden') AND column_name = '' AND base IS ?3 AND rev <= ?4)
+      """, [.text(schema.tables[table].name), .text(id), .text(zone), .integer(rev)])
+  }
+
+  /// The same for all records of a zone but some, by table.
+  func forgetDeletions(in zone: String, but kept: [Int: Set<String>] = [:]) throws {
+    let rows = try connection.rows(
+      "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden') AND column_name = '' AND base = ?",
+      [.text(zone)])
+    for row in rows {
+      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
+      if kept[table]?.contains(id) == true { continue }
+      try forgetDeletion(table, id, zone: zone, rev: .max)
+    }
+  }
+
+  /// What others put under a record that is deleted here goes with it, as it will on the server, and comes back if the deletion is
+  /// refused: the edits that say so belong to the change set of the deletion, and have no operation of their own.
+  ///
+  /// - Returns: whether there was any.
+  func hideBelowDeletions() throws -> Bool {
+    var found = false
+    let rows = try connection.rows(
+      "SELECT record_table, id, max(change_set) FROM holdfast_edits WHERE kind IN ('delete', 'hidden') AND column_name = '' GROUP BY record_table, id"
+    )
+    for row in rows {
+      guard let table = schema.index(of: row[0].text ?? ""), let parent = row[1].text else { continue }
+      let links = schema.links(to: table).filter(\.isInZone)
+      if try links.isEmpty || self.row(table, parent) != nil { continue }
+      for link in links {
+        let child = schema.tables[link.table]
+        let children = try connection.rows(
+          "SELECT \"id\" FROM \"\(child.name)\" WHERE \"\(child.columns[link.column].name)\" = ?",
+          [.text(parent)])
+        for id in children.compactMap({ $0[0].text }) {
+          found = try hide(id, link, changeSet: row[2]) || found
+        }
+      }
+    }
+    return found
+  }
+
+  private func hide(_ id: String, _ link: Schema.Link, changeSet: SQLiteValue) throws -> Bool {
+    // What was created here is dealt with by its own change set.
+    guard try !edits(link.table, id).contains(where: { $0.kind == "create" }),
+      let record = try row(link.table, id)
+    else { return false }
+    let table = schema.tables[link.table]
+    let column = table.columns[link.column]
+    func note(_ kind: String, _ column: String, _ base: SQLiteValue) throws {
+      try connection.run(
+        "INSERT INTO holdfast_edits (change_set, record_table, id, kind, column_name, base, rev, at) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+        [changeSet, .text(table.name), .text(id), .text(kind), .text(column), base, .integer(record.rev)])
+    }
+    if link.onDelete == .setNull, !column.required {
+      try note("detached", column.name, SQLiteValue(record.values[link.column]))
+      try connection.run(
+        "UPDATE \"\(table.name)\" SET \"\(column.name)\" = NULL WHERE \"id\" = ?", [.text(id)])
+      return true
+    }
+    try note("hidden", "", record.zone.map { .text($0) } ?? .null)
+    for (index, column) in table.columns.enumerated() {
+      try note("hidden", column.name, SQLiteValue(record.values[index]))
+    }
+    try connection.run(sql[link.table].delete, [.text(id)])
+    return true
+  }
+
+  /// A record that comes anew is looked at anew.
+  func unhide(_ table: Int, _ id: String) throws {
+    try connection.run(
+      "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind IN ('hidden', 'detached')",
+      [.text(schema.tables[table].name), .text(id)])
+  }
+}

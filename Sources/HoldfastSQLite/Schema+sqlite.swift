@@ -1,0 +1,85 @@
+public import HoldfastCore
+
+// How the values and types of the schema stand in SQLite; the same on the device and on the server.
+
+extension Value {
+  /// What SQLite holds. A blob, which no column type has, counts as its text, so that it is refused by name and not lost.
+  public init(_ value: SQLiteValue) {
+    switch value {
+    case .null: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(text)
+    case .blob(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  /// The value as a literal of SQL.
+  public var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let number): String(number)
+    case .real(let number): String(number)
+    case .text(let text):
+      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+  }
+}
+
+extension SQLiteValue {
+  /// The value as SQLite holds it.
+  public init(_ value: Value) {
+    switch value {
+    case .null: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(text)
+    }
+  }
+}
+
+extension ColumnType {
+  /// The type of the column in CREATE TABLE.
+  public var affinity: String {
+    switch self {
+    case .integer, .boolean: "INTEGER"
+    case .real: "REAL"
+    case .text, .timestamp, .json, .reference, .position: "TEXT"
+    }
+  }
+}
+
+extension Schema.Link {
+  /// The statement that makes the index by which the children of a record are found.
+  public func index(in schema: Schema) -> String {
+    let (table, column) = (schema.tables[table].name, schema.tables[table].columns[column].name)
+    return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"
+  }
+}
+
+extension Statement {
+  /// Binds a column's value, copying it.
+  ///
+  /// - Parameter index: the parameter's number, from 1.
+  /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.
+  public func bind(_ value: Value, at index: Int) throws(SQLiteError) {
+    switch value {
+    case .null: try bindNull(at: index)
+    case .integer(let number): try bind(number, at: index)
+    case .real(let number): try bind(number, at: index)
+    case .text(let text): try bind(text, at: index)
+    }
+  }
+
+  /// A column of the row as a value of the schema.
+  ///
+  /// - Parameter index: the column's number, from 0.
+  public func columnValue(_ index: Int) -> Value {
+    switch columnKind(index) {
+    case .null: .null
+    case .integer: .integer(integer(index))
+    case .real: .real(real(index))
+    case .text, .blob: .text(text(index))
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Holdfast
+import Testing
+
+/// A device in this process: the real store and engine, over real HTTP.
+struct Device {
+  let path: String
+  let store: Store
+  let engine: SyncEngine
+
+  init(_ name: String, in folder: URL, server: URL, schema: Schema) throws {
+    path = folder.appendingPathComponent("\(name).db").path
+    store = try Store(path: path, schema: schema)
+    engine = SyncEngine(store: store, server: server)
+  }
+
+  func contents(_ schema: Schema) throws -> [String: [[SQLiteValue]]] {
+    let connection = try Connection(path: path, access: .readOnly)
+    try Agreement.expectSound(connection)
+    return try Agreement.contents(connection, schema: schema)
+  }
+}
+
+struct Row: Record {
+  static let table = "items"
+  var id: String
+  var list_id: String
+  var title: String
+  var done = false
+  var position: String
+}
+
+/// A server in a folder of its own, and devices; the folder goes with it.
+final class Scene {
+  let folder: URL
+  let schema: Schema
+  let server: ServerProcess
+
+  init(schema: Schema? = nil) throws {
+    folder = try Programs.makeFolder()
+    self.schema = try schema ?? Self.schema()
+    server = try ServerProcess(folder: folder, schema: self.schema)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// A device that is not signed in.
+  func device(_ name: String) throws -> Device {
+    try Device(name, in: folder, server: server.address, schema: schema)
+  }
+
+  func signUp(_ user: String, on name: String) async throws -> Device {
+    let device = try device(name)
+    try await device.engine.signUp(name: user, password: "correct-horse", device: name)
+    return device
+  }
+
+  func signIn(_ user: String, on name: String) async throws -> Device {
+    let device = try device(name)
+    try await device.engine.signIn(name: user, password: "correct-horse", device: name)
+    return device
+  }
+
+  /// The schema of Jot, so that its processes can work on the same files.
+  static func jotSchema() throws -> Schema {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Examples/Jot/holdfast.json")
+    return try Schema(json: [UInt8](Data(contentsOf: file)))
+  }
+
+  static func schema() throws -> Schema {
+    try Schema(
+      name: "test",
+      tables: [
+        Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
+        Table(
+          "items", zone: .parent("list_id"),
+          columns: [
+            Column(
+              "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+            Column("title", .text, required: true),
+            Column("done", .boolean, required: true, default: .integer(0)),
+            Column("position", .position, required: true),
+          ]),
+      ])
+  }
+}
+
+/// SplitMix64, so that a seed decides everything. Source: Steele, Lea and Flood, 2014.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
+    return word ^ (word >> 31)
+  }
+}
+
+extension Array {
+  func shuffled(seed: UInt64) -> [Element] {
+    var random = SeededRandom(seed: seed)
+    return shuffled(using: &random)
+  }
+}
