@@ -149,5 +149,11 @@ struct RecordingTests {
     let newer = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: schema) }
     #expect(newer?.code == .databaseIsNewer)
     try FileManager.default.removeItem(atPath: text)
+
+    let nowhere = #expect(throws: StoreError.self) {
+      try Store(path: "/no/such/folder/app.db", schema: schema)
+    }
+    #expect(nowhere?.code == .cannotOpen)
+    #expect(nowhere?.description.contains("/no/such/folder/app.db") == true)
   }
 }

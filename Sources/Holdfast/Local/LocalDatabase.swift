@@ -34,6 +34,12 @@ final class LocalDatabase {
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
         .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
+    } catch let error as SQLiteError
+      where error.code.primary == .cantOpen || error.code.primary == .readOnly
+    {
+      throw StoreError(
+        .cannotOpen,
+        "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
     }
   }
 

@@ -3,12 +3,15 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of error it is.
   public struct Code: Hashable, Sendable {
     private enum Kind: Sendable {
-      case notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange, changeSetTooLarge
+      case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
+        changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, valueUnfit, offline, refused
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
 
+    /// There is no file at the path, and none can be made; or it may not be read and written.
+    public static let cannotOpen = Code(.cannotOpen)
     /// The file is something else than a database of this library.
     public static let notAHoldfastDatabase = Code(.notAHoldfastDatabase)
     /// The file was made by a newer version of this library.
