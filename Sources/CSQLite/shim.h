@@ -12,3 +12,7 @@ static inline int holdfast_bind_text_static(sqlite3_stmt *statement, int index, 
 static inline int holdfast_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
   return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
+// sqlite3_config is variadic, which Swift can't call.
+static inline int holdfast_disable_memory_statistics(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}

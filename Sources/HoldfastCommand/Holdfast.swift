@@ -1,8 +1,10 @@
 import Glibc
+import HoldfastSQLite
 
 @main
 struct Holdfast {
   static func main() {
+    SQLiteLibrary.disableMemoryStatistics()
     exit(Program.run(Array(CommandLine.arguments.dropFirst())))
   }
 }

@@ -84,11 +84,12 @@ final class API: Sendable {
 
   private func tokenHash(of request: HTTPRequest) throws(Problem) -> TokenHash {
     guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
-    let scheme = "bearer "
-    guard header.utf8.count > scheme.utf8.count, header.prefix(scheme.count).lowercased() == scheme else {
+    // By bytes: this is done for every request. A letter with bit 5 set is lower-case.
+    let scheme = "bearer ".utf8
+    guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {
       throw Problem(.tokenMissing)
     }
-    return TokenHash(of: header.dropFirst(scheme.count))
+    return TokenHash(of: Substring(header.utf8.dropFirst(scheme.count)))
   }
 
   /// Checks that a body says that it is JSON.

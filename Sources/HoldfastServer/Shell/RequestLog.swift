@@ -33,13 +33,13 @@ struct RequestLog: Sendable {
   func request(_ entry: Entry, _ response: HTTPResponse) {
     var writer = begin("request", level: response.status >= 500 ? "error" : "info")
     writer.key("method")
-    writer.string(String(entry.method.prefix(16)))
+    writer.string(Self.bounded(entry.method, 16))
     writer.key("path")
-    writer.string(String(entry.path.prefix(128)))
+    writer.string(Self.bounded(entry.path, 128))
     writer.key("status")
     writer.int64(Int64(response.status))
-    writer.key("duration_ms")
-    writer.double(Double(monotonicMicroseconds() - entry.started) / 1000)
+    writer.key("duration_us")
+    writer.int64(monotonicMicroseconds() - entry.started)
     writer.key("bytes")
     writer.int64(Int64(response.body.count))
     if let device = entry.device {
@@ -49,6 +49,11 @@ struct RequestLog: Sendable {
     writer.key("request_id")
     writer.string(entry.id)
     finish(&writer)
+  }
+
+  /// A text cut to so many characters; one of as few bytes is not counted.
+  private static func bounded(_ text: some StringProtocol, _ limit: Int) -> String {
+    text.utf8.count <= limit ? String(text) : String(text.prefix(limit))
   }
 
   /// What is known of a request before it is answered.
