@@ -3,11 +3,11 @@ import Glibc
 /// A mutex with a condition; pthread's own, which the thread sanitizer understands.
 ///
 /// @unchecked Sendable: both pointers are constant, and what they point to is made to be used by many threads.
-final class Lock: @unchecked Sendable {
+package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  init() {
+  package init() {
     mutex.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
     var attributes = pthread_condattr_t()
@@ -25,10 +25,10 @@ final class Lock: @unchecked Sendable {
   }
 
   /// Runs `body` while no other thread holds the lock; not reentrant.
-  func hold<Value>(_ body: () -> Value) -> Value {
+  package func hold<Value>(_ body: () throws -> Value) rethrows -> Value {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    return body()
+    return try body()
   }
 
   /// Waits for `signal` or for `deadline`; only inside `hold`, which is left while waiting.
@@ -38,8 +38,11 @@ final class Lock: @unchecked Sendable {
     pthread_cond_timedwait(condition, mutex, &time)
   }
 
+  /// Waits for `signal`; only inside `hold`, which is left while waiting.
+  package func wait() { pthread_cond_wait(condition, mutex) }
+
   /// Wakes all who wait.
-  func signal() {
+  package func signal() {
     pthread_cond_broadcast(condition)
   }
 }

@@ -1,3 +1,5 @@
+import HoldfastHTTP
+
 /// Readers for threads that come and go: as many as are used at the same time.
 ///
 /// @unchecked Sendable: the list is touched under the lock alone, and a reader that was taken out of it is used by the one

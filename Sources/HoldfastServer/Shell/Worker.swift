@@ -1,3 +1,5 @@
+import HoldfastHTTP
+
 #if canImport(Glibc)
   import Glibc
 #else
