@@ -23,7 +23,7 @@ final class LocalDatabase {
       // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
       )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
