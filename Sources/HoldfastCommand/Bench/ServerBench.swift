@@ -44,7 +44,7 @@ struct ServerBench {
         """
       return request(connection, body, sealed: [Array(operation.utf8)])
     }
-    // The generator ends after the last answers: where the devices stand by then is asked by the next run's first requests.
+    // The generator does not show the last answers: where the devices stand by then is asked for the next run.
     (self.next, self.chains, self.acks) = (next, chains, acks)
     try standing(connections)
     guard result.errors == 0 else {
@@ -99,7 +99,7 @@ struct ServerBench {
     return result.rate
   }
 
-  /// A constant answer of the same size from the same HTTP library in a process of its own.
+  /// A constant answer of the same size from the same HTTP library, in this process as the server is.
   static func constant(port: UInt16, connections: Int, requests: Int) throws -> Double {
     let bytes = Array(
       "POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
