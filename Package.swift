@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
+    .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
     .systemLibrary(
@@ -43,6 +44,10 @@ let package = Package(
     .executableTarget(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
+    .executableTarget(
+      name: "HoldfastSimulation",
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast", "CSQLite"],
+      swiftSettings: strict),
     .testTarget(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
     .testTarget(
@@ -55,6 +60,8 @@ let package = Package(
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
       swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["HoldfastSimulation", "CSQLite"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
