@@ -59,15 +59,7 @@ public final class Store: Sendable {
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     let environment = environment
-    return try await writer.perform { local in
-      try local.connection.transaction(.immediate) {
-        // What a foreign writer left is a change set of its own.
-        try local.seal(isStrict: false)
-        let result = try body(Database(local: local, environment: environment))
-        try local.seal(isStrict: true)
-        return result
-      }
-    }
+    return try await writer.perform { try $0.write(environment, body) }
   }
 
   // MARK: What waits

@@ -14,6 +14,13 @@ final class DatabaseQueue: @unchecked Sendable {
   }
 
   /// Runs `body` on the queue.
+  func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) -> T) async -> T {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in continuation.resume(returning: body(database)) }
+    }
+  }
+
+  /// Runs `body`, which may throw, on the queue.
   func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { [self] in continuation.resume(with: Result { try body(database) }) }

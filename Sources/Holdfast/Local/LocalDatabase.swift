@@ -1,21 +1,27 @@
-import HoldfastCore
-import HoldfastSQLite
+package import HoldfastCore
+package import HoldfastSQLite
 
 /// The device's database on one connection: making it, and what it says of the device itself.
 ///
 /// Not Sendable: belongs to the queue that made it. Extensions seal edits, apply answers and take edits back.
-final class LocalDatabase {
-  let connection: Connection
+package final class LocalDatabase {
+  package let connection: Connection
   let schema: Schema
-  let pages: PageFiles
+  let pages: any PageStorage
   /// One entry a table of the schema.
   let sql: [TableStatements]
   private let tableNames: [[UInt8]]
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
-  init(path: String, schema: Schema, access: Connection.Access, replica: String) throws {
+  ///
+  /// - Parameters:
+  ///   - pages: where pages are kept; nil puts them into a folder beside the database.
+  ///   - replica: what the positions made here are told apart by, when the database is new.
+  package init(
+    path: String, schema: Schema, access: Connection.Access, pages: (any PageStorage)? = nil, replica: String
+  ) throws {
     self.schema = schema
-    pages = PageFiles(database: path)
+    self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
     tableNames = schema.tables.map { Array($0.name.utf8) }
     do {
@@ -132,6 +138,17 @@ final class LocalDatabase {
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
       replica: row.text(10))
+  }
+
+  /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
+  package func write<T>(_ environment: Environment, _ body: (Database) throws -> T) throws -> T {
+    try connection.transaction(.immediate) {
+      // What a foreign writer left is a change set of its own.
+      try seal(isStrict: false)
+      let result = try body(Database(local: self, environment: environment))
+      try seal(isStrict: true)
+      return result
+    }
   }
 
   /// Runs `body` with the triggers at rest; nobody else sees them so, as the transaction ends before.

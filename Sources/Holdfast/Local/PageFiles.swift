@@ -1,17 +1,29 @@
 import Foundation
 import HoldfastCore
 
-/// The pages of downloads that are not whole yet, a file each, beside the database.
+/// Where the pages of downloads that are not whole yet are kept.
 ///
-/// In the database itself they would be written three times: into the log, into the file, and into its free list. A file that no
-/// row of `holdfast_pages` names is left over from a crash. A row whose file is missing begins its zone anew.
-struct PageFiles: Sendable {
+/// A page that no row of `holdfast_pages` names is left over from a crash. A row whose page is missing begins its zone anew.
+package protocol PageStorage: Sendable {
+  /// Writes a page; when this returns it is on disk.
+  func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) throws
+  /// Reads a page; nil when it is not there.
+  func load(_ name: String) -> [UInt8]?
+  /// Removes pages.
+  func remove(_ names: [String])
+  /// Removes what a crash, or an answer that failed, left over.
+  func removeAll(but known: Set<String>)
+}
+
+/// Pages as files, one each, in a folder beside the database.
+///
+/// In the database itself they would be written three times: into the log, into the file, and into its free list.
+struct PageFiles: PageStorage {
   private let folder: URL
 
   /// The folder for a database: its path with `-pages` behind it.
   init(database path: String) { folder = URL(fileURLWithPath: path + "-pages", isDirectory: true) }
 
-  /// Writes a page; when this returns it is on disk.
   func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let file = folder.appendingPathComponent(name)
@@ -24,16 +36,14 @@ struct PageFiles: Sendable {
     try handle.synchronize()
   }
 
-  /// Reads a page; nil when it is not there.
   func load(_ name: String) -> [UInt8]? {
     (try? Data(contentsOf: folder.appendingPathComponent(name))).map { [UInt8]($0) }
   }
 
-  func remove(_ names: some Sequence<String>) {
+  func remove(_ names: [String]) {
     for name in names { try? FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
   }
 
-  /// Removes what a crash, or an answer that failed, left over.
   func removeAll(but known: Set<String>) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     remove(names.filter { !known.contains($0) })

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// A request of `POST /v1/sync`, and what must be remembered of it until its answer is applied.
-struct PreparedRequest: Sendable {
+package struct PreparedRequest: Sendable {
   let body: [UInt8]
   let device: String
   let token: String
@@ -101,6 +101,39 @@ extension LocalDatabase {
 
   // MARK: Identity
 
+  /// The request of a sign-up (`v1/accounts`) or a sign-in (`v1/sessions`).
+  ///
+  /// - Throws: `StoreError.otherUser` when the database has another user's data.
+  package func sessionRequest(
+    _ path: String, name: String, password: String, device: String
+  ) throws -> TransportRequest {
+    let state = try state()
+    if let known = state.name, known != name { throw otherUser(known) }
+    var members: [JSONValue.Member] = [.init("name", .string(device))]
+    // The device itself goes on, with its numbers.
+    if path == "v1/sessions", let known = state.device { members.append(.init("id", .string(known))) }
+    let body = JSONValue.object([
+      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
+    ])
+    return TransportRequest(method: "POST", path: path, body: body.bytes)
+  }
+
+  /// Binds the database to the session that the server answered with.
+  ///
+  /// - Throws: `Problem` when the server refused; `StoreError.refused`, `StoreError.otherUser`.
+  package func adopt(_ answer: TransportAnswer) throws {
+    guard (200..<300).contains(answer.status), let session = Session(body: answer.body) else {
+      if let problem = Problem(document: answer.body) { throw problem }
+      throw StoreError(.refused, "The server answered with status \(answer.status).")
+    }
+    try adopt(session)
+  }
+
+  private func otherUser(_ known: String) -> StoreError {
+    StoreError(
+      .otherUser, "This database belongs to \(known). Remove that user's data first, or use another file.")
+  }
+
   /// Whether the device and its token are still those that a request was made with.
   func isCurrent(_ request: PreparedRequest) throws -> Bool {
     let state = try state()
@@ -112,10 +145,7 @@ extension LocalDatabase {
     try connection.transaction(.immediate) {
       let state = try state()
       if let user = state.user, user != session.user.id {
-        throw StoreError(
-          .otherUser,
-          "This database belongs to \(state.name ?? user). Remove that user's data first, or use another file."
-        )
+        throw otherUser(state.name ?? user)
       }
       try seal(isStrict: false)
       try connection.run(
@@ -184,7 +214,7 @@ extension LocalDatabase {
   }
 
   /// Forgets the token, and with `removingData` all records and what belongs to the user.
-  func signOut(removingData: Bool, discardingUnsent: Bool) throws {
+  package func signOut(removingData: Bool, discardingUnsent: Bool) throws {
     try connection.transaction(.immediate) {
       try seal(isStrict: false)
       try connection.run("UPDATE holdfast_local SET token = NULL")
@@ -214,7 +244,7 @@ extension LocalDatabase {
   // MARK: Public zones
 
   /// Begins or ends to follow a public zone.
-  func follow(_ zone: String, _ isFollowed: Bool) throws {
+  package func follow(_ zone: String, _ isFollowed: Bool) throws {
     try connection.transaction(.immediate) {
       if isFollowed {
         try connection.run(

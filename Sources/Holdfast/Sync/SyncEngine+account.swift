@@ -40,29 +40,14 @@ extension SyncEngine {
   }
 
   private func open(_ path: String, name: String, password: String, device: String) async throws {
-    let account = try await store.account()
-    if let account, account.name != name {
-      throw StoreError(
-        .otherUser,
-        "This database belongs to \(account.name). Remove that user's data first, or use another file.")
+    let request = try await store.writer.perform {
+      try $0.sessionRequest(path, name: name, password: password, device: device)
     }
-    var members: [JSONValue.Member] = [.init("name", .string(device))]
-    // The device itself goes on, with its numbers.
-    if path == "v1/sessions", let account { members.append(.init("id", .string(account.device))) }
-    let body = JSONValue.object([
-      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
-    ]).bytes
     let answer: TransportAnswer
-    do {
-      answer = try await transport.send(TransportRequest(method: "POST", path: path, body: body))
-    } catch {
+    do { answer = try await transport.send(request) } catch {
       throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
     }
-    guard (200..<300).contains(answer.status), let session = Session(body: answer.body) else {
-      if let problem = Problem(document: answer.body) { throw problem }
-      throw StoreError(.refused, "The server answered with status \(answer.status).")
-    }
-    try await store.writer.perform { try $0.adopt(session) }
+    try await store.writer.perform { try $0.adopt(answer) }
     await handle(.signedIn)
   }
 }

@@ -1,6 +1,10 @@
 public import Foundation
 import HoldfastCore
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Keeps a store and a server in step.
 ///
 /// `run()` syncs at launch, after local edits, on a timer and after failures, until it is cancelled. `sync()` syncs once by hand, also
@@ -8,25 +12,22 @@ import HoldfastCore
 public actor SyncEngine {
   let store: Store
   let transport: any Transport
-  private var machine: SyncMachine?
+  private let conversation: SyncConversation
   private var timer: Task<Void, Never>?
-  private var sending: Task<Void, Never>?
-  private var waiters: [CheckedContinuation<SyncSummary, any Error>] = []
-  private var summary = SyncSummary()
-  private var total = 0
+  private var waiters: [Int: CheckedContinuation<SyncSummary, any Error>] = [:]
   private var state = SyncState.idle
   private var observers: [Int: AsyncStream<SyncState>.Continuation] = [:]
-  private var nextObserver = 0
+  private var lastNumber = 0
   private var isRunning = false
-  /// The token that the server refused; another one in the store is a new session.
-  private var refusedToken: String?
-  /// The request that was too large.
-  private var tooLarge: PreparedRequest?
+  /// The effects of steps that ended before an earlier one was heard of.
+  private var early: [Int: [SyncConversation.Effect]] = [:]
+  private var nextStep = 0
 
   /// An engine for a store and a way to the server.
   public init(store: Store, transport: any Transport) {
     self.store = store
     self.transport = transport
+    conversation = SyncConversation(random: store.environment.random)
   }
 
   /// An engine for a store and the address of a server.
@@ -60,12 +61,10 @@ public actor SyncEngine {
   ///   edits stay and are sent the next time.
   @discardableResult
   public func sync() async throws -> SyncSummary {
-    await prepareMachine()
-    return try await withCheckedThrowingContinuation { continuation in
-      // In one step, so that the end of an earlier sync is not taken for the end of this one.
-      let actions = machine?.handle(.syncNow) ?? []
-      waiters.append(continuation)
-      Task { for action in actions { await perform(action) } }
+    try await withCheckedThrowingContinuation { continuation in
+      let waiter = newNumber()
+      waiters[waiter] = continuation
+      Task { await step { $0.handle(.syncNow, waiter: waiter, in: $1) } }
     }
   }
 
@@ -75,56 +74,45 @@ public actor SyncEngine {
   /// What the engine is about, now and after every change.
   public var states: AsyncStream<SyncState> {
     AsyncStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
-      nextObserver += 1
-      let number = nextObserver
+      let number = newNumber()
       observers[number] = continuation
       continuation.yield(state)
       continuation.onTermination = { _ in Task { await self.forget(number) } }
     }
   }
 
-  private func forget(_ number: Int) { observers[number] = nil }
-
-  private func publish(_ new: SyncState) {
-    state = new
-    for observer in observers.values { observer.yield(new) }
+  private func newNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
   }
 
+  private func forget(_ number: Int) { observers[number] = nil }
+
   private func lookForEdits() async {
-    await prepareMachine()
     if ((try? await store.waitingOperations()) ?? 0) > 0 { await handle(.edited) }
   }
 
-  // MARK: The machine
+  // MARK: The conversation
 
-  func handle(_ event: SyncMachine.Event) async {
-    await prepareMachine()
-    for action in machine?.handle(event) ?? [] { await perform(action) }
-  }
+  func handle(_ event: SyncMachine.Event) async { await step { $0.handle(event, in: $1) } }
 
-  private func prepareMachine() async {
-    guard machine == nil || machine?.state == .signedOut else { return }
-    let token = try? await store.readers[0].perform { try $0.state().token }
-    if machine == nil {
-      machine = SyncMachine(isSignedIn: token != nil, random: store.environment.random)
-    } else if machine?.state == .signedOut, let token, token != refusedToken {
-      // Another process, or another engine of this one, has signed in.
-      for action in machine?.handle(.signedIn) ?? [] { await perform(action) }
+  /// Takes a step of the conversation on the writing queue, and performs what comes of it when all before is performed.
+  private func step(
+    _ body: @escaping @Sendable (SyncConversation, LocalDatabase) -> [SyncConversation.Effect]
+  ) async {
+    let (number, effects) = await store.writer.perform { [conversation] database in
+      conversation.numbered { body($0, database) }
+    }
+    early[number] = effects
+    while let effects = early.removeValue(forKey: nextStep) {
+      nextStep += 1
+      for effect in effects { perform(effect) }
     }
   }
 
-  private func perform(_ action: SyncMachine.Action) async {
-    switch action {
-    case .send(let limit):
-      sending = Task { await self.handle(await self.exchange(changeSetLimit: limit)) }
-    case .identify:
-      sending = Task { await self.handle(await self.identify()) }
-    case .quarantineOldest:
-      guard let request = tooLarge else { return }
-      tooLarge = nil
-      let problem = Problem(.bodyTooLarge).document
-      let isMoved = try? await store.writer.perform { try $0.quarantineOldest(of: request, problem: problem) }
-      if isMoved == true { summary.quarantined += 1 }
+  private func perform(_ effect: SyncConversation.Effect) {
+    switch effect {
+    case .send(let request, let question): Task { await exchange(request, question) }
     case .schedule(let wait):
       timer?.cancel()
       guard isRunning else { return }
@@ -135,120 +123,22 @@ public actor SyncEngine {
     case .stopTimer:
       timer?.cancel()
       timer = nil
-    case .finish(let failure): finish(failure)
-    }
-  }
-
-  private func finish(_ failure: SyncMachine.Failure?) {
-    let result: Result<SyncSummary, any Error>
-    switch failure {
-    case nil:
-      publish(.idle)
-      result = .success(summary)
-    case .later(let reason, _):
-      publish(.offline(reason: reason))
-      result = .failure(StoreError(.offline, reason))
-    case .expired, .diverged, .tooLarge:
-      publish(.signedOut)
-      result = .failure(
-        StoreError(.signedOut, "Nobody is signed in. Sign in to sync; nothing on this device is lost."))
-    }
-    for waiter in waiters { waiter.resume(with: result) }
-    waiters = []
-    summary = SyncSummary()
-    total = 0
-  }
-
-  // MARK: One round trip
-
-  private func exchange(changeSetLimit: Int) async -> SyncMachine.Event {
-    do {
-      guard
-        let request = try await store.writer.perform({ try $0.prepareRequest(changeSetLimit: changeSetLimit) }
-        )
-      else {
-        return .signedOut
+    case .publish(let new):
+      state = new
+      for observer in observers.values { observer.yield(new) }
+    case .finish(let finished, let result):
+      for waiter in finished {
+        waiters.removeValue(forKey: waiter)?.resume(with: result.mapError { $0 as any Error })
       }
-      if request.waiting > 0 {
-        total = max(total, summary.sent + request.waiting)
-        publish(.uploading(done: summary.sent, total: total))
-      }
-      let answer = try await transport.send(
-        TransportRequest(method: "POST", path: "v1/sync", token: request.token, body: request.body))
-      guard answer.status == 200 else {
-        let failure = failure(of: answer, request)
-        switch failure {
-        case .expired, .diverged:
-          // What is said to an identity that was replaced meanwhile does not concern the one of now.
-          if try await !store.writer.perform({ try $0.isCurrent(request) }) { throw Inapplicable.outdated }
-          if failure == .expired { refusedToken = request.token }
-        case .tooLarge: tooLarge = request
-        case .later: break
-        }
-        return .failed(failure)
-      }
-      return try await apply(answer.body, to: request)
-    } catch Inapplicable.outdated {
-      return .answered(hasMore: true)
-    } catch Inapplicable.diverged {
-      return .failed(.diverged)
-    } catch {
-      return .failed(.later(reason: describe(error), retryAfter: nil))
     }
   }
 
-  private func apply(_ body: [UInt8], to request: PreparedRequest) async throws -> SyncMachine.Event {
-    let answer = try SyncAnswer(body: body)
-    let applied = try await store.writer.perform { try $0.apply(answer, body: body, to: request) }
-    summary.sent += request.operations
-    summary.received += applied.changes
-    summary.quarantined += applied.quarantined
-    // What comes back of an upload is no download to wait for.
-    if applied.remaining > 0 || (request.operations == 0 && applied.changes > 0) {
-      publish(.downloading(done: summary.received, total: summary.received + applied.remaining))
+  private func exchange(_ request: TransportRequest, _ question: SyncConversation.Question) async {
+    let answer: Result<TransportAnswer, StoreError>
+    do { answer = .success(try await transport.send(request)) } catch {
+      let reason = (error as? StoreError)?.description ?? (error as? URLError)?.localizedDescription
+      answer = .failure(StoreError(.offline, reason ?? "\(error)"))
     }
-    return .answered(hasMore: applied.hasMore)
-  }
-
-  private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {
-    let problem = Problem(document: answer.body)
-    switch answer.status {
-    case 401: return .expired
-    case 409 where problem?.code == .deviceDiverged: return .diverged
-    case 413 where request.changeSets > 0: return .tooLarge
-    default:
-      return .later(
-        reason: problem?.description ?? "The server answered with status \(answer.status).",
-        retryAfter: answer.retryAfter)
-    }
-  }
-
-  private func describe(_ error: any Error) -> String {
-    (error as? StoreError)?.description ?? (error as? URLError)?.localizedDescription ?? "\(error)"
-  }
-
-  private func identify() async -> SyncMachine.Event {
-    do {
-      let token = try await store.writer.perform { try $0.state().token }
-      let body = JSONValue.object([.init("name", .string("copy"))]).bytes
-      let answer = try await transport.send(
-        TransportRequest(method: "POST", path: "v1/devices", token: token, body: body))
-      if answer.status == 401 {
-        if try await store.writer.perform({ try $0.state().token }) != token { throw Inapplicable.outdated }
-        refusedToken = token
-        return .failed(.expired)
-      }
-      guard answer.status == 201, let session = Session(body: answer.body) else {
-        return .failed(
-          .later(reason: "The server gave no new identity (\(answer.status)).", retryAfter: answer.retryAfter)
-        )
-      }
-      try await store.writer.perform { try $0.adopt(session) }
-      return .identified
-    } catch Inapplicable.outdated {
-      return .identified
-    } catch {
-      return .failed(.later(reason: describe(error), retryAfter: nil))
-    }
+    await step { $0.hear(answer, to: question, in: $1) }
   }
 }

@@ -1,12 +1,12 @@
 import HoldfastCore
 
 /// The states and transitions of the sync engine: PROTOCOL.md, section 6.2. Pure: an event comes in, actions go out.
-struct SyncMachine {
+package struct SyncMachine {
   enum State: Equatable {
     case signedOut, idle, syncing, waiting
   }
 
-  enum Failure: Equatable {
+  package enum Failure: Equatable, Sendable {
     /// Network trouble, 5xx, 408, 429 and whatever else may pass. Nothing is dropped.
     case later(reason: String, retryAfter: Int?)
     /// 401.
@@ -17,7 +17,7 @@ struct SyncMachine {
     case tooLarge
   }
 
-  enum Event {
+  package enum Event: Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
     case answered(hasMore: Bool)

@@ -17,12 +17,18 @@ struct ServerDatabase: Sendable {
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
   init(in directory: DataDirectory, schema: Schema?, random: (Int) -> [UInt8]) throws {
-    path = directory.database
-    let known = try directory.hasDatabase() && Self.isOurs(path)
+    try self.init(
+      file: directory.database, exists: try directory.hasDatabase(), schema: schema, random: random)
+  }
+
+  /// Opens the database file at `path`; see above.
+  init(file path: String, exists: Bool, schema: Schema?, random: (Int) -> [UInt8]) throws {
+    self.path = path
+    let known = try exists && Self.isOurs(path)
     guard known || schema != nil else {
       throw ServerError(
         .schemaMissing,
-        "There is no database in \(directory.path) yet. Start the server once with --schema FILE.")
+        "There is no database \(path) yet. Start the server once with --schema FILE.")
     }
     let connection = try Self.writer(path)
     if known {

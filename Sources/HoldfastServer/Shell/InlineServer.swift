@@ -6,7 +6,7 @@ public import HoldfastHTTP
 public final class InlineServer {
   /// The schema that is served.
   public let schema: Schema
-  private let lock: DataDirectoryLock
+  private let lock: DataDirectoryLock?
   let service: Service
   private let api: API
 
@@ -18,14 +18,34 @@ public final class InlineServer {
   ///   - environment: clock, randomness and passwords.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
-  public init(
+  public convenience init(
     data: String, schema: Schema?, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     let directory = DataDirectory(path: data)
     try directory.make()
-    lock = try DataDirectoryLock(directory)
+    let lock = try DataDirectoryLock(directory)
     let database = try ServerDatabase(in: directory, schema: schema, random: environment.random)
+    try self.init(database, lock: lock, environment, log)
+  }
+
+  /// Opens a database file where there are no directories and no other processes: on a simulated disk.
+  ///
+  /// - Parameter exists: whether the file is there.
+  package convenience init(
+    file: String, exists: Bool, schema: Schema?, environment: ServerEnvironment,
+    log: @escaping @Sendable (String) -> Void
+  ) throws {
+    let database = try ServerDatabase(
+      file: file, exists: exists, schema: schema, random: environment.random)
+    try self.init(database, lock: nil, environment, log)
+  }
+
+  private init(
+    _ database: ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
+    _ log: @escaping @Sendable (String) -> Void
+  ) throws {
+    self.lock = lock
     self.schema = database.schema
     service = try Service(database, environment: environment, log: log)
     api = API(database, clock: service.clock, environment: environment, log: log)

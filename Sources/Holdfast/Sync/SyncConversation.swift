@@ -1,0 +1,242 @@
+import HoldfastCore
+
+/// What the device says to the server and makes of its answers: the sync engine without threads, network and timers.
+///
+/// An event comes in, the database is read and written, and what must be done outside comes out. `SyncEngine` runs it on the
+/// store's writing queue; a simulation runs it in its one thread.
+///
+/// @unchecked Sendable: used by the one who has the `LocalDatabase` that is passed in, and only while it has it.
+package final class SyncConversation: @unchecked Sendable {
+  /// What must be done outside, in order.
+  package enum Effect: Sendable {
+    /// Send a request; `hear` its answer with the question.
+    case send(TransportRequest, Question)
+    /// Give the event `timer` after so long; replaces the timer before.
+    case schedule(Duration)
+    case stopTimer
+    case publish(SyncState)
+    /// Those who waited for a sync by hand are told.
+    case finish([Int], Result<SyncSummary, StoreError>)
+  }
+
+  /// What was asked, to make sense of the answer.
+  package enum Question: Sendable {
+    case sync(PreparedRequest)
+    /// For a new identity, by the device of a token.
+    case identity(token: String?)
+  }
+
+  private var machine: SyncMachine?
+  private let random: @Sendable () -> UInt64
+  private var effects: [Effect] = []
+  private var waiters: [Int] = []
+  private var summary = SyncSummary()
+  /// How many operations this sync has to send, as far as known.
+  private var total = 0
+  /// The token that the server refused; another one in the database is a new session.
+  private var refusedToken: String?
+  /// The request that was too large.
+  private var tooLarge: PreparedRequest?
+  private var steps = 0
+
+  package init(random: @escaping @Sendable () -> UInt64) { self.random = random }
+
+  /// Takes a step and numbers it, from 0, so that effects heard of in another order are performed in this one.
+  func numbered(_ step: (SyncConversation) -> [Effect]) -> (number: Int, effects: [Effect]) {
+    defer { steps += 1 }
+    return (steps, step(self))
+  }
+
+  /// Takes an event.
+  ///
+  /// - Parameter waiter: who waits for the end of the sync that the event asks for.
+  package func handle(_ event: SyncMachine.Event, waiter: Int? = nil, in database: LocalDatabase) -> [Effect]
+  {
+    collect(database) {
+      if let waiter { waiters.append(waiter) }
+      run(event, database)
+    }
+  }
+
+  /// Takes the server's answer, or why none came.
+  package func hear(
+    _ answer: Result<TransportAnswer, StoreError>, to question: Question, in database: LocalDatabase
+  ) -> [Effect] {
+    collect(database) {
+      let event =
+        switch question {
+        case .sync(let request): outcome(answer, request, database)
+        case .identity(let token): identity(answer, token, database)
+        }
+      run(event, database)
+    }
+  }
+
+  private func collect(_ database: LocalDatabase, _ body: () -> Void) -> [Effect] {
+    prepareMachine(database)
+    body()
+    defer { effects = [] }
+    return effects
+  }
+
+  private func prepareMachine(_ database: LocalDatabase) {
+    guard machine == nil || machine?.state == .signedOut else { return }
+    let token = try? database.state().token
+    if machine == nil {
+      machine = SyncMachine(isSignedIn: token != nil, random: random)
+    } else if let token, token != refusedToken {
+      // Another process, or another engine of this one, has signed in.
+      run(.signedIn, database)
+    }
+  }
+
+  private func run(_ event: SyncMachine.Event, _ database: LocalDatabase) {
+    for action in machine?.handle(event) ?? [] { perform(action, database) }
+  }
+
+  private func perform(_ action: SyncMachine.Action, _ database: LocalDatabase) {
+    switch action {
+    case .send(let limit): send(changeSetLimit: limit, database)
+    case .identify: identify(database)
+    case .quarantineOldest:
+      guard let request = tooLarge else { return }
+      tooLarge = nil
+      let isMoved = try? database.quarantineOldest(of: request, problem: Problem(.bodyTooLarge).document)
+      if isMoved == true { summary.quarantined += 1 }
+    case .schedule(let wait): effects.append(.schedule(wait))
+    case .stopTimer: effects.append(.stopTimer)
+    case .finish(let failure): finish(failure)
+    }
+  }
+
+  private func finish(_ failure: SyncMachine.Failure?) {
+    let (state, result): (SyncState, Result<SyncSummary, StoreError>) =
+      switch failure {
+      case nil: (.idle, .success(summary))
+      case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
+      case .expired, .diverged, .tooLarge:
+        (
+          .signedOut,
+          .failure(
+            StoreError(
+              .signedOut, "Nobody is signed in. Sign in to sync; nothing on this device is lost."))
+        )
+      }
+    effects.append(.publish(state))
+    effects.append(.finish(waiters, result))
+    waiters = []
+    summary = SyncSummary()
+    total = 0
+  }
+
+  // MARK: One round trip
+
+  private func send(changeSetLimit: Int, _ database: LocalDatabase) {
+    do {
+      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit) else {
+        return run(.signedOut, database)
+      }
+      if request.waiting > 0 {
+        total = max(total, summary.sent + request.waiting)
+        effects.append(.publish(.uploading(done: summary.sent, total: total)))
+      }
+      let message = TransportRequest(
+        method: "POST", path: "v1/sync", token: request.token, body: request.body)
+      effects.append(.send(message, .sync(request)))
+    } catch {
+      run(.failed(later(error)), database)
+    }
+  }
+
+  private func outcome(
+    _ answer: Result<TransportAnswer, StoreError>, _ request: PreparedRequest, _ database: LocalDatabase
+  ) -> SyncMachine.Event {
+    do {
+      let answer = try answer.get()
+      if answer.status == 200 { return try apply(answer.body, to: request, database) }
+      let failure = failure(of: answer, request)
+      switch failure {
+      case .expired, .diverged:
+        // What is said to an identity that was replaced meanwhile does not concern the one of now.
+        if try !database.isCurrent(request) { return .answered(hasMore: true) }
+        if failure == .expired { refusedToken = request.token }
+      case .tooLarge: tooLarge = request
+      case .later: break
+      }
+      return .failed(failure)
+    } catch Inapplicable.outdated {
+      return .answered(hasMore: true)
+    } catch Inapplicable.diverged {
+      return .failed(.diverged)
+    } catch {
+      return .failed(later(error))
+    }
+  }
+
+  private func apply(
+    _ body: [UInt8], to request: PreparedRequest, _ database: LocalDatabase
+  ) throws -> SyncMachine.Event {
+    let applied = try database.apply(try SyncAnswer(body: body), body: body, to: request)
+    summary.sent += request.operations
+    summary.received += applied.changes
+    summary.quarantined += applied.quarantined
+    // What comes back of an upload is no download to wait for.
+    if applied.remaining > 0 || (request.operations == 0 && applied.changes > 0) {
+      effects.append(
+        .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
+    }
+    return .answered(hasMore: applied.hasMore)
+  }
+
+  private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {
+    let problem = Problem(document: answer.body)
+    switch answer.status {
+    case 401: return .expired
+    case 409 where problem?.code == .deviceDiverged: return .diverged
+    case 413 where request.changeSets > 0: return .tooLarge
+    default:
+      return .later(
+        reason: problem?.description ?? "The server answered with status \(answer.status).",
+        retryAfter: answer.retryAfter)
+    }
+  }
+
+  private func later(_ error: any Error) -> SyncMachine.Failure {
+    .later(reason: (error as? StoreError)?.description ?? "\(error)", retryAfter: nil)
+  }
+
+  // MARK: A new identity for a copy
+
+  private func identify(_ database: LocalDatabase) {
+    do {
+      let token = try database.state().token
+      let body = JSONValue.object([.init("name", .string("copy"))]).bytes
+      let message = TransportRequest(method: "POST", path: "v1/devices", token: token, body: body)
+      effects.append(.send(message, .identity(token: token)))
+    } catch {
+      run(.failed(later(error)), database)
+    }
+  }
+
+  private func identity(
+    _ answer: Result<TransportAnswer, StoreError>, _ token: String?, _ database: LocalDatabase
+  ) -> SyncMachine.Event {
+    do {
+      let answer = try answer.get()
+      // Whoever has changed the session meanwhile has settled what this one is.
+      if try database.state().token != token { return .identified }
+      if answer.status == 401 {
+        refusedToken = token
+        return .failed(.expired)
+      }
+      guard answer.status == 201, let session = Session(body: answer.body) else {
+        let reason = "The server gave no new identity (\(answer.status))."
+        return .failed(.later(reason: reason, retryAfter: answer.retryAfter))
+      }
+      try database.adopt(session)
+      return .identified
+    } catch {
+      return .failed(later(error))
+    }
+  }
+}
