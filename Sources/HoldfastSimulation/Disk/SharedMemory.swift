@@ -1,0 +1,38 @@
+internal import CSQLite
+
+/// The WAL index of a database: memory that the connections of all its processes share, and its eight locks.
+///
+/// A handle of a killed process keeps it alive until the handle is closed, since SQLite still holds addresses in it.
+final class SharedMemory {
+  private var regions: [UnsafeMutableRawPointer] = []
+  /// The handles of living processes that map it.
+  var users: [OpenFile] = []
+
+  deinit { for region in regions { region.deallocate() } }
+
+  /// The address of a region, which stays; nil when it is not there and not to be made.
+  func region(_ index: Int, size: Int, extend: Bool) -> UnsafeMutableRawPointer? {
+    if index >= regions.count && !extend { return nil }
+    while index >= regions.count {
+      let region = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+      region.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+      regions.append(region)
+    }
+    return regions[index]
+  }
+
+  /// Takes locks for a handle: all that are asked for, or none.
+  func lock(_ slots: UInt8, exclusive: Bool, for handle: OpenFile) -> Bool {
+    for user in users where user !== handle {
+      if user.exclusiveSlots & slots != 0 || exclusive && user.sharedSlots & slots != 0 { return false }
+    }
+    if exclusive { handle.exclusiveSlots |= slots } else { handle.sharedSlots |= slots }
+    return true
+  }
+
+  /// Gives up a handle's locks.
+  func unlock(_ slots: UInt8, for handle: OpenFile) {
+    handle.exclusiveSlots &= ~slots
+    handle.sharedSlots &= ~slots
+  }
+}

@@ -1,0 +1,101 @@
+internal import CSQLite
+
+/// Why a plain file could not be written or deleted.
+struct SimulatedDiskError: Error, Hashable {
+  /// As SQLite would say it: `SQLITE_FULL`, or a code of the `SQLITE_IOERR` family.
+  let code: Int32
+}
+
+// MARK: - Plain files, on behalf of the running process
+
+extension SimulatedDisk {
+  /// Writes a whole file in the place of an older one; when this returns it is on disk.
+  ///
+  /// - Throws: what a fault decided, or that no living process is running. The file may be there in part, or empty.
+  func write(_ path: String, _ bytes: [UInt8]) throws(SimulatedDiskError) {
+    try take(.open, path)
+    guard let machine = Self.machine(of: path) else { throw SimulatedDiskError(code: SQLITE_CANTOPEN) }
+    let file = file(at: path) ?? makeFile(at: path, on: machine)
+    file.truncate(to: 0)
+    do {
+      try take(.write, path, size: bytes.count)
+    } catch {
+      if let running, isAlive(running) { bytes.withUnsafeBytes { file.write(arrivingPart(of: $0), at: 0) } }
+      throw error
+    }
+    bytes.withUnsafeBytes { file.write($0, at: 0) }
+    try take(.sync, path)
+    sync(file, path: path)
+  }
+
+  /// Reads a whole file; nil when it is not there or can't be read.
+  func read(_ path: String) -> [UInt8]? {
+    guard let file = file(at: path), (try? take(.read, path, size: file.content.count)) != nil else {
+      return nil
+    }
+    return file.bytes
+  }
+
+  /// Deletes a file, if there is one; a loss of power may undo it.
+  ///
+  /// - Throws: what a fault decided, or that no living process is running.
+  func delete(_ path: String) throws(SimulatedDiskError) {
+    try take(.delete, path)
+    unlink(path, durably: false)
+  }
+
+  /// The names of the files in a folder, not in those below it, sorted; none when it can't be read.
+  func list(_ folder: String) -> [String] {
+    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+    guard (try? take(.list, folder)) != nil, let machine = Self.machine(of: prefix + "x") else { return [] }
+    let below = paths(on: machine).filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    return below.filter { !$0.contains("/") }.sorted()
+  }
+
+  /// Whether there is a file; no when that can't be found out.
+  func exists(_ path: String) -> Bool { (try? take(.exists, path)) != nil && file(at: path) != nil }
+
+  private func take(_ kind: Step.Kind, _ path: String, size: Int = 0) throws(SimulatedDiskError) {
+    guard let running, isAlive(running), Self.machine(of: path) == running.machine else {
+      throw SimulatedDiskError(code: SQLITE_IOERR)
+    }
+    if let code = refusal(of: kind, path: path, size: size, for: running) {
+      throw SimulatedDiskError(code: code)
+    }
+  }
+}
+
+// MARK: - Whole machines
+
+extension SimulatedDisk {
+  /// The files of a machine, to restore them there or on another one.
+  struct Image: Hashable, Sendable {
+    /// By the path behind the machine's name.
+    let files: [String: [UInt8]]
+  }
+
+  /// What a machine's processes would read now, synced or not.
+  func image(of machine: String) -> Image {
+    var files: [String: [UInt8]] = [:]
+    for path in paths(on: machine) {
+      files[String(path.dropFirst(machine.count + 2))] = file(at: path)?.bytes
+    }
+    return Image(files: files)
+  }
+
+  /// Replaces all files of a machine, durably. Its processes are killed.
+  func restore(_ image: Image, on machine: String) {
+    killAll(on: machine)
+    removeAllFiles(on: machine)
+    for (name, bytes) in image.files {
+      let file = makeFile(at: "/\(machine)/\(name)", on: machine)
+      bytes.withUnsafeBytes { file.write($0, at: 0) }
+      file.sync()
+      file.nameIsDurable = true
+    }
+  }
+}
+
+extension SimulatedFile {
+  fileprivate var bytes: [UInt8] { [UInt8](content.slice(0, content.count)) }
+}
