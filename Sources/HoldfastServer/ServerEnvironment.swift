@@ -6,6 +6,8 @@ public struct ServerEnvironment: Sendable {
   public var random: @Sendable (_ count: Int) -> [UInt8]
   /// How passwords are hashed and verified.
   public var passwords: PasswordHashing
+  /// The size in bytes of an answer from which on no further change is begun.
+  package var answerSize = 4 << 20
 
   /// An environment of its parts.
   public init(

@@ -1,5 +1,98 @@
-/// `simulate`: the whole system in one process, decided by one seed.
+import Foundation
+
+/// `simulate`: the whole system in one process, decided by seeds.
 @main
 enum Simulate {
-  static func main() {}
+  private static let usage = """
+    Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
+
+      --seed N      the first seed; a new one unless given
+      --steps N     how many commands a run has; by the seed, 40 to 300, unless given
+      --keep LIST   leaves out all commands but these; "-" for none
+      --minutes N   runs one seed after the other for so long
+      --seeds N     runs so many seeds
+      --verbose     prints what happens as it happens
+    """
+
+  static func main() {
+    do {
+      let options = try Options(CommandLine.arguments.dropFirst())
+      exit(try run(options) ? 0 : 1)
+    } catch {
+      print("\(error)\n\n\(usage)")
+      exit(2)
+    }
+  }
+
+  /// Runs seeds; whether all were well.
+  private static func run(_ options: Options) throws -> Bool {
+    let disk = SimulatedDisk(now: { _ in 0 }, random: { 0 })
+    disk.register(isDefault: true)
+    let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
+    let begin = ContinuousClock.now
+    let limit = options.minutes.map { Duration.seconds($0 * 60) }
+    print("first seed: \(first)")
+    var (runs, syncs) = (0, 0)
+    var seed = first
+    while runs < options.seeds || limit.map({ ContinuousClock.now - begin < $0 }) == true {
+      let result = try Run(plan(seed, options), on: disk, isVerbose: options.isVerbose)
+      runs += 1
+      syncs += result.syncs
+      if !result.violations.isEmpty {
+        print(result.violations.prefix(3).map { "\($0.invariant): \($0.text)" }.joined(separator: "\n"))
+        let shrunken = options.keep == nil ? try result.shrunken(on: disk) : result
+        print(shrunken.report(original: result))
+        return false
+      }
+      if options.isVerbose { print("fingerprint: \(String(result.history.fingerprint, radix: 16))") }
+      seed &+= 1
+    }
+    let seconds = (ContinuousClock.now - begin) / .seconds(1)
+    print(
+      "\(runs) seeds, \(syncs) device-syncs, \(Int(Double(syncs) / max(seconds, 0.001))) a second; nothing was broken"
+    )
+    return true
+  }
+
+  private static func plan(_ seed: UInt64, _ options: Options) -> Plan {
+    var chance = Chance(seed: seed, 7)
+    var plan = Plan(seed: seed, steps: options.steps ?? 40 + chance.below(260))
+    if let keep = options.keep { plan.commands.removeAll { !keep.contains($0.index) } }
+    return plan
+  }
+}
+
+/// What the command line says.
+struct Options {
+  var seed: UInt64?
+  var steps: Int?
+  var keep: Set<Int>?
+  var minutes: Double?
+  var seeds = 1
+  var isVerbose = false
+
+  struct Wrong: Error, CustomStringConvertible { let description: String }
+
+  init(_ arguments: some Sequence<String>) throws {
+    var rest = Array(arguments)[...]
+    func number<Number>(_ convert: (String) -> Number?, _ name: String) throws -> Number {
+      guard let text = rest.popFirst(), let number = convert(text) else {
+        throw Wrong(description: "\(name) takes a number.")
+      }
+      return number
+    }
+    while let name = rest.popFirst() {
+      switch name {
+      case "--seed": seed = try number({ UInt64($0) }, name)
+      case "--steps": steps = try number({ Int($0) }, name)
+      case "--keep":
+        let list = rest.popFirst() ?? "-"
+        keep = list == "-" ? [] : Set(list.split(separator: ",").compactMap { Int($0) })
+      case "--minutes": minutes = try number({ Double($0) }, name)
+      case "--seeds": seeds = try number({ Int($0) }, name)
+      case "--verbose": isVerbose = true
+      default: throw Wrong(description: "\(name) is not known.")
+      }
+    }
+  }
 }

@@ -101,6 +101,9 @@ extension LocalDatabase {
 
   // MARK: Identity
 
+  /// The token of the session; nil when nobody is signed in.
+  package func sessionToken() throws -> String? { try state().token }
+
   /// The request of a sign-up (`v1/accounts`) or a sign-in (`v1/sessions`).
   ///
   /// - Throws: `StoreError.otherUser` when the database has another user's data.

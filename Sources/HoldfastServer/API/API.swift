@@ -23,7 +23,7 @@ final class API: Sendable {
     self.environment = environment
     self.clock = clock
     self.log = log
-    readers = ReaderPool(database)
+    readers = ReaderPool(database, answerSize: environment.answerSize)
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""

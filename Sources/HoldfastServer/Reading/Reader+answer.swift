@@ -24,9 +24,6 @@ struct ZoneState {
 }
 
 extension Reader {
-  /// The size of an answer from which on no further change is begun.
-  static let answerSize = 4 << 20
-
   /// All zones of a device: those of its user, and those that it acks.
   func zones(of device: KnownDevice) throws -> [ZoneState] {
     try findZones.bind(device.key.number, at: 1)
@@ -133,7 +130,7 @@ extension Reader {
       }
     }
     waiting.sort { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
-    let limit = writer.count + Self.answerSize
+    let limit = writer.count + answerSize
     for zone in waiting where try writePart(zone, to: &writer, limit: limit) { break }
   }
 

@@ -16,6 +16,8 @@ final class Reader {
   let connection: Connection
   let epoch: String
   let feed: ChangeFeed
+  /// The size of an answer from which on no further change is begun.
+  let answerSize: Int
   private let begin: Statement
   private let end: Statement
   private let findDevice: Statement
@@ -24,7 +26,8 @@ final class Reader {
   let findZones: Statement
   let findRefusals: Statement
 
-  init(_ database: ServerDatabase) throws {
+  init(_ database: ServerDatabase, answerSize: Int) throws {
+    self.answerSize = answerSize
     connection = try database.reader()
     epoch = database.epoch
     feed = try ChangeFeed(database.schema, on: connection)

@@ -6,14 +6,18 @@ import HoldfastHTTP
 /// thread that took it until it is put back.
 final class ReaderPool: @unchecked Sendable {
   private let database: ServerDatabase
+  private let answerSize: Int
   private let lock = Lock()
   private var idle: [Reader] = []
 
-  init(_ database: ServerDatabase) { self.database = database }
+  init(_ database: ServerDatabase, answerSize: Int) {
+    self.database = database
+    self.answerSize = answerSize
+  }
 
   /// Lends a reader for the time that `body` runs.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
-    let reader = try lock.hold { idle.popLast() } ?? Reader(database)
+    let reader = try lock.hold { idle.popLast() } ?? Reader(database, answerSize: answerSize)
     defer { lock.hold { idle.append(reader) } }
     return try body(reader)
   }

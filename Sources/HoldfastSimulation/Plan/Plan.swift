@@ -1,0 +1,94 @@
+/// All that will happen in one run, decided by a seed.
+struct Plan {
+  let seed: UInt64
+  /// For each device, the number of its user.
+  let users: [Int]
+  /// The size of an answer from which on the server begins no further change.
+  let answerSize: Int
+  /// Whether nothing is shared, moved or deleted: then nothing may be refused either.
+  let isPeaceful: Bool
+  var commands: [Command]
+
+  init(seed: UInt64, steps: Int) {
+    var chance = Chance(seed: seed)
+    self.seed = seed
+    let people = 1 + chance.below(3)
+    // The first devices are one a person.
+    users = (0..<(people + chance.below(3))).map { $0 < people ? $0 : chance.below(people) }
+    answerSize = chance.pick([4 << 20, 4000, 1500, 600]) ?? 4 << 20
+    isPeaceful = chance.one(in: 8)
+    let mood = Mood(&chance)
+    let devices = users.count
+    commands = (0..<steps).map { index in
+      Command(index: index, seed: chance.next(), action: mood.action(&chance, devices: devices))
+    }
+  }
+}
+
+/// How often what happens in one run.
+private struct Mood {
+  private let editing: Int
+  private let storms: Int
+  private let troubles: Int
+  private let clocks: Int
+  private let sessions: Int
+  private let copies: Int
+
+  init(_ chance: inout Chance) {
+    editing = 20 + chance.below(40)
+    storms = chance.below(8)
+    troubles = chance.one(in: 4) ? 0 : chance.below(14)
+    clocks = chance.one(in: 2) ? 0 : chance.below(4)
+    sessions = chance.one(in: 2) ? 0 : chance.below(4)
+    copies = chance.one(in: 3) ? 1 : 0
+  }
+
+  func action(_ chance: inout Chance, devices: Int) -> Command.Action {
+    let device = chance.below(devices)
+    let machine: Command.Machine = chance.one(in: 3) ? .server : .device(device)
+    var dice = chance.below(editing + 40 + storms + troubles + clocks + sessions + copies)
+    func falls(_ share: Int) -> Bool {
+      dice -= share
+      return dice < 0
+    }
+    if falls(editing) { return .write(device: device) }
+    if falls(22) { return .sync(device: device) }
+    if falls(18) { return .pass(pause(&chance)) }
+    if falls(storms) { return .weather(Self.weather(&chance)) }
+    if falls(troubles) {
+      if chance.one(in: 6) { return .room(machine) }
+      let trouble = chance.pick(Command.Trouble.allCases) ?? .kill
+      return .trouble(trouble, machine, afterSteps: chance.below(chance.one(in: 2) ? 12 : 150))
+    }
+    if falls(clocks) { return .clock(machine, by: Self.jump(&chance)) }
+    if falls(sessions) {
+      switch chance.below(4) {
+      case 0: return .signOut(device: device, removingData: chance.one(in: 2))
+      case 1: return .secondProcess(device: device)
+      case 2: return .upgrade(machine)
+      default: return .follow(device: device, chance.one(in: 2))
+      }
+    }
+    return chance.one(in: 2) ? .copy(device: device) : .restore(device: device)
+  }
+
+  private func pause(_ chance: inout Chance) -> Int64 {
+    chance.one(in: 12) ? chance.number(in: 60_000...86_400_000 * 3) : chance.number(in: 1...2000)
+  }
+
+  private static func weather(_ chance: inout Chance) -> Weather {
+    if chance.one(in: 3) { return .calm }
+    func rate(_ chance: inout Chance) -> Int { chance.one(in: 2) ? 0 : 2 + chance.below(8) }
+    return Weather(
+      lostRequest: rate(&chance), lostAnswer: rate(&chance), doubled: rate(&chance), cut: rate(&chance),
+      silent: rate(&chance), delay: chance.one(in: 4) ? 5...40_000 : 5...800)
+  }
+
+  /// From a second to thirty years, forward or back.
+  private static func jump(_ chance: inout Chance) -> Int64 {
+    let second: Int64 = 1000
+    let most = chance.pick([second, 3600 * second, 86400 * second, 3650 * 86400 * second]) ?? second
+    let by = chance.number(in: 1...most)
+    return chance.one(in: 2) ? by : -by
+  }
+}

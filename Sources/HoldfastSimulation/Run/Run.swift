@@ -1,0 +1,57 @@
+/// One run of a plan from an empty world to its end.
+struct Run {
+  let plan: Plan
+  let violations: [Violation]
+  let history: History
+  let syncs: Int
+
+  init(_ plan: Plan, on disk: SimulatedDisk, isVerbose: Bool = false) throws {
+    let world = try World(plan, disk: disk, isVerbose: isVerbose)
+    violations = world.run()
+    (self.plan, history, syncs) = (plan, world.history, world.syncs)
+    world.end()
+  }
+
+  /// The same failure with as few commands as can be found: whole stretches are left out first, then single ones.
+  ///
+  /// - Parameter attempts: how many runs it may take.
+  func shrunken(on disk: SimulatedDisk, attempts: Int = 400) throws -> Run {
+    guard let invariant = violations.first?.invariant else { return self }
+    var best = self
+    var left = attempts
+    var stretch = max(plan.commands.count / 2, 1)
+    while left > 0 {
+      var isSmaller = false
+      var start = 0
+      while start < best.plan.commands.count, left > 0 {
+        var smaller = best.plan
+        let end = min(start + stretch, smaller.commands.count)
+        smaller.commands.removeSubrange(start..<end)
+        left -= 1
+        let run = try Run(smaller, on: disk)
+        if run.violations.first?.invariant == invariant {
+          best = run
+          isSmaller = true
+        } else {
+          start = end
+        }
+      }
+      if stretch == 1, !isSmaller { break }
+      stretch = max(stretch / 2, 1)
+    }
+    return best
+  }
+
+  /// What was wrong, and how to see it again.
+  func report(original: Run) -> String {
+    let kept = plan.commands.map { String($0.index) }.joined(separator: ",")
+    var lines = ["seed \(plan.seed) breaks an invariant:"]
+    lines += violations.prefix(5).map { "  \($0.invariant): \($0.text)" }
+    lines.append("Shrunken from \(original.plan.commands.count) commands to \(plan.commands.count):")
+    lines += history.lines.suffix(120).map { "  \($0)" }
+    lines.append(
+      "Again: make sim SEED=\(plan.seed) STEPS=\(original.plan.commands.count) KEEP=\(kept.isEmpty ? "-" : kept)"
+    )
+    return lines.joined(separator: "\n")
+  }
+}

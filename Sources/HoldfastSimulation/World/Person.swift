@@ -1,0 +1,197 @@
+import Holdfast
+import HoldfastCore
+import HoldfastSQLite
+
+/// What a person does with the app in one transaction: a few random edits of what is on the device.
+struct Person {
+  private let db: Database
+  private var chance: Chance
+  private let isPeaceful: Bool
+  /// The number of the next token; each is written once in a run.
+  private var token: Int
+
+  init(_ db: Database, _ command: Command, isPeaceful: Bool) {
+    self.db = db
+    self.isPeaceful = isPeaceful
+    chance = Chance(seed: command.seed)
+    token = command.index * 64
+  }
+
+  /// Edits.
+  ///
+  /// - Throws: what a rule of the schema forbids; then nothing of it counts.
+  mutating func edit() throws {
+    for _ in 0...chance.below(4) { try editOnce() }
+  }
+
+  private mutating func editOnce() throws {
+    guard let list = try pick("lists") else { return try makeList() }
+    switch chance.below(isPeaceful ? 12 : 24) {
+    case 0: try makeList()
+    case 1, 2: try makeItem(in: list)
+    case 3: try rename("lists", "title")
+    case 4, 5: try rename("items", chance.one(in: 3) ? "note" : "title")
+    case 6: try makePart()
+    case 7: try makePairs(in: list)
+    case 8: try run("INSERT INTO notes (id, text) VALUES (?, ?)", [id(), newToken()])
+    case 9: try rename("notes", "text")
+    case 10: try reorder()
+    case 11: try rename("parts", "text")
+    case 12: try delete()
+    case 13: try move(to: list)
+    case 14: try chain()
+    case 15: try group(in: list)
+    case 16, 17: try share(list)
+    case 18: try link()
+    case 19: try takeCode()
+    case 20: try bringBack()
+    case 21: try pretendCatalogue()
+    case 22: try leave()
+    default: try ungroup()
+    }
+  }
+
+  // MARK: Edits
+
+  private mutating func makeList() throws {
+    try run("INSERT INTO lists (id, title) VALUES (?, ?)", [id(), newToken()])
+  }
+
+  private mutating func makeItem(in list: String) throws {
+    let last = try db.first(
+      String.self, "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC, id DESC LIMIT 1",
+      [.text(list)])
+    let position = try db.position(after: chance.one(in: 3) ? nil : last, before: nil)
+    try run(
+      "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, ?)",
+      [id(), .text(list), newToken(), .text(position)])
+  }
+
+  private mutating func makePart() throws {
+    guard let item = try pick("items") else { return }
+    try run("INSERT INTO parts (id, item_id, text) VALUES (?, ?, ?)", [id(), .text(item), newToken()])
+  }
+
+  /// A group of rows that belong together for ever.
+  private mutating func makePairs(in list: String) throws {
+    let size = 2 + chance.below(3)
+    let name = newToken()
+    for _ in 0..<size {
+      try run(
+        "INSERT INTO pairs (id, list_id, pair, size) VALUES (?, ?, ?, ?)",
+        [id(), .text(list), name, .integer(Int64(size))])
+    }
+  }
+
+  private mutating func rename(_ table: String, _ column: String) throws {
+    guard let record = try pick(table) else { return }
+    try run("UPDATE \(table) SET \(column) = ? WHERE id = ?", [newToken(), .text(record)])
+  }
+
+  private mutating func reorder() throws {
+    guard let item = try pick("items") else { return }
+    let rows = try db.rows(
+      "SELECT position FROM items WHERE list_id = (SELECT list_id FROM items WHERE id = ?) ORDER BY position, id",
+      [.text(item)]
+    ).rows.compactMap { $0[0].text }
+    let place = chance.below(rows.count + 1)
+    let left = place > 0 ? rows[place - 1] : nil
+    let right = place < rows.count ? rows[place] : nil
+    if let left, let right, left >= right { return }
+    try run(
+      "UPDATE items SET position = ?, done = 1 - done WHERE id = ?",
+      [.text(try db.position(after: left, before: right)), .text(item)])
+  }
+
+  private mutating func delete() throws {
+    let table =
+      chance.pick(["lists", "items", "items", "items", "parts", "notes", "links", "groups"]) ?? "items"
+    guard table != "lists" || chance.one(in: 3), let record = try pick(table) else { return }
+    try run("DELETE FROM \(table) WHERE id = ?", [.text(record)])
+  }
+
+  private mutating func move(to list: String) throws {
+    guard let item = try pick("items") else { return }
+    try run("UPDATE items SET list_id = ?, after_id = NULL WHERE id = ?", [.text(list), .text(item)])
+  }
+
+  private mutating func chain() throws {
+    guard let item = try pick("items") else { return }
+    try run(
+      """
+      UPDATE items SET after_id = (SELECT id FROM items AS other WHERE other.list_id = items.list_id
+      AND other.id <> items.id ORDER BY id LIMIT 1) WHERE id = ?
+      """, [.text(item)])
+  }
+
+  private mutating func group(in list: String) throws {
+    let group = id()
+    try run("INSERT INTO groups (id, list_id, title) VALUES (?, ?, ?)", [group, .text(list), newToken()])
+    try run(
+      "UPDATE items SET group_id = ? WHERE id = (SELECT min(id) FROM items WHERE list_id = ?)",
+      [group, .text(list)])
+  }
+
+  private mutating func ungroup() throws {
+    guard let item = try pick("items") else { return }
+    try run("UPDATE items SET group_id = NULL WHERE id = ?", [.text(item)])
+  }
+
+  private mutating func share(_ list: String) throws {
+    let role = chance.pick(["owner", "editor", "editor", "viewer"]) ?? "editor"
+    try run(
+      "INSERT INTO members (id, zone, name, role) VALUES (?, ?, ?, ?)",
+      [id(), .text(list), .text("user\(chance.below(3))"), .text(role)])
+  }
+
+  private mutating func leave() throws {
+    guard let member = try pick("members") else { return }
+    if chance.one(in: 3) {
+      try run("UPDATE members SET role = 'viewer' WHERE id = ?", [.text(member)])
+    } else {
+      try run("DELETE FROM members WHERE id = ?", [.text(member)])
+    }
+  }
+
+  private mutating func link() throws {
+    guard let item = try pick("items") else { return }
+    try run("INSERT INTO links (id, text, item_id) VALUES (?, ?, ?)", [id(), newToken(), .text(item)])
+  }
+
+  /// A value from a small set, which others want as well.
+  private mutating func takeCode() throws {
+    guard let item = try pick("items") else { return }
+    try run("UPDATE items SET code = ? WHERE id = ?", [.text("code \(chance.below(4))"), .text(item)])
+  }
+
+  /// Deletes a record and makes it again with the same id.
+  private mutating func bringBack() throws {
+    guard let note = try pick("notes") else { return }
+    try run("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", [.text(note), newToken()])
+  }
+
+  /// Writes where only named writers may.
+  private mutating func pretendCatalogue() throws {
+    if chance.one(in: 3), let article = try pick("articles") {
+      try run("UPDATE articles SET text = ? WHERE id = ?", [newToken(), .text(article)])
+    } else {
+      try run("INSERT INTO articles (id, text) VALUES (?, ?)", [id(), newToken()])
+    }
+  }
+
+  // MARK: Parts
+
+  private mutating func pick(_ table: String) throws -> String? {
+    let ids = try db.rows("SELECT id FROM \(table) ORDER BY id").rows
+    return chance.pick(ids)?[0].text
+  }
+
+  private mutating func newToken() -> SQLiteValue {
+    token += 1
+    return .text("~\(token)~")
+  }
+
+  private func id() -> SQLiteValue { .text(db.newID()) }
+
+  private func run(_ sql: String, _ values: [SQLiteValue]) throws { try db.execute(sql, values) }
+}

@@ -1,0 +1,105 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+
+/// The server: its disk, and the process that serves.
+final class SimulatedServer {
+  static let machine = "server"
+  static let path = "/server/holdfast.db"
+
+  var process: SimulatedProcess?
+  var inline: InlineServer?
+  var isUpgraded = false
+  /// What the observer saw last.
+  var view = ServerView()
+  var observer: Observer?
+}
+
+extension World {
+  func startServer() {
+    guard server.process.map({ !disk.isAlive($0) }) ?? true else { return }
+    let process = disk.start(on: SimulatedServer.machine)
+    server.process = process
+    let source = ChanceSource(Chance(seed: plan.seed, 2 + UInt64(process.number) << 8))
+    var environment = ServerEnvironment(
+      now: { [unowned self] in time(on: SimulatedServer.machine) },
+      random: { count in (0..<count).map { _ in UInt8(truncatingIfNeeded: source.next() >> 32) } },
+      passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
+    environment.answerSize = plan.answerSize
+    do {
+      server.inline = try run(as: process) {
+        let exists =
+          disk.exists(SimulatedServer.path)
+          && disk.image(of: SimulatedServer.machine).files["holdfast.db"]?.isEmpty == false
+        return try InlineServer(
+          file: SimulatedServer.path, exists: exists, schema: schemas[server.isUpgraded ? 1 : 0],
+          environment: environment, log: { [unowned self] in history.add("server says: \($0)", at: now) })
+      }
+    } catch {
+      history.add("server does not start: \(error)", at: now)
+      stopServer()
+      timeline.add(.startServer, at: now + 1000)
+      return
+    }
+    guard disk.isAlive(process) else { return serverDied() }
+    history.add("server starts", at: now)
+  }
+
+  /// The server's process ended, or is to end.
+  func stopServer() {
+    if let process = server.process { disk.kill(process) }
+    server.inline = nil
+    server.process = nil
+  }
+
+  private func serverDied() {
+    history.add("server died", at: now)
+    closeServerObserver()
+    stopServer()
+    var chance = Chance(seed: seed, UInt64(now & 0xFFFF_FFFF))
+    timeline.add(.startServer, at: now + chance.number(in: 1...4000))
+  }
+
+  /// Requests reach the server in the same moment.
+  func arrive(_ all: [Message]) {
+    guard let process = server.process, let inline = server.inline, disk.isAlive(process) else {
+      for message in all { refuse(message) }
+      return
+    }
+    let responses = run(as: process) { inline.respond(to: all.map(request(of:))) }
+    guard disk.isAlive(process) else { return serverDied() }
+    lookAtServer()
+    for (message, response) in zip(all, responses) {
+      history.add(
+        "server: \(message.number) of \(message.device.machine) to \(message.request.path): \(response.status), \(response.body.count) bytes",
+        at: now)
+      if message.request.path == "v1/sync", response.status == 200 { noteAnswered(response, message) }
+      let retryAfter = response.headers.first { $0.name == "Retry-After" }.flatMap { Int64($0.value) }
+      reply(
+        TransportAnswer(
+          status: response.status, retryAfter: retryAfter.map { Int($0) }, body: response.body), to: message)
+    }
+  }
+
+  private func request(of message: Message) -> HTTPRequest {
+    var headers = HTTPHeaders()
+    headers.append(name: "Content-Type", value: "application/json")
+    if let token = message.request.token { headers.append(name: "Authorization", value: "Bearer \(token)") }
+    return HTTPRequest(
+      method: message.request.method, target: "/" + message.request.path, headers: headers,
+      body: message.request.body ?? [])
+  }
+
+  private func noteAnswered(_ response: HTTPResponse, _ message: Message) {
+    syncs += 1
+    guard let answer = try? JSONValue(parsing: response.body), case .array(let zones)? = answer["zones"]
+    else { return }
+    let told = zones.compactMap { part -> String? in
+      guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
+      return part["zone"]?.stringValue
+    }
+    oracle.answered(user: userID(of: message.device), zones: told, server: server.view)
+  }
+
+  func userID(of device: SimulatedDevice) -> String { userIDs[device.user] ?? "" }
+}

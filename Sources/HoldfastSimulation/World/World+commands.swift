@@ -1,0 +1,132 @@
+import Holdfast
+
+extension World {
+  func perform(_ command: Command) {
+    switch command.action {
+    case .write(let number): if let device = device(number) { write(device, command) }
+    case .sync(let number):
+      if let device = device(number) { for app in device.apps { handle(.syncNow, app, device) } }
+    case .pass(let milliseconds): pass(milliseconds)
+    case .weather(let new): weather = new
+    case .trouble(let trouble, let machine, let steps):
+      if let name = name(of: machine) { armed[name] = (trouble, steps + 1) }
+    case .room(let machine): if let name = name(of: machine) { full.remove(name) }
+    case .clock(let machine, let jump): if let name = name(of: machine) { clocks[name, default: 0] += jump }
+    case .signOut(let number, let removingData):
+      if let device = device(number) { signOut(device, removingData: removingData, command) }
+    case .secondProcess(let number): if let device = device(number) { toggleSecondProcess(device) }
+    case .copy(let number): if let device = device(number) { copy(device) }
+    case .restore(let number): if let device = device(number) { restore(device) }
+    case .follow(let number, let isFollowed): if let device = device(number) { follow(device, isFollowed) }
+    case .upgrade(let machine): upgrade(machine)
+    }
+  }
+
+  private func device(_ number: Int) -> SimulatedDevice? {
+    devices.indices.contains(number) ? devices[number] : nil
+  }
+
+  private func name(of machine: Command.Machine) -> String? {
+    switch machine {
+    case .server: SimulatedServer.machine
+    case .device(let number): device(number)?.machine
+    }
+  }
+
+  private func signOut(_ device: SimulatedDevice, removingData: Bool, _ command: Command) {
+    guard let app = device.apps.first else { return }
+    let discarding = command.seed % 3 == 0
+    do {
+      let token = try run(as: app.process) { try app.database.sessionToken() }
+      try run(as: app.process) {
+        try app.database.signOut(removingData: removingData, discardingUnsent: discarding)
+      }
+      guard checkLife(app, device, .other) else { return }
+      if removingData, discarding { oracle.forgot(device: device.machine) }
+      look(at: device)
+      handle(.signedOut, app, device)
+      if let token {
+        send(
+          TransportRequest(method: "DELETE", path: "v1/sessions/current", token: token), .nothing, app, device
+        )
+      }
+      device.wantsSession = false
+      timeline.add(.signIn(device), at: now + 500 + Int64(command.seed % 9000))
+    } catch {
+      history.add("\(device.machine): not signed out: \(error)", at: now)
+      _ = checkLife(app, device, .other)
+    }
+  }
+
+  /// A second process on the same file comes, or goes.
+  private func toggleSecondProcess(_ device: SimulatedDevice) {
+    if device.apps.count > 1 {
+      disk.kill(device.apps.removeLast().process)
+    } else if !device.apps.isEmpty, let app = start(device) {
+      handle(.launched, app, device)
+    }
+  }
+
+  /// The disk of a device is copied to a new device of the same person.
+  private func copy(_ device: SimulatedDevice) {
+    guard devices.count < 8, !device.apps.isEmpty else { return }
+    let copy = SimulatedDevice(number: devices.count, user: device.user)
+    disk.restore(disk.image(of: device.machine), on: copy.machine)
+    copy.hasAccount = device.hasAccount
+    copy.isUpgraded = device.isUpgraded
+    copy.isFollowing = device.isFollowing
+    copy.view = device.view
+    devices.append(copy)
+    oracle.copied(device: device.machine, to: copy.machine)
+    timeline.add(.launch(copy), at: now + 1)
+    timeline.add(.signIn(copy), at: now + 100)
+  }
+
+  /// The disk of a device is put back to how it was; the first time only remembers how it is.
+  private func restore(_ device: SimulatedDevice) {
+    guard let backup = device.backup else {
+      guard !device.apps.isEmpty, device.interrupted == .nothing else { return }
+      device.backup = (disk.image(of: device.machine), device.view)
+      oracle.backedUp(device: device.machine)
+      return
+    }
+    end(device)
+    disk.restore(backup.image, on: device.machine)
+    device.view = backup.view
+    device.backup = nil
+    device.interrupted = .nothing
+    oracle.restored(device: device.machine)
+    timeline.add(.launch(device), at: now + 1)
+  }
+
+  private func follow(_ device: SimulatedDevice, _ isFollowed: Bool) {
+    guard let app = device.apps.first else { return }
+    do {
+      try run(as: app.process) { try app.database.follow(Schemas.publicZone, isFollowed) }
+      guard checkLife(app, device, .other) else { return }
+      look(at: device)
+      handle(.edited, app, device)
+    } catch {
+      history.add("\(device.machine): not followed: \(error)", at: now)
+      _ = checkLife(app, device, .other)
+    }
+  }
+
+  private func upgrade(_ machine: Command.Machine) {
+    switch machine {
+    case .server:
+      server.isUpgraded = true
+      guard let process = server.process else { return }
+      disk.kill(process)
+      closeServerObserver()
+      stopServer()
+      timeline.add(.startServer, at: now + 500)
+    case .device(let number):
+      guard let device = device(number) else { return }
+      device.isUpgraded = true
+      end(device)
+      if device.interrupted == .nothing { device.interrupted = .other }
+      timeline.add(.launch(device), at: now + 10)
+    }
+  }
+}

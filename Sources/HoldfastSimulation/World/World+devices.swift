@@ -1,0 +1,220 @@
+import Holdfast
+import HoldfastCore
+
+extension World {
+  // MARK: Start and end
+
+  /// Starts the app, unless it runs.
+  func launch(_ device: SimulatedDevice) {
+    guard device.apps.isEmpty else { return }
+    if start(device) == nil { return relaunch(device) }
+    if case .other = device.interrupted {
+      look(at: device)
+    } else {
+      let before = device.view
+      look(at: device)
+      if case .writing = device.interrupted, device.view.tables != before.tables {
+        oracle.wrote(
+          device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
+      } else {
+        oracle.reopened(device: device.machine, view: device.view)
+      }
+    }
+    device.interrupted = .nothing
+    guard let app = device.apps.first else { return }
+    handle(.launched, app, device)
+  }
+
+  /// Starts a process of the app; nil when it did not come up.
+  @discardableResult
+  func start(_ device: SimulatedDevice) -> SimulatedDevice.App? {
+    let process = disk.start(on: device.machine)
+    let source = ChanceSource(
+      Chance(seed: plan.seed, UInt64(process.number) << 8 | UInt64(device.number) + 16))
+    do {
+      let database = try run(as: process) {
+        try LocalDatabase(
+          path: device.path, schema: schemas[device.isUpgraded ? 1 : 0], access: .readWriteCreate,
+          pages: SimulatedPages(disk, database: device.path),
+          replica: Position.Replica(random: source.next()).string)
+      }
+      if disk.isAlive(process) {
+        let app = SimulatedDevice.App(process, database, SyncConversation(random: { source.next() }))
+        device.apps.append(app)
+        history.add("\(device.machine): the app starts as process \(process.number)", at: now)
+        return app
+      }
+    } catch {
+      history.add("\(device.machine): the app does not start: \(error)", at: now)
+    }
+    disk.kill(process)
+    return nil
+  }
+
+  /// What must be done when a process may have died in a step.
+  ///
+  /// - Returns: whether it lives.
+  func checkLife(
+    _ app: SimulatedDevice.App, _ device: SimulatedDevice, _ interrupted: SimulatedDevice.Interrupted
+  )
+    -> Bool
+  {
+    if isRunning(app) { return true }
+    history.add("\(device.machine): process \(app.process.number) died", at: now)
+    device.apps.removeAll { !isRunning($0) }
+    closeObserver(of: device)
+    if device.apps.isEmpty || device.interrupted == .nothing { device.interrupted = interrupted }
+    if device.apps.isEmpty { relaunch(device) } else { look(at: device) }
+    return false
+  }
+
+  private func relaunch(_ device: SimulatedDevice) {
+    var chance = Chance(seed: seed, UInt64(now & 0xFFFF_FFFF))
+    timeline.add(.launch(device), at: now + chance.number(in: 1...5000))
+  }
+
+  /// Ends all processes of a device as the system does.
+  func end(_ device: SimulatedDevice) {
+    disk.killAll(on: device.machine)
+    device.apps = []
+    closeObserver(of: device)
+  }
+
+  func environment(of app: SimulatedDevice.App, _ device: SimulatedDevice) -> Environment {
+    let source = ChanceSource(Chance(seed: seed, UInt64(app.process.number)))
+    let machine = device.machine
+    return Environment(
+      now: { [unowned self] in time(on: machine) }, random: { source.next() }, sleep: { _ in })
+  }
+
+  // MARK: The person
+
+  func write(_ device: SimulatedDevice, _ command: Command) {
+    guard let app = device.apps.randomElement(by: command.seed) else { return }
+    let environment = environment(of: app, device)
+    let before = device.view
+    do {
+      try run(as: app.process) {
+        try app.database.write(environment) { db in
+          var person = Person(db, command, isPeaceful: plan.isPeaceful)
+          try person.edit()
+        }
+      }
+      guard checkLife(app, device, .writing) else { return }
+      look(at: device)
+      oracle.wrote(
+        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
+      handle(.edited, app, device)
+    } catch {
+      history.add("\(device.machine): not written: \(error)", at: now)
+      guard checkLife(app, device, .writing) else { return }
+      look(at: device)
+      if device.view.tables != before.tables {
+        oracle.report("I6", "\(device.machine): a write that threw \(error) left something behind")
+      }
+      // A commit that failed at its last step may come to light after a loss of power.
+      device.interrupted = .writing
+    }
+  }
+
+  // MARK: The engine
+
+  func handle(
+    _ event: SyncMachine.Event, waiter: Int? = nil, _ app: SimulatedDevice.App, _ device: SimulatedDevice
+  ) {
+    let effects = run(as: app.process) { app.conversation.handle(event, waiter: waiter, in: app.database) }
+    guard checkLife(app, device, .other) else { return }
+    perform(effects, app, device)
+  }
+
+  /// A device hears an answer, or that none came; the second time nothing happens.
+  func hear(_ answer: Result<TransportAnswer, StoreError>, to message: Message) {
+    let (app, device) = (message.app, message.device)
+    guard isRunning(app), app.exchanges.remove(message.number) != nil else { return }
+    switch message.question {
+    case .nothing: return
+    case .session(let isNew): hearSession(answer, isNew: isNew, app, device)
+    case .conversation(let question):
+      let effects = run(as: app.process) { app.conversation.hear(answer, to: question, in: app.database) }
+      guard checkLife(app, device, .other) else { return }
+      look(at: device)
+      oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
+      history.add(
+        "\(device.machine): heard \(message.number); \(device.view.outbox.count) change sets wait", at: now)
+      perform(effects, app, device)
+    }
+  }
+
+  private func perform(
+    _ effects: [SyncConversation.Effect], _ app: SimulatedDevice.App, _ device: SimulatedDevice
+  ) {
+    for effect in effects {
+      switch effect {
+      case .send(let request, let question): send(request, .conversation(question), app, device)
+      case .schedule(let wait):
+        app.timer += 1
+        let (seconds, attoseconds) = wait.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        timeline.add(.timer(device, app, number: app.timer), at: now + milliseconds)
+      case .stopTimer: app.timer += 1
+      case .publish: break
+      case .finish(let waiters, let result):
+        let isDone = if case .success = result { true } else { false }
+        for waiter in waiters { app.finished[waiter] = isDone }
+      }
+    }
+  }
+
+  // MARK: Sessions
+
+  func signIn(_ device: SimulatedDevice) {
+    guard device.wantsSession else { return }
+    guard let app = device.apps.first else { return retrySignIn(device) }
+    let isNew = !device.hasAccount
+    do {
+      let request: TransportRequest? = try run(as: app.process) {
+        if try app.database.sessionToken() != nil { return nil }
+        return try app.database.sessionRequest(
+          isNew ? "v1/accounts" : "v1/sessions", name: device.user, password: "correct horse",
+          device: device.machine)
+      }
+      guard checkLife(app, device, .other) else { return retrySignIn(device) }
+      if let request { send(request, .session(isNew: isNew), app, device) }
+    } catch {
+      history.add("\(device.machine): no sign-in: \(error)", at: now)
+      _ = checkLife(app, device, .other)
+      retrySignIn(device)
+    }
+  }
+
+  private func retrySignIn(_ device: SimulatedDevice) { timeline.add(.signIn(device), at: now + 2000) }
+
+  private func hearSession(
+    _ answer: Result<TransportAnswer, StoreError>, isNew: Bool, _ app: SimulatedDevice.App,
+    _ device: SimulatedDevice
+  ) {
+    do {
+      try run(as: app.process) { try app.database.adopt(try answer.get()) }
+      guard checkLife(app, device, .other) else { return retrySignIn(device) }
+      device.hasAccount = true
+      look(at: device)
+      history.add("\(device.machine): \(device.user) is signed in", at: now)
+      handle(.signedIn, app, device)
+    } catch {
+      history.add("\(device.machine): not signed in: \(error)", at: now)
+      guard checkLife(app, device, .other) else { return retrySignIn(device) }
+      if let problem = error as? Problem {
+        // An answer to the sign-up may have been lost, or another device of the person was first.
+        if problem.code == .nameTaken { device.hasAccount = true }
+        if problem.code == .credentialsWrong { device.hasAccount = false }
+      }
+      retrySignIn(device)
+    }
+  }
+}
+
+extension Array {
+  fileprivate func randomElement(by seed: UInt64) -> Element? {
+    isEmpty ? nil : self[Int(seed % UInt64(count))]
+  }
+}

@@ -1,0 +1,48 @@
+import Holdfast
+
+extension World {
+  /// Ends all troubles, lets everybody sync until nothing moves, and demands what must hold then.
+  func heal() {
+    history.add("# heal", at: now)
+    isHealing = true
+    weather = .calm
+    armed = [:]
+    full = []
+    for device in devices {
+      device.wantsSession = true
+      while device.apps.count > 1 { disk.kill(device.apps.removeLast().process) }
+      timeline.add(.signIn(device), at: now + 5000)
+    }
+    // Whatever was under way arrives, what died comes back, who was out signs in.
+    pass(60_000)
+    var quiet = 0
+    for _ in 0..<60 where quiet < 3 {
+      let before = devices.map(\.view.tables)
+      for device in devices { sync(device) }
+      guard oracle.violations.isEmpty else { return }
+      quiet =
+        before == devices.map(\.view.tables) && devices.allSatisfy(\.view.outbox.isEmpty) ? quiet + 1 : 0
+    }
+    if quiet < 3 { oracle.report("I7", "the devices do not come to rest: \(waiting)") }
+    for device in devices { look(at: device) }
+    lookAtServer()
+    oracle.finish(
+      devices: devices.map { ($0.machine, userID(of: $0), $0.view, soundness(of: $0)) }, server: server.view,
+      serverSoundness: serverSoundness())
+  }
+
+  private var waiting: String {
+    devices.map { "\($0.machine): \($0.view.outbox.count) change sets wait" }.joined(separator: ", ")
+  }
+
+  /// One sync by hand, to its end.
+  private func sync(_ device: SimulatedDevice) {
+    guard let app = device.apps.first else { return pass(5000) }
+    let waiter = messages + 1_000_000
+    handle(.syncNow, waiter: waiter, app, device)
+    for _ in 0..<10_000 where app.finished[waiter] == nil && timeline.nextTime != nil && isRunning(app) {
+      guard oracle.violations.isEmpty else { return }
+      happen()
+    }
+  }
+}
