@@ -6,7 +6,7 @@ import Testing
 /// Transactions that show afterwards whether they are whole: transaction n adds `n` to one table and three rows to another.
 struct Workload {
   static let path = "/device/app.db"
-  static let transactions = 8
+  static let transactions = 6
 
   let disk: SimulatedDisk
   let fileSystem: String
