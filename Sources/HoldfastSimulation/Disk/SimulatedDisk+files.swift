@@ -47,8 +47,12 @@ extension SimulatedDisk {
   /// The names of the files in a folder, not in those below it, sorted; none when it can't be read.
   func list(_ folder: String) -> [String] {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
-    guard (try? take(.list, folder)) != nil, let machine = Self.machine(of: prefix + "x") else { return [] }
-    let below = paths(on: machine).filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    guard let running, prefix.hasPrefix("/\(running.machine)/"), isAlive(running),
+      refusal(of: .list, path: folder, size: 0, for: running) == nil
+    else { return [] }
+    let below = paths(on: running.machine).filter { $0.hasPrefix(prefix) }.map {
+      String($0.dropFirst(prefix.count))
+    }
     return below.filter { !$0.contains("/") }.sorted()
   }
 

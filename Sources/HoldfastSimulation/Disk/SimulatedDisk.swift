@@ -145,7 +145,9 @@ extension SimulatedDisk {
   /// Makes an empty file, whose name is not durable yet.
   func makeFile(at path: String, on machine: String) -> SimulatedFile {
     let file = SimulatedFile()
-    machines[machine, default: Machine()].files[path] = file
+    let owner = machines[machine] ?? Machine()
+    machines[machine] = owner
+    owner.files[path] = file
     return file
   }
 
@@ -158,12 +160,15 @@ extension SimulatedDisk {
     if durably { syncFolder(of: path) }
   }
 
-  /// Makes durable what is in a file and, for a new file, what happened to the names of its folder.
+  /// Makes durable what is in a file.
+  ///
+  /// File systems keep a journal of names and sizes: a sync that must write one of them writes with it what happened to the
+  /// folder's names before. A sync of bytes in place does not.
   func sync(_ file: SimulatedFile, path: String) {
+    let isInPlace = file.nameIsDurable && !file.sizeChanged
     file.sync()
-    guard !file.nameIsDurable else { return }
     file.nameIsDurable = true
-    syncFolder(of: path)
+    if !isInPlace { syncFolder(of: path) }
   }
 
   private func syncFolder(of path: String) {

@@ -40,6 +40,9 @@ final class SimulatedFile {
     content.resize(to: size)
   }
 
+  /// Whether the size is another than at the last sync.
+  var sizeChanged: Bool { changes.first.map { $0.sizeBefore != content.count } ?? false }
+
   /// From here on, what is written now outlasts a loss of power.
   func sync() {
     changes.removeAll(keepingCapacity: changes.capacity <= 4096)
