@@ -133,6 +133,22 @@ struct SQLiteOverDiskTests {
     }
   }
 
+  @Test("a full disk refuses writers and lets readers come and read")
+  func full() throws {
+    try withDisk { disk, fileSystem in
+      disk.running = disk.start(on: "device")
+      let writer = try open(fileSystem)
+      try writer.run("INSERT INTO t VALUES (1, 'one')")
+      disk.fault = { _ in .full }
+      #expect(throws: SQLiteFailure(code: SQLITE_FULL)) { try writer.run("INSERT INTO t VALUES (2, 'two')") }
+      let reader = try TestDatabase(Self.path, on: fileSystem)
+      #expect(try reader.texts("SELECT id FROM t") == ["1"])
+      disk.fault = nil
+      try writer.run("INSERT INTO t VALUES (3, 'three')")
+      #expect(try reader.texts("SELECT id FROM t") == ["1", "3"])
+    }
+  }
+
   @Test("the clock of SQL is the running process's")
   func clock() throws {
     try withDisk { disk, fileSystem in

@@ -88,10 +88,11 @@ final class OpenFile {
 
   func unlock(_ level: Int32) { lockLevel = min(lockLevel, level) }
 
-  func mapSharedMemory(_ region: Int, size: Int, extend: Bool, _ address: inout UnsafeMutableRawPointer?)
-    -> Int32
-  {
-    if let refusal = refusal(of: .shmMap, size: size) { return refusal }
+  func mapSharedMemory(
+    _ region: Int, size: Int, extend: Bool, _ address: inout UnsafeMutableRawPointer?
+  ) -> Int32 {
+    let isNew = extend && region >= (sharedMemory ?? file.sharedMemory)?.count ?? 0
+    if let refusal = refusal(of: isNew ? .shmExtend : .shmMap, size: size) { return refusal }
     if sharedMemory == nil {
       let memory = file.sharedMemory ?? SharedMemory()
       file.sharedMemory = memory

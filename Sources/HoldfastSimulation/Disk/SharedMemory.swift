@@ -8,6 +8,9 @@ final class SharedMemory {
   /// The handles of living processes that map it.
   var users: [OpenFile] = []
 
+  /// How many regions there are.
+  var count: Int { regions.count }
+
   deinit { for region in regions { region.deallocate() } }
 
   /// The address of a region, which stays; nil when it is not there and not to be made.

@@ -13,14 +13,14 @@ extension SimulatedDisk {
   ///
   /// - Throws: what a fault decided, or that no living process is running. The file may be there in part, or empty.
   func write(_ path: String, _ bytes: [UInt8]) throws(SimulatedDiskError) {
-    try take(.open, path)
-    guard let machine = Self.machine(of: path) else { throw SimulatedDiskError(code: SQLITE_CANTOPEN) }
-    let file = file(at: path) ?? makeFile(at: path, on: machine)
+    let known = file(at: path)
+    let process = try take(known == nil ? .create : .open, path)
+    let file = known ?? makeFile(at: path, on: process.machine)
     file.truncate(to: 0)
     do {
       try take(.write, path, size: bytes.count)
     } catch {
-      if let running, isAlive(running) { bytes.withUnsafeBytes { file.write(arrivingPart(of: $0), at: 0) } }
+      if isAlive(process) { bytes.withUnsafeBytes { file.write(arrivingPart(of: $0), at: 0) } }
       throw error
     }
     bytes.withUnsafeBytes { file.write($0, at: 0) }
@@ -59,13 +59,18 @@ extension SimulatedDisk {
   /// Whether there is a file; no when that can't be found out.
   func exists(_ path: String) -> Bool { (try? take(.exists, path)) != nil && file(at: path) != nil }
 
-  private func take(_ kind: Step.Kind, _ path: String, size: Int = 0) throws(SimulatedDiskError) {
+  /// Takes a step for the running process, which is returned.
+  @discardableResult
+  private func take(
+    _ kind: Step.Kind, _ path: String, size: Int = 0
+  ) throws(SimulatedDiskError) -> SimulatedProcess {
     guard let running, isAlive(running), Self.machine(of: path) == running.machine else {
       throw SimulatedDiskError(code: SQLITE_IOERR)
     }
     if let code = refusal(of: kind, path: path, size: size, for: running) {
       throw SimulatedDiskError(code: code)
     }
+    return running
   }
 }
 

@@ -58,8 +58,7 @@ private func disk(_ record: Record?) -> SimulatedDisk {
 
 private func diskOpen(
   _ record: Record?, _ name: UnsafePointer<CChar>?, _ slot: UnsafeMutablePointer<sqlite3_file>?,
-  _ flags: Int32,
-  _ outFlags: UnsafeMutablePointer<Int32>?
+  _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
 ) -> Int32 {
   // SQLite closes a file whose opening failed only when it has methods.
   slot?.pointee.pMethods = nil
@@ -67,17 +66,14 @@ private func diskOpen(
   guard let process = disk.running, disk.isAlive(process) else { return SQLITE_CANTOPEN }
   let path = name.map { String(cString: $0) } ?? ""
   guard name == nil || SimulatedDisk.machine(of: path) == process.machine else { return SQLITE_CANTOPEN }
-  if let refusal = disk.refusal(of: .open, path: path, size: 0, for: process) { return refusal }
-  let file: SimulatedFile
-  if name == nil {
-    file = SimulatedFile(isTemporary: true)
-  } else if let known = disk.file(at: path) {
-    guard flags & SQLITE_OPEN_EXCLUSIVE == 0 else { return SQLITE_CANTOPEN }
-    file = known
-  } else {
-    guard flags & SQLITE_OPEN_CREATE != 0 else { return SQLITE_CANTOPEN }
-    file = disk.makeFile(at: path, on: process.machine)
+  let known = disk.file(at: path)
+  let forbidden = known == nil ? flags & SQLITE_OPEN_CREATE == 0 : flags & SQLITE_OPEN_EXCLUSIVE != 0
+  if let refusal = disk.refusal(of: known == nil ? .create : .open, path: path, size: 0, for: process) {
+    return refusal
   }
+  guard !forbidden else { return SQLITE_CANTOPEN }
+  let file =
+    name == nil ? SimulatedFile(isTemporary: true) : known ?? disk.makeFile(at: path, on: process.machine)
   let deletesOnClose = name != nil && flags & SQLITE_OPEN_DELETEONCLOSE != 0
   let handle = OpenFile(file, path: path, process: process, disk: disk, deletesOnClose: deletesOnClose)
   disk.adopt(handle)

@@ -12,7 +12,7 @@ final class SimulatedDisk {
     var deletions: [(path: String, file: SimulatedFile)] = []
   }
 
-  /// On whose behalf calls are made now.
+  /// On whose behalf calls are made now; a process stays here when it is killed, and is refused everything.
   var running: SimulatedProcess?
   /// Asked before every step; nil lets all happen.
   var fault: ((Step) -> Fault)?
@@ -64,7 +64,8 @@ extension SimulatedDisk {
 
   /// Ends a process as kill -9 does: what it wrote stays, its locks are gone.
   ///
-  /// Its connections fail from now on and may be closed at any time.
+  /// Its connections fail from now on. Close them before another process is in the middle of a write transaction
+  /// on the same database: when SQLite rolls back, it tidies the WAL index, whose memory the two share.
   func kill(_ process: SimulatedProcess) {
     for handle in processes.removeValue(forKey: process) ?? [] { handle.die() }
   }

@@ -11,7 +11,8 @@ extension SimulatedDisk {
   /// A call that is about to read or change something.
   struct Step {
     enum Kind: Hashable, Sendable {
-      case open, exists, list, read, write, truncate, sync, delete, lock, shmMap, shmLock
+      /// `create` is the opening that makes a file, `shmExtend` the mapping that makes a region of shared memory.
+      case open, create, exists, list, read, write, truncate, sync, delete, lock, shmMap, shmExtend, shmLock
     }
 
     let process: SimulatedProcess
@@ -28,7 +29,7 @@ extension SimulatedDisk {
     case none
     /// It fails with the error that fits. Of a write, some first sectors may have arrived.
     case ioError
-    /// There is no room for it: as `ioError`, for a step that needs room; the others happen.
+    /// There is no room for it: `create`, `write` and `shmExtend` fail, all others happen.
     case full
     /// Its process is killed before it.
     case kill
@@ -41,7 +42,7 @@ extension SimulatedDisk.Step.Kind {
   /// What SQLite is told when the step fails. Its header writes these codes in a way that Swift does not import.
   var failure: Int32 {
     switch self {
-    case .open: SQLITE_CANTOPEN
+    case .open, .create: SQLITE_CANTOPEN
     case .read, .list: SQLITE_IOERR | 1 << 8
     case .write: SQLITE_IOERR | 3 << 8
     case .sync: SQLITE_IOERR | 4 << 8
@@ -50,17 +51,17 @@ extension SimulatedDisk.Step.Kind {
     case .exists: SQLITE_IOERR | 13 << 8
     case .lock: SQLITE_IOERR | 15 << 8
     case .shmLock: SQLITE_IOERR | 20 << 8
-    case .shmMap: SQLITE_IOERR | 21 << 8
+    case .shmMap, .shmExtend: SQLITE_IOERR | 21 << 8
     }
   }
 
   /// What SQLite is told when a full disk has no room for the step; nil when it needs none.
   var refusalWhenFull: Int32? {
     switch self {
-    case .open: SQLITE_CANTOPEN
+    case .create: SQLITE_CANTOPEN
     case .write: SQLITE_FULL
-    case .shmMap: SQLITE_IOERR | 19 << 8
-    case .exists, .list, .read, .truncate, .sync, .delete, .lock, .shmLock: nil
+    case .shmExtend: SQLITE_IOERR | 19 << 8
+    case .open, .exists, .list, .read, .truncate, .sync, .delete, .lock, .shmMap, .shmLock: nil
     }
   }
 }
