@@ -19,7 +19,7 @@ enum Simulate {
       let options = try Options(CommandLine.arguments.dropFirst())
       exit(try run(options) ? 0 : 1)
     } catch {
-      print("\(error)\n\n\(usage)")
+      say("\(error)\n\n\(usage)")
       exit(2)
     }
   }
@@ -31,7 +31,7 @@ enum Simulate {
     let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     let begin = ContinuousClock.now
     let limit = options.minutes.map { Duration.seconds($0 * 60) }
-    print("first seed: \(first)")
+    say("first seed: \(first)")
     var (runs, syncs) = (0, 0)
     var seed = first
     while runs < options.seeds || limit.map({ ContinuousClock.now - begin < $0 }) == true {
@@ -39,16 +39,16 @@ enum Simulate {
       runs += 1
       syncs += result.syncs
       if !result.violations.isEmpty {
-        print(result.violations.prefix(3).map { "\($0.invariant): \($0.text)" }.joined(separator: "\n"))
+        say(result.violations.prefix(3).map { "\($0.invariant): \($0.text)" }.joined(separator: "\n"))
         let shrunken = options.keep == nil ? try result.shrunken(on: disk) : result
-        print(shrunken.report(original: result))
+        say(shrunken.report(original: result))
         return false
       }
-      if options.isVerbose { print("fingerprint: \(String(result.history.fingerprint, radix: 16))") }
+      if options.isVerbose { say("fingerprint: \(String(result.history.fingerprint, radix: 16))") }
       seed &+= 1
     }
     let seconds = (ContinuousClock.now - begin) / .seconds(1)
-    print(
+    say(
       "\(runs) seeds, \(syncs) device-syncs, \(Int(Double(syncs) / max(seconds, 0.001))) a second; nothing was broken"
     )
     return true
@@ -96,3 +96,6 @@ struct Options {
     }
   }
 }
+
+/// Prints a line at once, also when this process is about to be ended.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

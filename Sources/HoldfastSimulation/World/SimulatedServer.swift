@@ -1,3 +1,4 @@
+import Holdfast
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer

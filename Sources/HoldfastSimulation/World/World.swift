@@ -80,6 +80,16 @@ final class World: @unchecked Sendable {
     return oracle.violations
   }
 
+  /// Lets go of everything, so that the next world finds the disk empty.
+  func end() {
+    server.inline = nil
+    for device in devices { device.apps = [] }
+    timeline = Timeline()
+    disk.reset()
+    disk.now = { _ in 0 }
+    disk.random = { 0 }
+  }
+
   // MARK: Time
 
   /// What a machine takes for the time.
@@ -158,7 +168,7 @@ struct History {
   mutating func add(_ line: @autoclosure () -> String, at time: Int64) {
     let text = "\(time) \(line())"
     lines.append(text)
-    if isPrinted { print(text) }
+    if isPrinted { say(text) }
   }
 
   /// FNV-1a of all lines.
