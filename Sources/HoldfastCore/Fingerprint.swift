@@ -54,7 +54,17 @@ public struct AckDigest: Hashable, Sendable {
 
   /// Counts the ack of a zone in; the empty token, the beginning of a zone, counts nothing.
   public mutating func add(zone: String, token: String) {
-    if !token.isEmpty { value &+= Fingerprint(of: zone, "=", token).value }
+    if !token.isEmpty { value &+= Self.mixed(Fingerprint(of: zone, "=", token).value) }
+  }
+
+  /// Spreads every bit over all others. Without it, tokens that differ in the last digit differ by the prime of FNV-1a, and two
+  /// zones that moved on at the same time can cancel each other out in the sum.
+  ///
+  /// Source: the finalizer of MurmurHash3 by Appleby, with the constants of Stafford's variant 13.
+  private static func mixed(_ value: UInt64) -> UInt64 {
+    var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
   }
 
   /// The 16 hex digits of the wire.
