@@ -73,7 +73,7 @@ private struct Mood {
   }
 
   private func pause(_ chance: inout Chance) -> Int64 {
-    chance.one(in: 12) ? chance.number(in: 60_000...86_400_000 * 3) : chance.number(in: 1...2000)
+    chance.one(in: 12) ? chance.number(in: 60_000...3_600_000) : chance.number(in: 1...2000)
   }
 
   private static func weather(_ chance: inout Chance) -> Weather {

@@ -17,6 +17,9 @@ final class SimulatedServer {
 }
 
 extension World {
+  /// More syncs than any plan needs.
+  private static let syncLimit = 20_000
+
   func startServer() {
     guard server.process.map({ !disk.isAlive($0) }) ?? true else { return }
     let process = disk.start(on: SimulatedServer.machine)
@@ -93,6 +96,7 @@ extension World {
 
   private func noteAnswered(_ response: HTTPResponse, _ message: Message) {
     syncs += 1
+    if syncs == Self.syncLimit { oracle.report("I7", "after \(syncs) syncs there is still something to ask for") }
     guard let answer = try? JSONValue(parsing: response.body), case .array(let zones)? = answer["zones"]
     else { return }
     let told = zones.compactMap { part -> String? in

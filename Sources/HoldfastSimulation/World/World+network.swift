@@ -36,7 +36,7 @@ extension World {
     let arrival = now + chance.number(in: weather.delay)
     timeline.add(.arrival(cut(message, &chance)), at: arrival)
     if chance.one(in: weather.doubled) {
-      let late = chance.one(in: 4) ? chance.number(in: 1...86_400_000 * 2) : chance.number(in: 0...500)
+      let late = chance.one(in: 4) ? chance.number(in: 1...7_200_000) : chance.number(in: 0...500)
       timeline.add(.arrival(message), at: arrival + late)
     }
   }
