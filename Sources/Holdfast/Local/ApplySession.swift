@@ -125,6 +125,7 @@ extension LocalDatabase {
         values[index] = try OperationReader.value(of: definitions[index], from: &reader)
       }
     }
+    Trace.took(.rebased)
     let edits = try edits(table, id)
     var rebased: Set<String> = []
     for edit in edits where !edit.column.isEmpty && rebased.insert(edit.column).inserted {
@@ -167,12 +168,14 @@ extension LocalDatabase {
       try connection.run(
         "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ? AND \"rev\" <= ?",
         [.text(id), .text(zone), .integer(rev)])
+      if connection.changes > 0 { Trace.took(.removed) }
     }
   }
 
   /// After a zone was downloaded anew: removes the records that did not come, but for those that the server does not know yet.
   func removeUnseen(_ session: ApplySession) throws {
     guard let seen = session.seen else { return }
+    Trace.took(.resetDone)
     for (index, table) in schema.tables.enumerated() {
       let ids = try connection.rows(
         """

@@ -31,9 +31,11 @@ extension LocalDatabase {
         return try applyInTransaction(answer, body: body, to: request)
       } catch let error as SQLiteError where error.code == .constraintForeignKey {
         // An orphan that nothing here explains must not stop all that comes behind it.
+        Trace.took(.orphansDropped)
         return try applyInTransaction(answer, body: body, to: request, mayHaveOrphans: true)
       }
     } catch Inapplicable.pageMissing(let zone) {
+      Trace.took(.pageMissing)
       try connection.transaction(.immediate) {
         try beginAnew(zone)
         try removeStrayPages()
@@ -114,6 +116,7 @@ extension LocalDatabase {
     }
     try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
     try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
+    if connection.changes > 0 { Trace.took(.confirmed) }
     try connection.run(
       "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
       [.integer(answer.confirmed), .text(answer.chain.text)])
@@ -139,12 +142,14 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
+      Trace.took(.resetBegun)
       try beginAnew(part.zone)
       applied.hasMore = true
       return
     }
     // A part that follows another ack than this device's is out of date: another process was here first.
     guard (known.map { $0[0].text } ?? "") == part.from else {
+      Trace.took(.partOutdated)
       applied.hasMore = true
       return
     }
@@ -173,6 +178,7 @@ extension LocalDatabase {
     // Under the writer's lock nobody else stages this page; one of the same name is left over from a crash.
     let name = Fingerprint(of: part.zone, "=", part.to).text
     try pages.save(bytes, name: name)
+    Trace.took(.pageStaged)
     try connection.run(
       "INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(part.zone), .text(name)])
   }
@@ -189,7 +195,10 @@ extension LocalDatabase {
       try page.withUnsafeBufferPointer { try applyChanges($0, &session) }
       session.usedPages.append(file)
     }
-    if !files.isEmpty { try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)]) }
+    if !files.isEmpty {
+      Trace.took(.pagesApplied)
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    }
     try applyChanges(last, &session)
     try removeUnseen(session)
     try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(zone)])
@@ -197,6 +206,7 @@ extension LocalDatabase {
 
   /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.
   func lose(_ zone: String) throws {
+    Trace.took(.zoneLost)
     for table in schema.tables {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }

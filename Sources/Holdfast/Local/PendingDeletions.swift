@@ -56,6 +56,7 @@ extension LocalDatabase {
     guard try !edits(link.table, id).contains(where: { $0.kind == "create" }),
       let record = try row(link.table, id)
     else { return false }
+    Trace.took(.hidden)
     let table = schema.tables[link.table]
     let column = table.columns[link.column]
     func note(_ kind: String, _ column: String, _ base: SQLiteValue) throws {

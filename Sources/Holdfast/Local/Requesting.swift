@@ -159,6 +159,7 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
         [.text(Fingerprint.beginning.text)])
+      Trace.took(.renumbered)
       try renumber(from: 1)
     }
   }

@@ -20,6 +20,7 @@ extension LocalDatabase {
   func seal(isStrict: Bool) throws -> Bool {
     let loose = try looseRecords()
     if loose.isEmpty { return false }
+    if !isStrict { Trace.took(.looseSealed) }
     let before = try state()
     var state = before
     var count: Int64 = 0

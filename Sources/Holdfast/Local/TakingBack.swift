@@ -40,6 +40,7 @@ extension LocalDatabase {
         .integer(try state().clock.milliseconds), .integer(operation - first),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body),
       ])
+    Trace.took(.quarantined)
     try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
     try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
   }
@@ -55,6 +56,7 @@ extension LocalDatabase {
       if let heir = later.first(where: { $0.column == edit.column }) {
         try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
       } else if schema.tables[table].index(of: edit.column) != nil {
+        Trace.took(.takenBackUpdate)
         try connection.run(
           "UPDATE \"\(schema.tables[table].name)\" SET \"\(edit.column)\" = ? WHERE \"id\" = ?",
           [edit.base, .text(id)])
@@ -64,6 +66,7 @@ extension LocalDatabase {
         // It is deleted already, and that deletion has nothing to put back. What was created after it is another life.
         done += [end] + bases(of: end, later)
       } else {
+        Trace.took(.takenBackCreate)
         try connection.run(sql[table].delete, [.text(id)])
       }
     default:
@@ -92,6 +95,7 @@ extension LocalDatabase {
 
   /// Puts a record back that was deleted here, with the server's values as far as they are known.
   private func putBack(_ deletion: Edit, _ bases: [Edit], _ table: Int, _ id: String) throws {
+    Trace.took(.takenBackDelete)
     let values = schema.tables[table].columns.map { column in
       bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
     }
@@ -141,6 +145,7 @@ extension LocalDatabase {
       AND NOT EXISTS (SELECT 1 FROM "\(parent.name)" AS parent WHERE parent."id" = child."\(column)")
       """, [.text(id)])
     guard isOrphan != nil else { return false }
+    Trace.took(.orphanSettled)
     let edits = try edits(link.table, id)
     if edits.contains(where: { $0.kind == "create" }) {
       try connection.run(sql[link.table].delete, [.text(id)])

@@ -158,13 +158,14 @@ package final class SyncConversation: @unchecked Sendable {
       switch failure {
       case .expired, .diverged:
         // What is said to an identity that was replaced meanwhile does not concern the one of now.
-        if try !database.isCurrent(request) { return .answered(hasMore: true) }
+        if try !database.isCurrent(request) { throw Inapplicable.outdated }
         if failure == .expired { refusedToken = request.token }
       case .tooLarge: tooLarge = request
       case .later: break
       }
       return .failed(failure)
     } catch Inapplicable.outdated {
+      Trace.took(.engineReplaced)
       return .answered(hasMore: true)
     } catch Inapplicable.diverged {
       return .failed(.diverged)

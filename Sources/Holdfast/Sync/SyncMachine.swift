@@ -64,6 +64,13 @@ package struct SyncMachine {
   }
 
   mutating func handle(_ event: Event) -> [Action] {
+    let before = state
+    let actions = decide(event)
+    if let transition = Transition(before, event, state) { Trace.took(transition) }
+    return actions
+  }
+
+  private mutating func decide(_ event: Event) -> [Action] {
     switch (state, event) {
     case (_, .signedOut):
       state = .signedOut
@@ -116,12 +123,15 @@ package struct SyncMachine {
     case .diverged where isIdentified:
       return fail(.later(reason: "The server does not know this device's new identity.", retryAfter: nil))
     case .diverged:
+      Trace.took(.engineDiverged)
       isIdentified = true
       return [.identify]
     case .tooLarge where limit > 1:
+      Trace.took(.engineTooLarge)
       limit = max(1, limit / 8)
       return [.send(changeSetLimit: limit)]
     case .tooLarge:
+      Trace.took(.engineTooLargeAlone)
       limit = Self.changeSetLimit
       return [.quarantineOldest, .send(changeSetLimit: limit)]
     case .later(_, let retryAfter):
@@ -131,6 +141,32 @@ package struct SyncMachine {
       // Full jitter, so that many devices do not come back in the same second.
       let wait = Duration.milliseconds(Int64(random() % (bound + 1)))
       return [.schedule(max(wait, .seconds(max(0, retryAfter ?? 0)))), .finish(failure)]
+    }
+  }
+}
+
+extension Transition {
+  /// The row of the engine's table, PROTOCOL.md, section 6.2; those of failures are told apart where they are dealt with.
+  fileprivate init?(_ before: SyncMachine.State, _ event: SyncMachine.Event, _ after: SyncMachine.State) {
+    switch (before, event) {
+    case (_, .signedOut): self = .engineSignedOut
+    case (_, .signedIn): self = .engineSignedIn
+    case (.signedOut, _): return nil
+    case (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched), (.syncing, .reachable):
+      self = .engineToldToGoOn
+    case (_, .launched), (_, .syncNow), (_, .reachable): self = .engineAsked
+    case (.idle, .edited): self = .engineEdited
+    case (.waiting, .edited): self = .engineEditedWhileWaiting
+    case (.idle, .timer): self = .engineTimer
+    case (.waiting, .timer): self = .engineRetried
+    case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
+    case (.syncing, .failed):
+      switch after {
+      case .signedOut: self = .engineExpired
+      case .waiting: self = .engineFailed
+      default: return nil
+      }
+    default: return nil
     }
   }
 }

@@ -14,6 +14,7 @@ extension API {
         if body.changeSets.isEmpty {
           let zones = try reader.zones(of: device)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
+            Trace.took(.quietRequest)
             return .answer(
               .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
           }

@@ -71,6 +71,7 @@ extension Reader {
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
     let mustResend = !request.isComplete && digest.text != request.digest
+    if mustResend { Trace.took(.resendAsked) }
     var writer = JSONWriter(capacity: 512)
     writer.beginObject()
     writer.key("clock")
@@ -89,7 +90,10 @@ extension Reader {
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
-    for zone in zones where zone.role.isEmpty { writer.string(zone.zone) }
+    for zone in zones where zone.role.isEmpty {
+      Trace.took(.lossTold)
+      writer.string(zone.zone)
+    }
     writer.endArray()
     writer.endObject()
     return writer.bytes
@@ -119,6 +123,7 @@ extension Reader {
     var waiting: [ZoneState] = []
     for zone in zones where !zone.role.isEmpty {
       if zone.isFenced(epoch: epoch) {
+        Trace.took(.fenced)
         writer.beginObject()
         writer.key("zone")
         writer.string(zone.zone)
@@ -152,6 +157,7 @@ extension Reader {
     writer.int64(count)
     // A part without a change, for which there was no room, leaves the device where it is.
     let isUntouched = hasMore && last == zone.ack.seq
+    Trace.took(isUntouched ? .partWithoutRoom : hasMore ? .partUnfinished : .partWhole)
     let reached = hasMore ? last : zone.seq
     writer.key("to")
     writer.string(isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text)

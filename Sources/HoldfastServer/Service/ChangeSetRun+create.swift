@@ -6,10 +6,12 @@ extension ChangeSetRun {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
       guard let role = try ledger.role(of: author.user, in: live.zone) else { throw Problem(.recordExists) }
+      Trace.took(.createMerged)
       return try merge(operation, into: live, role: role, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
       let zone = try home(of: operation)
+      Trace.took(.created)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
     guard let role = try ledger.role(of: author.user, in: tombstone.zone) else {
@@ -20,6 +22,7 @@ extension ChangeSetRun {
       return try bury(operation, under: tombstone)
     }
     let zone = try home(of: operation, isRestored: true)
+    Trace.took(.restored)
     if zone == tombstone.zone {
       try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
     } else {
@@ -42,7 +45,10 @@ extension ChangeSetRun {
       table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
       stamps: RecordStamps(creation: creation).text, values: values)
     try stores.tables[operation.table].insert(record)
-    if table.zone == .explicit { ledger.forgetRoles() }
+    if table.zone == .explicit {
+      Trace.took(.joined)
+      ledger.forgetRoles()
+    }
     if table.zone == .root, isNew {
       let name = try stores.name(ofUser: author.user) ?? ""
       try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
@@ -104,6 +110,7 @@ extension ChangeSetRun {
 
   /// The deletion wins: the columns of the edit go to the conflict log, and the tombstone is sent again.
   func bury(_ operation: Operation, under tombstone: Tombstone) throws {
+    Trace.took(operation.kind == .create ? .createBuried : .updateBuried)
     let table = schema.tables[operation.table]
     let least = operation.kind == .create ? table.roles.create : table.roles.update
     guard let role = try ledger.role(of: author.user, in: tombstone.zone), role >= least else {

@@ -6,14 +6,17 @@ extension ChangeSetRun {
     let table = schema.tables[operation.table]
     guard let live = try stores.tables[operation.table].record(operation.id),
       let role = try ledger.role(of: author.user, in: live.zone)
-    else { return }
+    else { return Trace.took(.deletedNothing) }
     let isOwnMembership = table.zone == .explicit && live.values[stores.memberUser] == .text(author.user)
     let least = table.zone == .explicit ? Role.owner : table.roles.delete
     if role < least, !isOwnMembership {
       throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).")
     }
     try remove(live, at: stamp(of: operation))
-    try log(overlaps(of: operation, with: live), of: live.id, table: live.table, zone: live.zone)
+    Trace.took(.deleted)
+    let overlaps = overlaps(of: operation, with: live)
+    if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
+    try log(overlaps, of: live.id, table: live.table, zone: live.zone)
     if table.zone == .explicit {
       ledger.forgetRoles()
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
@@ -64,9 +67,11 @@ extension ChangeSetRun {
     for id in try store.ids(where: link.column, is: parent) {
       guard var child = try store.record(id) else { continue }
       if link.onDelete == .cascade {
+        Trace.took(.cascaded)
         waiting.append(child)
         continue
       }
+      Trace.took(.setToNull)
       let name = store.table.columns[link.column].name
       var stamps =
         RecordStamps(child.stamps)

@@ -10,6 +10,7 @@ extension ChangeSetRun {
     if role < table.roles.update {
       throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).")
     }
+    Trace.took(.moved)
     var waiting = [record]
     while var moved = waiting.popLast() {
       try leave(&moved, for: zone)

@@ -40,6 +40,7 @@ extension ChangeSetRun {
       switch outcome {
       case .unchanged: continue
       case .lost:
+        Trace.took(.mergeLost)
         overlaps.append(
           Overlap(column: setting.column, policy: policy, base: setting.base, winner: theirs, loser: mine))
       case .applied, .won:
@@ -47,13 +48,15 @@ extension ChangeSetRun {
         stamps[column.name] = ColumnStamp(rev: live.rev + 1, stamp: edit.stamp, device: edit.device)
         changed.append(setting.column)
         if outcome == .won {
+          Trace.took(.mergeWon)
           overlaps.append(
             Overlap(column: setting.column, policy: policy, base: setting.base, winner: mine, loser: theirs))
         }
       }
     }
     // A record whose edit lost is sent again as well: the device that lost may have read it already.
-    if changed.isEmpty, overlaps.isEmpty { return }
+    if changed.isEmpty, overlaps.isEmpty { return Trace.took(.updateChangedNothing) }
+    if !changed.isEmpty { Trace.took(.updated) }
     record.rev += 1
     record.stamps = stamps.text
     try write(record, changed: changed, from: live)

@@ -93,6 +93,7 @@ final class ChangeSetRun {
       }
     }
     guard let index = creates?["\(table) \(id)"], index > current, !isDone[index] else { return false }
+    Trace.took(.broughtForward)
     try run(index)
     return true
   }

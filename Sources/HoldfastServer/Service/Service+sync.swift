@@ -22,15 +22,22 @@ extension Service {
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
     if request.answers > 0 { try devices.forgetRefusals(number, upTo: request.answers) }
-    if request.isComplete { try devices.forgetAcks(number) }
+    if request.isComplete {
+      Trace.took(.completeAcks)
+      try devices.forgetAcks(number)
+    }
     for (zone, ack) in command.acks { try devices.setAck(number, zone: zone, ack) }
 
+    if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
     var (confirmed, chain) = (device.confirmed, device.chain)
     for index in replays..<request.changeSets.count {
       let set = request.changeSets[index]
       if let refused = try apply(set, by: author) {
+        Trace.took(.setRefused)
         try devices.addRefusal(number, first: confirmed + 1, count: set.count, refused)
+      } else {
+        Trace.took(.setApplied)
       }
       confirmed += Int64(set.count)
       chain = command.chains[index]

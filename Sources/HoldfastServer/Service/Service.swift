@@ -122,6 +122,7 @@ final class Service {
   }
 
   private func refuse(_ run: ChangeSetRun, _ problem: Problem) throws -> RefusedOperation {
+    if let transition = Transition(refusal: problem.code) { Trace.took(transition) }
     try undoSet.run()
     try endSet.run()
     stores.ledger.rollBackChangeSet()
@@ -133,5 +134,21 @@ extension SQLiteError.Code {
   /// Whether the code speaks of the file system or a lock, not of what was asked.
   fileprivate var isOfTheDisk: Bool {
     self == .ioError || self == .readOnly || self == .cantOpen || self == .busy || self == .outOfMemory
+  }
+}
+
+extension Transition {
+  /// The refusal with a code, if it is one of those that are counted.
+  fileprivate init?(refusal code: ProblemCode) {
+    switch code {
+    case .recordExists: self = .recordExists
+    case .recordUnknown: self = .recordUnknown
+    case .referenceMissing: self = .referenceMissing
+    case .referenceRestricted: self = .restricted
+    case .roleInsufficient: self = .roleInsufficient
+    case .uniqueTaken: self = .uniqueTaken
+    case .lastOwner: self = .lastOwner
+    default: return nil
+    }
   }
 }

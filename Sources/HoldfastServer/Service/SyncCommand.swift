@@ -60,12 +60,13 @@ struct SyncCommand: Sendable {
     if request.changeSets.isEmpty { return 0 }
     var before = request.first - 1
     guard before <= confirmed else {
+      Trace.took(.divergedNumber)
       throw Problem(.deviceDiverged, "The number \(before) never arrived here.")
     }
     var own = request.chain
     for (index, set) in request.changeSets.enumerated() {
       if before == confirmed {
-        guard own == chain else { throw Problem(.deviceDiverged) }
+        guard own == chain else { throw divergedChain() }
         return index
       }
       before += Int64(set.count)
@@ -74,7 +75,12 @@ struct SyncCommand: Sendable {
         throw Problem(.deviceDiverged, "A change set reaches across the number \(confirmed).")
       }
     }
-    if before == confirmed, own != chain { throw Problem(.deviceDiverged) }
+    if before == confirmed, own != chain { throw divergedChain() }
     return request.changeSets.count
+  }
+
+  private func divergedChain() -> Problem {
+    Trace.took(.divergedChain)
+    return Problem(.deviceDiverged)
   }
 }

@@ -96,7 +96,9 @@ extension World {
 
   private func noteAnswered(_ response: HTTPResponse, _ message: Message) {
     syncs += 1
-    if syncs == Self.syncLimit { oracle.report("I7", "after \(syncs) syncs there is still something to ask for") }
+    if syncs == Self.syncLimit {
+      oracle.report("I7", "after \(syncs) syncs there is still something to ask for")
+    }
     guard let answer = try? JSONValue(parsing: response.body), case .array(let zones)? = answer["zones"]
     else { return }
     let told = zones.compactMap { part -> String? in

@@ -1,0 +1,95 @@
+/// A transition of docs/PROTOCOL.md, by its section. A simulation counts which of them were taken.
+package enum Transition: String, CaseIterable, Sendable {
+  // 4: what the service does with a request
+  case quietRequest = "4 request: nothing to write"
+  case completeAcks = "4 request: all acks replace the stored ones"
+  case replaySkipped = "4 change set: skipped as a replay"
+  case setApplied = "4 change set: applied"
+  case setRefused = "4 change set: refused, the others go on"
+  case divergedNumber = "7 copy: a number that never arrived"
+  case divergedChain = "7 copy: another chain"
+  case resendAsked = "3 answer: resend"
+  case partWhole = "3 part: whole"
+  case partUnfinished = "3 part: more to come"
+  case partWithoutRoom = "3 part: no room"
+  case fenced = "3 part: reset"
+  case lossTold = "3 answer: zone lost"
+
+  // 5: operations
+  case created = "5 create: inserted"
+  case createMerged = "5 create: merged with a live record"
+  case restored = "5 create: restored over a tombstone"
+  case createBuried = "5 create: the deletion wins"
+  case recordExists = "5 create: refused, the record exists elsewhere"
+  case updated = "5 update: applied"
+  case updateChangedNothing = "5 update: nothing changed"
+  case mergeWon = "5 merge: the edit wins"
+  case mergeLost = "5 merge: the edit loses"
+  case updateBuried = "5 update: the deletion wins"
+  case recordUnknown = "5 update: refused, unknown"
+  case deleted = "5 delete: deleted"
+  case deletedOverlap = "5 delete: what others changed is logged"
+  case deletedNothing = "5 delete: nothing to do"
+  case cascaded = "5 delete: children go too"
+  case setToNull = "5 delete: references become null"
+  case restricted = "5 delete or move: refused, still referred to"
+  case broughtForward = "5 order: a parent is created first"
+  case referenceMissing = "5 reference: refused, names no record"
+  case moved = "5 move: to another zone"
+  case roleInsufficient = "5 any: refused, the role does not allow it"
+  case uniqueTaken = "5 any: refused, the unique value is taken"
+  case joined = "5 members: a member more"
+  case lastOwner = "5 members: refused, the last owner"
+
+  // 6.2: the sync engine
+  case engineAsked = "6.2 resting: launched, asked or reachable"
+  case engineEdited = "6.2 idle: edited"
+  case engineTimer = "6.2 idle: timer"
+  case engineRetried = "6.2 waiting: timer"
+  case engineEditedWhileWaiting = "6.2 waiting: edited"
+  case engineToldToGoOn = "6.2 syncing: edited or asked"
+  case engineRested = "6.2 syncing: answered, nothing left"
+  case engineWentOn = "6.2 syncing: answered, something left"
+  case engineFailed = "6.2 syncing: failed, again later"
+  case engineReplaced = "6.2 syncing: the identity was replaced meanwhile"
+  case engineExpired = "6.2 syncing: 401"
+  case engineDiverged = "6.2 syncing: diverged"
+  case engineTooLarge = "6.2 syncing: 413, fewer change sets"
+  case engineTooLargeAlone = "6.2 syncing: 413, a single one"
+  case engineSignedIn = "6.2 any: signed in"
+  case engineSignedOut = "6.2 any: signed out"
+
+  // 6.3: applying an answer
+  case looseSealed = "6.3 step 2: loose edits sealed"
+  case quarantined = "6.3 step 4: a refused set goes to quarantine"
+  case confirmed = "6.3 step 4: confirmed sets go"
+  case partOutdated = "6.3 step 5: a part that follows another ack"
+  case pageStaged = "6.3 step 5: a page staged"
+  case pagesApplied = "6.3 step 5: staged pages applied"
+  case rebased = "6.3 step 5: a dirty column keeps its value"
+  case removed = "6.3 step 5: a tombstone removes"
+  case resetBegun = "6.3 step 5: a zone begun anew"
+  case resetDone = "6.3 step 5: what did not come anew is removed"
+  case zoneLost = "6.3 step 6: a zone leaves"
+  case orphanSettled = "6.3 step 6: an orphan of this device's edits"
+  case hidden = "6.3 step 6: hidden below a deletion"
+  case orphansDropped = "6.3 step 7: applied without orphans"
+  case pageMissing = "6.3 crash: a page without its file"
+  case takenBackUpdate = "6.4 an update returns to its base"
+  case takenBackCreate = "6.4 a create is removed"
+  case takenBackDelete = "6.4 a deleted record is put back"
+  case renumbered = "7 copy: a new identity, numbered anew"
+}
+
+/// Who counts transitions.
+package enum Trace {
+  /// Called for each transition that is taken; nil where nobody counts.
+  ///
+  /// nonisolated(unsafe): set by a simulation before anything else runs, and by nobody else.
+  package nonisolated(unsafe) static var observer: ((Transition) -> Void)?
+
+  @inline(__always)
+  package static func took(_ transition: Transition) {
+    if let observer { observer(transition) }
+  }
+}
