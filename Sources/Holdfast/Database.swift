@@ -9,7 +9,7 @@ public final class Database {
   let local: LocalDatabase
   private let environment: Environment
 
-  init(local: LocalDatabase, environment: Environment) {
+  package init(local: LocalDatabase, environment: Environment) {
     self.local = local
     self.environment = environment
   }

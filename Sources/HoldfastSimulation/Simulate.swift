@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 
 /// `simulate`: the whole system in one process, decided by seeds.
 @main
@@ -11,6 +12,7 @@ enum Simulate {
       --keep LIST   leaves out all commands but these; "-" for none
       --minutes N   runs one seed after the other for so long
       --seeds N     runs so many seeds
+      --coverage    says at the end how often each transition of the protocol was taken
       --verbose     prints what happens as it happens
     """
 
@@ -28,6 +30,8 @@ enum Simulate {
   private static func run(_ options: Options) throws -> Bool {
     let disk = SimulatedDisk(now: { _ in 0 }, random: { 0 })
     disk.register(isDefault: true)
+    var taken: [Transition: Int] = [:]
+    Trace.observer = { taken[$0, default: 0] += 1 }
     let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     let begin = ContinuousClock.now
     let limit = options.minutes.map { Duration.seconds($0 * 60) }
@@ -47,11 +51,19 @@ enum Simulate {
       if options.isVerbose { say("fingerprint: \(String(result.history.fingerprint, radix: 16))") }
       seed &+= 1
     }
+    if options.showsCoverage { report(taken) }
     let seconds = (ContinuousClock.now - begin) / .seconds(1)
     say(
       "\(runs) seeds, \(syncs) device-syncs, \(Int(Double(syncs) / max(seconds, 0.001))) a second; nothing was broken"
     )
     return true
+  }
+
+  /// How often each transition of the protocol was taken, the rarest first.
+  private static func report(_ taken: [Transition: Int]) {
+    let all = Transition.allCases.map { (taken[$0] ?? 0, $0.rawValue) }.sorted { $0 < $1 }
+    for (count, name) in all { say("\(count == 0 ? "never" : String(count))\t\(name)") }
+    say("\(all.count { $0.0 > 0 }) of \(all.count) transitions taken")
   }
 
   private static func plan(_ seed: UInt64, _ options: Options) -> Plan {
@@ -70,6 +82,7 @@ struct Options {
   var minutes: Double?
   var seeds = 1
   var isVerbose = false
+  var showsCoverage = false
 
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -90,6 +103,7 @@ struct Options {
         keep = list == "-" ? [] : Set(list.split(separator: ",").compactMap { Int($0) })
       case "--minutes": minutes = try number({ Double($0) }, name)
       case "--seeds": seeds = try number({ Int($0) }, name)
+      case "--coverage": showsCoverage = true
       case "--verbose": isVerbose = true
       default: throw Wrong(description: "\(name) is not known.")
       }

@@ -5,6 +5,8 @@ struct Plan {
   let users: [Int]
   /// The size of an answer from which on the server begins no further change.
   let answerSize: Int
+  /// The greatest body of a request.
+  let bodyLimit: Int
   /// Whether nothing is shared, moved or deleted: then nothing may be refused either.
   let isPeaceful: Bool
   var commands: [Command]
@@ -16,6 +18,7 @@ struct Plan {
     // The first devices are one a person.
     users = (0..<(people + chance.below(3))).map { $0 < people ? $0 : chance.below(people) }
     answerSize = chance.pick([4 << 20, 4000, 1500, 600]) ?? 4 << 20
+    bodyLimit = chance.one(in: 8) ? 4000 : 16 << 20
     isPeaceful = chance.one(in: 8)
     let mood = Mood(&chance)
     let devices = users.count
@@ -40,7 +43,7 @@ private struct Mood {
     troubles = chance.one(in: 4) ? 0 : chance.below(14)
     clocks = chance.one(in: 2) ? 0 : chance.below(4)
     sessions = chance.one(in: 2) ? 0 : chance.below(4)
-    copies = chance.one(in: 3) ? 1 : 0
+    copies = chance.one(in: 2) ? 2 : 0
   }
 
   func action(_ chance: inout Chance, devices: Int) -> Command.Action {

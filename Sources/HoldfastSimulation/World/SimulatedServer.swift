@@ -70,19 +70,27 @@ extension World {
       for message in all { refuse(message) }
       return
     }
-    let responses = run(as: process) { inline.respond(to: all.map(request(of:))) }
+    // The limit is kept where the bytes come in, which is not simulated.
+    let tooLarge = all.filter { ($0.request.body?.count ?? 0) > plan.bodyLimit }
+    for message in tooLarge {
+      answer(message, HTTPResponse(status: 413, body: Problem(.bodyTooLarge).document))
+    }
+    let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
+    if taken.isEmpty { return }
+    let responses = run(as: process) { inline.respond(to: taken.map(request(of:))) }
     guard disk.isAlive(process) else { return serverDied() }
     lookAtServer()
-    for (message, response) in zip(all, responses) {
-      history.add(
-        "server: \(message.number) of \(message.device.machine) to \(message.request.path): \(response.status), \(response.body.count) bytes",
-        at: now)
-      if message.request.path == "v1/sync", response.status == 200 { noteAnswered(response, message) }
-      let retryAfter = response.headers.first { $0.name == "Retry-After" }.flatMap { Int64($0.value) }
-      reply(
-        TransportAnswer(
-          status: response.status, retryAfter: retryAfter.map { Int($0) }, body: response.body), to: message)
-    }
+    for (message, response) in zip(taken, responses) { answer(message, response) }
+  }
+
+  private func answer(_ message: Message, _ response: HTTPResponse) {
+    history.add(
+      "server: \(message.number) of \(message.device.machine) to \(message.request.path): \(response.status), \(response.body.count) bytes",
+      at: now)
+    if message.request.path == "v1/sync", response.status == 200 { noteAnswered(response, message) }
+    let retryAfter = response.headers.first { $0.name == "Retry-After" }.flatMap { Int($0.value) }
+    reply(
+      TransportAnswer(status: response.status, retryAfter: retryAfter, body: response.body), to: message)
   }
 
   private func request(of message: Message) -> HTTPRequest {

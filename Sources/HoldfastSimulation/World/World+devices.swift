@@ -95,9 +95,16 @@ extension World {
     let before = device.view
     do {
       try run(as: app.process) {
-        try app.database.write(environment) { db in
+        func edit(_ db: Database) throws {
           var person = Person(db, command, isPeaceful: plan.isPeaceful)
           try person.edit()
+        }
+        if command.seed % 8 == 0 {
+          // Another program, which knows nothing of Holdfast; the triggers see it.
+          let database = Database(local: app.database, environment: environment)
+          try app.database.connection.transaction(.immediate) { try edit(database) }
+        } else {
+          try app.database.write(environment, edit)
         }
       }
       guard checkLife(app, device, .writing) else { return }

@@ -13,8 +13,11 @@ extension World {
       while device.apps.count > 1 { disk.kill(device.apps.removeLast().process) }
       timeline.add(.signIn(device), at: now + 5000)
     }
-    // Whatever was under way arrives, what died comes back, who was out signs in.
-    pass(60_000)
+    // Whatever was under way arrives, what died comes back, who was out signs in; and all is sent without being asked for.
+    pass(700_000)
+    for device in devices where !device.view.outbox.isEmpty {
+      oracle.report("I7", "\(device.machine): the network is back, but nothing wakes the outbox")
+    }
     var quiet = 0
     for _ in 0..<60 where quiet < 3 {
       let before = devices.map(\.view.tables)
