@@ -1,0 +1,155 @@
+/// Where everything that people wrote has gone, when all is quiet: no token may be lost, no deletion undone.
+struct Accounting {
+  let oracle: Oracle
+  let server: ServerView
+  /// Tokens in refused change sets that wait on devices.
+  private var quarantined: Set<Int> = []
+  /// Tokens in the conflict log, by the column that they are about.
+  private var losers: [Place: Set<Int>] = [:]
+  private var winners: [Place: Set<Int>] = [:]
+
+  private struct Place: Hashable {
+    let key: RecordKey
+    let column: String
+  }
+
+  init(_ oracle: Oracle, devices: [FinalDevice], server: ServerView) {
+    self.oracle = oracle
+    self.server = server
+    for device in devices {
+      for refused in device.view.quarantine {
+        quarantined.formUnion(oracle.changeSet(refused.body, on: device.device)?.tokens ?? [])
+      }
+    }
+    for (key, row) in server.tables where key.table == "conflicts" {
+      let place = Place(
+        key: RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? ""),
+        column: row["column_name"]?.string ?? "")
+      losers[place, default: []].formUnion(row["loser_value"]?.tokens ?? [])
+      winners[place, default: []].formUnion(row["winner_value"]?.tokens ?? [])
+    }
+  }
+
+  // MARK: Tokens
+
+  /// I3: the tokens that are nowhere.
+  func reportLost() {
+    for (token, written) in oracle.written.sorted(by: { $0.key < $1.key })
+    where !isAccountedFor(token, written) {
+      let place = Place(key: written.key, column: written.column)
+      let onServer =
+        server.tables[written.key].map { "has \(oracle.text($0[written.column]))" } ?? "has no such record"
+      let replaced = (oracle.changes[written.key] ?? []).filter {
+        $0.column == written.column && $0.replaces(token)
+      }.map { "\(oracle.describe($0.transaction)), which was refused" }
+      oracle.report(
+        "I3",
+        """
+        \(Tokens.text(token)) is lost: written to \(written.key).\(written.column) by \
+        \(written.transactions.map { oracle.describe($0) }.joined(separator: ", ")); the server \(onServer); \
+        \(oracle.server.tokens.contains(token) ? "it was there once" : "it never was there"); \
+        replaced knowingly by \(replaced.isEmpty ? "nobody" : replaced.joined(separator: ", ")); the conflict log has \
+        \(Tokens.text(losers[place] ?? [])) as losers, \(Tokens.text(winners[place] ?? [])) as winners
+        """)
+    }
+  }
+
+  private func isAccountedFor(_ token: Int, _ written: Oracle.Written) -> Bool {
+    let (key, column) = (written.key, written.column)
+    let place = Place(key: key, column: column)
+    if server.tables[key]?[column]?.tokens.contains(token) == true { return true }
+    if losers[place]?.contains(token) == true || quarantined.contains(token) { return true }
+    if written.transactions.contains(where: { oracle.transactions[$0].state == .forgotten }) { return true }
+    let changes = oracle.changes[key] ?? []
+    for place in changes.indices where changes[place].column == column {
+      if changes[place].replaces(token), stands(place, in: changes) { return true }
+    }
+    if server.tables[key] != nil { return false }
+    // The record is gone. The log keeps a winner as well as its loser, and who deleted the record may have known the
+    // token without seeing it, under an edit of their own.
+    let ends = deletions(of: key)
+    if winners[place]?.contains(token) == true, !ends.isEmpty { return true }
+    return ends.contains { oracle.transactions[$0].known.contains(token) }
+  }
+
+  /// Whether a change reached the server, or was followed on its device by one that did. A change on top of a refused one is
+  /// based on its value, and so on what that replaced.
+  private func stands(_ place: Int, in changes: [LocalChange]) -> Bool {
+    let change = changes[place]
+    if !isRefused(change.transaction) { return true }
+    return changes.indices.contains {
+      $0 > place && changes[$0].device == change.device && changes[$0].column == change.column
+        && changes[$0].old == change.new && stands($0, in: changes)
+    }
+  }
+
+  private func isRefused(_ index: Int) -> Bool {
+    oracle.transactions[index].state == .quarantined && tokensSeen(of: index).isEmpty
+  }
+
+  /// The tokens of a transaction that the server has shown, and that no other transaction can have brought there.
+  private func tokensSeen(of index: Int) -> Set<Int> {
+    oracle.transactions[index].tokens.intersection(oracle.server.tokens).subtracting(oracle.repeated)
+  }
+
+  /// The transactions that deleted a record, or one of those that it stood under when the server had it last.
+  private func deletions(of key: RecordKey) -> [Int] {
+    var found: [Int] = []
+    var seen: Set<RecordKey> = []
+    var waiting = [key]
+    while let next = waiting.popLast() {
+      guard server.tables[next] == nil, seen.insert(next).inserted else { continue }
+      found += oracle.deletions.filter { $0.key == next && !isRefused($0.transaction) }.map(\.transaction)
+      guard let row = oracle.server.last[next] else { continue }
+      for reference in oracle.referencesOfTable[next.table] ?? [] where reference.cascades {
+        guard let id = row[reference.column]?.string else { continue }
+        waiting.append(RecordKey(table: reference.target, id: id))
+      }
+    }
+    return found
+  }
+
+  // MARK: Deletions and refusals
+
+  /// I8: the deleted records that are live, though nobody created them anew.
+  func reportUndead() {
+    for deletion in oracle.deletions {
+      guard let row = server.tables[deletion.key], !deletion.isBeyondReach else { continue }
+      switch oracle.transactions[deletion.transaction].state {
+      case .quarantined, .forgotten: continue
+      case .open, .confirmed: break
+      }
+      if isCreatedAnew(deletion) { continue }
+      oracle.report(
+        "I8",
+        "\(deletion.key) is live on the server at rev \(row.rev), though \(oracle.describe(deletion.transaction)) deleted it and nobody created it since"
+      )
+    }
+  }
+
+  /// Whether the record has a life that the deletion may not have been about: created after the record's first deletion, and
+  /// not known to who deleted it.
+  private func isCreatedAnew(_ deletion: Oracle.Deletion) -> Bool {
+    guard let first = oracle.deletions.first(where: { $0.key == deletion.key })?.transaction else {
+      return false
+    }
+    let transaction = oracle.transactions[deletion.transaction]
+    return (oracle.creations[deletion.key] ?? []).contains { index in
+      let creation = oracle.transactions[index]
+      if index < first { return false }
+      if index >= deletion.transaction { return true }
+      return creation.device != transaction.device && creation.tokens.isDisjoint(with: transaction.known)
+    }
+  }
+
+  /// I6: a refused change set has no effect at all.
+  func reportHalfRefused() {
+    for (index, transaction) in oracle.transactions.enumerated() where transaction.state == .quarantined {
+      if oracle.devices[transaction.device]?.isCopied == true { continue }
+      let seen = tokensSeen(of: index)
+      if seen.isEmpty { continue }
+      oracle.report(
+        "I6", "\(oracle.describe(index)) is in quarantine, and the server has shown its \(Tokens.text(seen))")
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// One value as SQLite keeps it.
+///
+/// The model's own words for what is in a database: it takes nothing from the product, so that a fault of the product can not
+/// hide in both.
+enum Cell: Hashable, Sendable, CustomStringConvertible {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  case blob([UInt8])
+
+  var description: String {
+    switch self {
+    case .null: "null"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .text(let text): "\"\(text)\""
+    case .blob(let bytes): "\(bytes.count) bytes"
+    }
+  }
+
+  /// The text of a text.
+  var string: String? { if case .text(let text) = self { text } else { nil } }
+
+  /// The number of an integer.
+  var number: Int64? { if case .integer(let number) = self { number } else { nil } }
+}
+
+/// Names a record.
+struct RecordKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+  let table: String
+  let id: String
+
+  var description: String { "\(table) \(id)" }
+
+  static func < (one: RecordKey, other: RecordKey) -> Bool {
+    (one.table, one.id) < (other.table, other.id)
+  }
+}
+
+/// A record's columns with its zone and rev, without its id.
+typealias Row = [String: Cell]
+
+/// Records of all tables.
+typealias Tables = [RecordKey: Row]
+
+extension [String: Cell] {
+  /// The zone that a record is in.
+  var zone: String? { self["zone"]?.string }
+  /// The record's revision.
+  var rev: Int64 { self["rev"]?.number ?? 0 }
+  /// The names of the columns that people write, in order.
+  var ownColumns: [String] { keys.filter { $0 != "zone" && $0 != "rev" }.sorted() }
+}

@@ -1,0 +1,30 @@
+/// All of a device's database that the model looks at, at one moment.
+struct DeviceView: Sendable {
+  /// A refused change set.
+  struct Quarantined: Sendable {
+    let number: Int64
+    let body: String
+    let problem: String
+  }
+
+  /// An edit that the server has not confirmed; `base` is what its column returns to.
+  struct Edit: Sendable {
+    let key: RecordKey
+    let kind: String
+    let column: String
+    let base: Cell
+  }
+
+  /// How far a zone has come.
+  struct Zone: Sendable {
+    let token: String
+    let ack: String?
+  }
+
+  var tables: Tables = [:]
+  /// Bodies of the change sets that are not confirmed, oldest first.
+  var outbox: [String] = []
+  var quarantine: [Quarantined] = []
+  var edits: [Edit] = []
+  var zones: [String: Zone] = [:]
+}

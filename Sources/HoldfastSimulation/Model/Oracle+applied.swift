@@ -1,0 +1,65 @@
+/// What a device shows after it has dealt with an answer.
+extension Oracle {
+  /// A device applied an answer, or changed its records in another way that is no person's edit (it left a public zone).
+  ///
+  /// - Parameter user: the id of the device's user; empty for the one known.
+  func applied(device: String, user: String, view: DeviceView) {
+    var memory = devices[device] ?? Device()
+    if !user.isEmpty { memory.user = user }
+    memory.tables = view.tables
+    memory.bases = view.edits.reduce(into: []) { $0.formUnion($1.base.tokens) }
+    let outbox = view.outbox.compactMap { changeSet($0, on: device) }
+    settle(&memory, outbox, view, on: device)
+    expectDirtyValues(&memory, outbox, view, on: device)
+    devices[device] = memory
+    look(view.tables, at: device)
+  }
+
+  /// Sees which transactions left the outbox, and where they went.
+  private func settle(
+    _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
+  ) {
+    // What is sent is taken from the front: of equal change sets the last are those still here.
+    var waiting = memory.open
+    var open: [Int] = []
+    for set in outbox.reversed() {
+      guard let place = waiting.lastIndex(where: { transactions[$0].matches(set) }) else { continue }
+      open.append(waiting.remove(at: place))
+    }
+    memory.open = open.sorted()
+    for refused in view.quarantine where memory.quarantined.insert(refused.number).inserted {
+      guard let set = changeSet(refused.body, on: device),
+        let place = waiting.firstIndex(where: { transactions[$0].matches(set) })
+      else { continue }
+      let index = waiting.remove(at: place)
+      // One that a copy of the device has brought through is no loss.
+      if transactions[index].state == .open { transactions[index].state = .quarantined }
+    }
+    for index in waiting { transactions[index].state = .confirmed }
+  }
+
+  /// I3: while an edit waits to be sent, its column shows it, whatever the server said.
+  private func expectDirtyValues(
+    _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
+  ) {
+    let unsent = outbox.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
+    for key in memory.latest.keys.sorted() {
+      guard let row = view.tables[key] else {
+        // A record that went and comes back shows what the server has.
+        memory.latest[key] = nil
+        continue
+      }
+      for (column, tokens) in (memory.latest[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
+        if !tokens.isSubset(of: unsent) {
+          memory.latest[key]?[column] = nil
+        } else if tokens != Set(row[column]?.tokens ?? []) {
+          report(
+            "I3",
+            "\(device): \(key).\(column) shows \(text(row[column])) while its edit \(Tokens.text(tokens)) waits in the outbox"
+          )
+        }
+      }
+      if memory.latest[key]?.isEmpty == true { memory.latest[key] = nil }
+    }
+  }
+}

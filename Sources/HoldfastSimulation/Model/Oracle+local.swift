@@ -1,0 +1,124 @@
+/// What happens on devices without the server.
+extension Oracle {
+  /// The app committed a transaction: the difference is what the person did.
+  ///
+  /// One that commits while the device is killed is told as well, before `reopened`.
+  ///
+  /// - Parameters:
+  ///   - user: the id of the device's user; empty before the first sign-in.
+  ///   - recreated: records that the transaction deleted and created again.
+  func wrote(
+    device: String, user: String, before: Tables, after: Tables, recreated: Set<RecordKey> = []
+  ) {
+    var memory = devices[device] ?? Device()
+    if !user.isEmpty { memory.user = user }
+    memory.tables = after
+    let differences = RecordDifference.between(before, after, recreated: recreated)
+    var transaction = LocalTransaction(device: device, user: user)
+    let index = transactions.count
+    for difference in differences where !difference.columns.isEmpty {
+      note(difference, as: index, of: device, in: &transaction, &memory)
+    }
+    if !transaction.operations.isEmpty {
+      if transaction.operations.contains(where: { $0.kind == "delete" }) {
+        transaction.known = Tokens.inside(before).union(memory.bases)
+      }
+      transactions.append(transaction)
+      memory.open.append(index)
+    }
+    devices[device] = memory
+    look(after, at: device)
+  }
+
+  private func note(
+    _ difference: RecordDifference, as index: Int, of device: String, in transaction: inout LocalTransaction,
+    _ memory: inout Device
+  ) {
+    let key = difference.key
+    let kind = difference.isCreate ? "create" : difference.isDelete ? "delete" : "update"
+    transaction.operations.insert(OperationName(kind: kind, key: key))
+    if difference.isCreate {
+      creations[key, default: []].append(index)
+      makers[key.id, default: []].append(index)
+    }
+    if difference.isDelete {
+      deletions.append(Deletion(transaction: index, key: key))
+      memory.latest[key] = nil
+    }
+    for (column, old, new) in difference.columns {
+      changes[key, default: []].append(
+        LocalChange(transaction: index, device: device, column: column, old: old, new: new))
+      guard let new else { continue }
+      let tokens = Set(new.tokens)
+      memory.latest[key, default: [:]][column] = tokens.isEmpty ? nil : tokens
+      repeated.formUnion(tokens.intersection(old?.tokens ?? []))
+      for token in tokens.subtracting(old?.tokens ?? []).sorted() {
+        note(token, key, column, by: index, &transaction)
+      }
+    }
+  }
+
+  private func note(
+    _ token: Int, _ key: RecordKey, _ column: String, by index: Int, _ transaction: inout LocalTransaction
+  ) {
+    guard var known = written[token] else {
+      written[token] = Written(key: key, column: column, transactions: [index])
+      transaction.tokens.insert(token)
+      return
+    }
+    precondition(
+      known.key == key && known.column == column,
+      "The workload wrote \(Tokens.text(token)) into \(known.key).\(known.column) and into \(key).\(column).")
+    known.transactions.append(index)
+    repeated.insert(token)
+    written[token] = known
+  }
+
+  /// A device was opened again after its process was killed or ended.
+  ///
+  /// - Parameter mayHaveApplied: whether it was killed while it applied an answer, whose transaction may have committed.
+  func reopened(device: String, view: DeviceView, mayHaveApplied: Bool = false) {
+    if mayHaveApplied { return applied(device: device, user: "", view: view) }
+    let memory = devices[device] ?? Device()
+    for difference in RecordDifference.between(memory.tables ?? [:], view.tables) {
+      let columns = Set((difference.old ?? [:]).keys).union((difference.new ?? [:]).keys).sorted()
+        .filter { difference.old?[$0] != difference.new?[$0] }
+        .map { "\($0) was \(text(difference.old?[$0])), is \(text(difference.new?[$0]))" }
+      report("I2", "\(device), reopened: \(difference.key): \(columns.joined(separator: "; "))")
+    }
+    let kept = (view.outbox + view.quarantine.map(\.body)).compactMap { changeSet($0, on: device) }
+    for index in memory.open where !kept.contains(where: { transactions[index].matches($0) }) {
+      report(
+        "I2", "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed")
+    }
+    look(view.tables, at: device)
+  }
+
+  /// The person gave up all that is unsent or refused, and the device's records left with it.
+  func forgot(device: String) {
+    guard let memory = devices[device] else { return }
+    for index in transactions.indices where transactions[index].device == device {
+      switch transactions[index].state {
+      case .open, .quarantined: transactions[index].state = .forgotten
+      case .confirmed, .forgotten: continue
+      }
+    }
+    devices[device] = Device(user: memory.user, tables: [:], isCopied: memory.isCopied)
+  }
+
+  /// Another device begins with a copy of a device's database.
+  func copied(device: String, to copy: String) {
+    devices[device, default: Device()].isCopied = true
+    devices[copy] = devices[device]
+  }
+
+  /// What a value is, or that there is none.
+  func text(_ cell: Cell?) -> String { cell?.description ?? "absent" }
+
+  /// A transaction for a reader.
+  func describe(_ index: Int) -> String {
+    let transaction = transactions[index]
+    let operations = transaction.operations.map { "\($0.kind) \($0.key)" }.sorted().joined(separator: ", ")
+    return "transaction \(index) of \(transaction.device) (\(operations); \(Tokens.text(transaction.tokens)))"
+  }
+}

@@ -1,0 +1,140 @@
+/// What is remembered of the server.
+struct ServerMemory {
+  var view = ServerView()
+  /// How often each record came to life.
+  var lives: [RecordKey: Int] = [:]
+  /// The greatest revision ever seen of each record.
+  var revs: [RecordKey: Int64] = [:]
+  /// Each record as it was when it was last live.
+  var last: Tables = [:]
+  /// All tokens that ever stood in a record or in the conflict log.
+  var tokens: Set<Int> = []
+  /// The conflicts of the log, by what they say.
+  var conflicts: [[Cell]: RecordKey] = [:]
+}
+
+/// What the server shows after it has handled a request.
+extension Oracle {
+  /// The server handled a request.
+  ///
+  /// - Parameters:
+  ///   - user: the id of who asked.
+  ///   - zones: those whose changes are in the answer.
+  func answered(user: String, zones: [String], server view: ServerView) {
+    let readable = view.zones(of: user).union(rules.publicZones)
+    for zone in zones.sorted() where !readable.contains(zone) {
+      report("I10", "the server sent \(user) changes of zone \(zone), of which \(user) is no member")
+    }
+    look(view)
+  }
+
+  /// Compares the server with what it showed before.
+  func look(_ view: ServerView) {
+    expectCounters(view)
+    let before = server.view
+    var ended: [RecordDifference] = []
+    for difference in RecordDifference.between(before.tables, view.tables) {
+      if let row = difference.new { expectWritten(difference, row, in: view) }
+      if let old = difference.old, old.zone != difference.new?.zone { ended.append(difference) }
+    }
+    expectTombstones(ended, in: view)
+    for difference in ended {
+      server.last[difference.key] = difference.new ?? difference.old
+    }
+    server.view = view
+    noteStrangers(view)
+    look(view.tables, at: "server", isServer: true)
+  }
+
+  /// I1, I4, I8: a record that is new or was changed.
+  private func expectWritten(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
+    let key = difference.key
+    server.last[key] = row
+    if difference.isCreate { expectCreation(of: key, row) }
+    let highest = server.revs[key] ?? 0
+    if row.rev <= highest {
+      report("I4", "server: \(key) was changed at rev \(row.rev), and had rev \(highest) before")
+    }
+    server.revs[key] = max(highest, row.rev)
+    if let old = difference.old, old.zone == row.zone, let seq = view.seqs[key],
+      let before = server.view.seqs[key], seq <= before
+    {
+      report("I4", "server: \(key) was changed at seq \(seq), and had seq \(before) before")
+    }
+    if key.table == "conflicts" { return expectConflict(key, row) }
+    for column in row.ownColumns {
+      let tokens = row[column]?.tokens ?? []
+      if tokens.isEmpty || difference.old?[column] == row[column] { continue }
+      for token in tokens { expectPlace(of: token, key, column, at: "\(key).\(column)") }
+    }
+  }
+
+  /// I1, I8: a record comes to life as often as somebody created it, at the most.
+  private func expectCreation(of key: RecordKey, _ row: Row) {
+    let lives = (server.lives[key] ?? 0) + 1
+    server.lives[key] = lives
+    let created = creations[key]?.count ?? 0
+    if created >= lives || isOwn(key, row) { return }
+    if created == 0 {
+      report("I1", "server: \(key) is live, and nobody created it")
+    } else {
+      report("I8", "server: \(key) came to life \(lives) times, and was created \(created) times")
+    }
+  }
+
+  /// Whether the server makes such a record itself: a conflict, or the membership of who makes a zone.
+  private func isOwn(_ key: RecordKey, _ row: Row) -> Bool {
+    if key.table == "conflicts" { return true }
+    guard key.table == "members", let zone = row.zone, let user = row["user"]?.string else { return false }
+    if zone == user || rules.publicZones.contains(zone) { return true }
+    return (makers[zone] ?? []).contains { self.user(of: $0) == user }
+  }
+
+  /// I1: a token stands where it was written.
+  private func expectPlace(of token: Int, _ key: RecordKey, _ column: String, at place: String) {
+    server.tokens.insert(token)
+    guard let known = written[token] else {
+      return report("I1", "server: \(place) has \(Tokens.text(token)), which nobody wrote")
+    }
+    if known.key != key || known.column != column {
+      report(
+        "I1", "server: \(place) has \(Tokens.text(token)), which was written to \(known.key).\(known.column)")
+    }
+  }
+
+  /// I1: a conflict is about values of its column, and is logged once.
+  private func expectConflict(_ key: RecordKey, _ row: Row) {
+    let record = RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? "")
+    let column = row["column_name"]?.string ?? ""
+    for value in ["base", "winner_value", "loser_value"] {
+      for token in row[value]?.tokens ?? [] {
+        expectPlace(of: token, record, column, at: "\(key).\(value) about \(record).\(column)")
+      }
+    }
+    // Ordinary values may meet again and again.
+    guard Set(row["loser_value"]?.tokens ?? []).subtracting(repeated).isEmpty == false else { return }
+    let facts = [
+      "record_table", "record_id", "column_name", "policy", "winner_value", "winner_device", "loser_value",
+      "loser_device",
+    ].map { row[$0] ?? .null }
+    if let first = server.conflicts[facts], first != key {
+      report(
+        "I1",
+        "server: \(first) and \(key) log the same conflict of \(record).\(column): \(text(row["loser_value"])) lost"
+      )
+    }
+    server.conflicts[facts] = key
+  }
+
+  /// Deletions that have no effect because the record lives where the person is a stranger.
+  private func noteStrangers(_ view: ServerView) {
+    var zones: [String: Set<String>] = [:]
+    for place in deletions.indices where !deletions[place].isBeyondReach {
+      guard let zone = view.tables[deletions[place].key]?.zone else { continue }
+      let user = user(of: deletions[place].transaction)
+      let readable = zones[user] ?? view.zones(of: user).union(rules.publicZones)
+      zones[user] = readable
+      if !readable.contains(zone) { deletions[place].isBeyondReach = true }
+    }
+  }
+}

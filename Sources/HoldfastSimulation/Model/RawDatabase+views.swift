@@ -1,0 +1,85 @@
+/// What the model looks at in the two kinds of databases.
+extension RawDatabase {
+  /// A device's records, and what it still has to send or could not send.
+  ///
+  /// - Parameter tables: all tables of the schema, `members` and `conflicts` too.
+  func deviceView(tables: [String]) throws -> DeviceView {
+    try atOnce {
+      var view = DeviceView()
+      for table in tables {
+        try records(of: table) { key, row, _ in view.tables[key] = row }
+      }
+      view.outbox = try rows("SELECT body FROM holdfast_outbox ORDER BY first").map { Self.text($0[0]) }
+      view.quarantine = try rows("SELECT n, body, problem FROM holdfast_quarantine ORDER BY n").map {
+        DeviceView.Quarantined(number: $0[0].number ?? 0, body: Self.text($0[1]), problem: Self.text($0[2]))
+      }
+      view.edits = try rows("SELECT record_table, id, kind, column_name, base FROM holdfast_edits ORDER BY n")
+        .map {
+          DeviceView.Edit(
+            key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
+            column: Self.text($0[3]), base: $0[4])
+        }
+      for zone in try rows("SELECT zone, token, ack FROM holdfast_zones") {
+        view.zones[Self.text(zone[0])] = DeviceView.Zone(token: Self.text(zone[1]), ack: zone[2].string)
+      }
+      return view
+    }
+  }
+
+  /// The server's records, what stays of those that are gone, and its counters.
+  ///
+  /// - Parameter tables: all tables of the schema, `members` and `conflicts` too.
+  func serverView(tables: [String]) throws -> ServerView {
+    try atOnce {
+      var view = ServerView()
+      for table in tables {
+        try records(of: table) { key, row, seq in
+          view.tables[key] = row
+          view.seqs[key] = seq
+        }
+      }
+      view.tombstones = try rows(
+        "SELECT record_table, id, zone, seq, rev, departed FROM holdfast_tombstones ORDER BY zone, seq"
+      ).map {
+        ServerView.Tombstone(
+          key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), zone: Self.text($0[2]),
+          seq: $0[3].number ?? 0, rev: $0[4].number ?? 0, isDeparture: $0[5].number == 1)
+      }
+      for zone in try rows("SELECT zone, seq, purged FROM holdfast_zones") {
+        view.zones[Self.text(zone[0])] = ServerView.Zone(
+          seq: zone[1].number ?? 0, purged: zone[2].number ?? 0)
+      }
+      for device in try rows("SELECT number, confirmed FROM holdfast_devices") {
+        view.confirmed[device[0].number ?? 0] = device[1].number ?? 0
+      }
+      return view
+    }
+  }
+
+  /// The records of a table; `seq` and the server's notes on each column are no part of a record's content.
+  private func records(of table: String, _ body: (RecordKey, Row, _ seq: Int64) -> Void) throws {
+    try each("SELECT * FROM \"\(table)\"") { names, statement in
+      var row = Row(minimumCapacity: names.count)
+      var id = ""
+      var seq: Int64 = 0
+      for (index, name) in names.enumerated() {
+        switch name {
+        case "id": id = Self.text(Self.cell(statement, index))
+        case "seq": seq = Self.cell(statement, index).number ?? 0
+        case "stamps": continue
+        default: row[name] = Self.cell(statement, index)
+        }
+      }
+      body(RecordKey(table: table, id: id), row, seq)
+    }
+  }
+
+  /// A text, or the text that a blob holds.
+  private static func text(_ cell: Cell) -> String {
+    switch cell {
+    case .text(let text): text
+    case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+    default: ""
+    }
+  }
+}

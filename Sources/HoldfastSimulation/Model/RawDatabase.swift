@@ -1,0 +1,115 @@
+import CSQLite
+
+/// Reads an SQLite file past all code of the product.
+///
+/// The connection stays open until `close()`. Not thread safe: the simulation has one thread.
+final class RawDatabase {
+  /// Why a file could not be read.
+  struct Failure: Error, CustomStringConvertible {
+    let path: String
+    let text: String
+
+    var description: String { "\(path): \(text)" }
+  }
+
+  let path: String
+  private var handle: OpaquePointer?
+  private var statements: [String: OpaquePointer] = [:]
+  /// The last view with SQLite's number of the state that it shows: it changes with each commit of another connection.
+  private var seen: (version: Int64, view: Any)?
+
+  /// Opens a file that is there.
+  init(path: String) throws {
+    self.path = path
+    let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+    guard result == SQLITE_OK else {
+      let text = message
+      sqlite3_close_v2(handle)
+      handle = nil
+      throw Failure(path: path, text: text)
+    }
+  }
+
+  deinit { close() }
+
+  /// Closes the connection; it can not be used any more.
+  func close() {
+    for statement in statements.values { sqlite3_finalize(statement) }
+    statements = [:]
+    sqlite3_close_v2(handle)
+    handle = nil
+  }
+
+  /// Gives every row of a query: its columns' names, and the statement to read them from.
+  func each(_ sql: String, _ body: (_ names: [String], _ row: OpaquePointer) -> Void) throws {
+    let statement = try prepared(sql)
+    defer { sqlite3_reset(statement) }
+    var names: [String] = []
+    while true {
+      switch sqlite3_step(statement) {
+      case SQLITE_ROW:
+        if names.isEmpty { names = Self.names(statement) }
+        body(names, statement)
+      case SQLITE_DONE: return
+      default: throw Failure(path: path, text: message)
+      }
+    }
+  }
+
+  /// All rows of a query.
+  func rows(_ sql: String) throws -> [[Cell]] {
+    var rows: [[Cell]] = []
+    try each(sql) { names, row in rows.append(names.indices.map { Self.cell(row, $0) }) }
+    return rows
+  }
+
+  /// Reads several queries as of one moment; what was read before is given again when nothing was committed since.
+  func atOnce<View>(_ read: () throws -> View) throws -> View {
+    _ = try rows("BEGIN")
+    defer { _ = try? rows("COMMIT") }
+    let version = try rows("PRAGMA data_version").first?.first?.number ?? 0
+    if let seen, seen.version == version, let view = seen.view as? View { return view }
+    let view = try read()
+    seen = (version, view)
+    return view
+  }
+
+  /// What SQLite itself finds wrong with the file: nothing, as it should be.
+  func soundness() throws -> [String] {
+    let integrity = try rows("PRAGMA integrity_check").compactMap { $0.first?.string }.filter { $0 != "ok" }
+    let orphans = try rows("PRAGMA foreign_key_check").map { row in
+      "foreign key: " + row.map { "\($0)" }.joined(separator: " ")
+    }
+    return integrity + orphans
+  }
+
+  /// The value of a column of the current row.
+  static func cell(_ statement: OpaquePointer, _ column: Int) -> Cell {
+    let column = Int32(column)
+    switch sqlite3_column_type(statement, column) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
+    case SQLITE_TEXT: return .text(String(cString: sqlite3_column_text(statement, column)))
+    case SQLITE_BLOB:
+      let count = Int(sqlite3_column_bytes(statement, column))
+      return .blob(Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, column), count: count)))
+    default: return .null
+    }
+  }
+
+  private var message: String { handle.map { String(cString: sqlite3_errmsg($0)) } ?? "closed" }
+
+  private func prepared(_ sql: String) throws -> OpaquePointer {
+    if let known = statements[sql] { return known }
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+      throw Failure(path: path, text: "\(message) in \(sql)")
+    }
+    statements[sql] = statement
+    return statement
+  }
+
+  private static func names(_ statement: OpaquePointer) -> [String] {
+    (0..<sqlite3_column_count(statement)).map { String(cString: sqlite3_column_name(statement, $0)) }
+  }
+}
