@@ -13,6 +13,8 @@ struct DeviceView: Sendable {
     let kind: String
     let column: String
     let base: Cell
+    /// Whether it is in no change set yet, as what another program wrote.
+    var isLoose = false
   }
 
   /// How far a zone has come.

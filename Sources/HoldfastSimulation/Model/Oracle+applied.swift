@@ -20,8 +20,8 @@ extension Oracle {
     _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
   ) {
     // What is sent is taken from the front: of equal change sets the last are those still here.
-    var waiting = memory.open
-    var open: [Int] = []
+    var open = memory.open.filter { isLoose($0, in: view) }
+    var waiting = memory.open.filter { !open.contains($0) }
     for set in outbox.reversed() {
       guard let place = waiting.lastIndex(where: { transactions[$0].matches(set) }) else { continue }
       open.append(waiting.remove(at: place))

@@ -87,11 +87,19 @@ extension Oracle {
       report("I2", "\(device), reopened: \(difference.key): \(columns.joined(separator: "; "))")
     }
     let kept = (view.outbox + view.quarantine.map(\.body)).compactMap { changeSet($0, on: device) }
-    for index in memory.open where !kept.contains(where: { transactions[index].matches($0) }) {
+    for index in memory.open
+    where !isLoose(index, in: view) && !kept.contains(where: { transactions[index].matches($0) }) {
       report(
         "I2", "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed")
     }
     look(view.tables, at: device)
+  }
+
+  /// Whether a transaction still waits to become a change set.
+  func isLoose(_ index: Int, in view: DeviceView) -> Bool {
+    view.edits.contains { edit in
+      edit.isLoose && transactions[index].operations.contains { $0.key == edit.key }
+    }
   }
 
   /// The person gave up all that is unsent or refused, and the device's records left with it.
@@ -110,6 +118,17 @@ extension Oracle {
   func copied(device: String, to copy: String) {
     devices[device, default: Device()].isCopied = true
     devices[copy] = devices[device]
+  }
+
+  /// A device's database is put back to how it was when `memory` was taken: what it wrote since and did not send is gone.
+  func restored(device: String, to memory: Device) {
+    for index in transactions.indices where transactions[index].device == device {
+      if transactions[index].state == .open, !memory.open.contains(index) {
+        transactions[index].state = .forgotten
+      }
+    }
+    devices[device] = memory
+    devices[device]?.isCopied = true
   }
 
   /// What a value is, or that there is none.

@@ -13,12 +13,14 @@ extension RawDatabase {
       view.quarantine = try rows("SELECT n, body, problem FROM holdfast_quarantine ORDER BY n").map {
         DeviceView.Quarantined(number: $0[0].number ?? 0, body: Self.text($0[1]), problem: Self.text($0[2]))
       }
-      view.edits = try rows("SELECT record_table, id, kind, column_name, base FROM holdfast_edits ORDER BY n")
-        .map {
-          DeviceView.Edit(
-            key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
-            column: Self.text($0[3]), base: $0[4])
-        }
+      view.edits = try rows(
+        "SELECT record_table, id, kind, column_name, base, change_set IS NULL FROM holdfast_edits ORDER BY n"
+      )
+      .map {
+        DeviceView.Edit(
+          key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
+          column: Self.text($0[3]), base: $0[4], isLoose: $0[5] == .integer(1))
+      }
       for zone in try rows("SELECT zone, token, ack FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = DeviceView.Zone(token: Self.text(zone[1]), ack: zone[2].string)
       }

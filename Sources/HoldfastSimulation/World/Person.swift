@@ -7,6 +7,8 @@ struct Person {
   private let db: Database
   private var chance: Chance
   private let isPeaceful: Bool
+  /// The records that were deleted and made again.
+  private(set) var recreated: Set<RecordKey> = []
   /// The number of the next token; each is written once in a run.
   private var token: Int
 
@@ -176,6 +178,7 @@ struct Person {
   private mutating func bringBack() throws {
     guard let note = try pick("notes") else { return }
     try run("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", [.text(note), newToken()])
+    recreated.insert(RecordKey(table: "notes", id: note))
   }
 
   /// Writes where only named writers may.

@@ -15,18 +15,19 @@ enum Schemas {
 
   /// The public zone.
   static let publicZone = "catalogue"
-  /// The tables of the base schema and the built-in ones, and those of the extended.
-  static let names = [
-    "lists", "groups", "items", "parts", "pairs", "notes", "links", "articles", "members", "conflicts",
-    "labels",
-  ]
-
-  /// The references inside zones: a table, its column, and the table referred to.
-  static let references = [
-    ("groups", "list_id", "lists"), ("items", "list_id", "lists"), ("items", "after_id", "items"),
-    ("items", "group_id", "groups"), ("parts", "item_id", "items"), ("pairs", "list_id", "lists"),
-    ("labels", "list_id", "lists"),
-  ]
+  /// What the model is told of them.
+  static let rules = ModelRules(
+    tables: [],
+    references: [
+      .init(table: "groups", column: "list_id", target: "lists"),
+      .init(table: "items", column: "list_id", target: "lists"),
+      .init(table: "items", column: "after_id", target: "items", cascades: false),
+      .init(table: "items", column: "group_id", target: "groups", cascades: false),
+      .init(table: "parts", column: "item_id", target: "items"),
+      .init(table: "pairs", column: "list_id", target: "lists"),
+      .init(table: "labels", column: "list_id", target: "lists"),
+      .init(table: "links", column: "item_id", target: "items", isInZone: false, cascades: false),
+    ], pairs: ["pairs"], publicZones: [publicZone])
 
   private static let list = Column(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))

@@ -23,6 +23,14 @@ final class SimulatedDevice {
   /// What was going on when the app died; decides what may be found at the next start.
   enum Interrupted { case nothing, writing, other }
 
+  /// An earlier state of a device.
+  struct Backup {
+    let image: SimulatedDisk.Image
+    let view: DeviceView
+    let memory: Oracle.Device
+    let isFollowing: Bool
+  }
+
   let number: Int
   let machine: String
   /// The name of the account.
@@ -33,6 +41,8 @@ final class SimulatedDevice {
   /// What the observer saw last.
   var view = DeviceView()
   var interrupted = Interrupted.nothing
+  /// The records that the last write deleted and made again.
+  var recreated: Set<RecordKey> = []
   /// Whether the person wants to be signed in now.
   var wantsSession = true
   /// Whether the account is known to exist.
@@ -41,7 +51,7 @@ final class SimulatedDevice {
   var isFollowing = false
   var observer: Observer?
   /// An earlier state of the disk, and what was seen of it.
-  var backup: (image: SimulatedDisk.Image, view: DeviceView)?
+  var backup: Backup?
 
   init(number: Int, user: String) {
     self.number = number

@@ -115,6 +115,4 @@ extension World {
     }
     oracle.answered(user: userID(of: message.device), zones: told, server: server.view)
   }
-
-  func userID(of device: SimulatedDevice) -> String { userIDs[device.user] ?? "" }
 }

@@ -42,8 +42,13 @@ extension World {
         try app.database.signOut(removingData: removingData, discardingUnsent: discarding)
       }
       guard checkLife(app, device, .other) else { return }
-      if removingData, discarding { oracle.forgot(device: device.machine) }
       look(at: device)
+      if removingData {
+        if discarding { oracle.forgot(device: device.machine) }
+        device.isFollowing = false
+        device.backup = nil
+        oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
+      }
       handle(.signedOut, app, device)
       if let token {
         send(
@@ -86,16 +91,16 @@ extension World {
   private func restore(_ device: SimulatedDevice) {
     guard let backup = device.backup else {
       guard !device.apps.isEmpty, device.interrupted == .nothing else { return }
-      device.backup = (disk.image(of: device.machine), device.view)
-      oracle.backedUp(device: device.machine)
+      device.backup = .init(
+        image: disk.image(of: device.machine), view: device.view,
+        memory: oracle.devices[device.machine] ?? Oracle.Device(), isFollowing: device.isFollowing)
       return
     }
     end(device)
     disk.restore(backup.image, on: device.machine)
-    device.view = backup.view
-    device.backup = nil
-    device.interrupted = .nothing
-    oracle.restored(device: device.machine)
+    (device.view, device.isFollowing) = (backup.view, backup.isFollowing)
+    (device.backup, device.interrupted) = (nil, .nothing)
+    oracle.restored(device: device.machine, to: backup.memory)
     timeline.add(.launch(device), at: now + 1)
   }
 
@@ -104,7 +109,9 @@ extension World {
     do {
       try run(as: app.process) { try app.database.follow(Schemas.publicZone, isFollowed) }
       guard checkLife(app, device, .other) else { return }
+      device.isFollowing = isFollowed
       look(at: device)
+      oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
       handle(.edited, app, device)
     } catch {
       history.add("\(device.machine): not followed: \(error)", at: now)
@@ -112,7 +119,7 @@ extension World {
     }
   }
 
-  private func upgrade(_ machine: Command.Machine) {
+  func upgrade(_ machine: Command.Machine) {
     switch machine {
     case .server:
       server.isUpgraded = true

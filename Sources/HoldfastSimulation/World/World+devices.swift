@@ -8,21 +8,22 @@ extension World {
   func launch(_ device: SimulatedDevice) {
     guard device.apps.isEmpty else { return }
     if start(device) == nil { return relaunch(device) }
-    if case .other = device.interrupted {
-      look(at: device)
-    } else {
-      let before = device.view
-      look(at: device)
-      if case .writing = device.interrupted, device.view.tables != before.tables {
-        oracle.wrote(
-          device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
-      } else {
-        oracle.reopened(device: device.machine, view: device.view)
-      }
-    }
-    device.interrupted = .nothing
+    recognize(device)
     guard let app = device.apps.first else { return }
     handle(.launched, app, device)
+  }
+
+  /// Looks at a device after one of its processes ended: what is there must be what was there, but for what was going on.
+  private func recognize(_ device: SimulatedDevice) {
+    let (before, interrupted) = (device.view, device.interrupted)
+    device.interrupted = .nothing
+    look(at: device)
+    if interrupted == .writing, device.view.tables != before.tables {
+      oracle.wrote(
+        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
+        recreated: device.recreated)
+    }
+    oracle.reopened(device: device.machine, view: device.view, mayHaveApplied: interrupted == .other)
   }
 
   /// Starts a process of the app; nil when it did not come up.
@@ -63,8 +64,8 @@ extension World {
     history.add("\(device.machine): process \(app.process.number) died", at: now)
     device.apps.removeAll { !isRunning($0) }
     closeObserver(of: device)
-    if device.apps.isEmpty || device.interrupted == .nothing { device.interrupted = interrupted }
-    if device.apps.isEmpty { relaunch(device) } else { look(at: device) }
+    device.interrupted = interrupted
+    if device.apps.isEmpty { relaunch(device) } else { recognize(device) }
     return false
   }
 
@@ -97,6 +98,7 @@ extension World {
       try run(as: app.process) {
         func edit(_ db: Database) throws {
           var person = Person(db, command, isPeaceful: plan.isPeaceful)
+          defer { device.recreated = person.recreated }
           try person.edit()
         }
         if command.seed % 8 == 0 {
@@ -110,7 +112,8 @@ extension World {
       guard checkLife(app, device, .writing) else { return }
       look(at: device)
       oracle.wrote(
-        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables)
+        device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
+        recreated: device.recreated)
       handle(.edited, app, device)
     } catch {
       history.add("\(device.machine): not written: \(error)", at: now)

@@ -8,6 +8,11 @@ extension World {
     weather = .calm
     armed = [:]
     full = []
+    // An app and a server of different versions agree only on what both know.
+    if server.isUpgraded || devices.contains(where: \.isUpgraded) {
+      upgrade(.server)
+      for device in devices { upgrade(.device(device.number)) }
+    }
     for device in devices {
       device.wantsSession = true
       while device.apps.count > 1 { disk.kill(device.apps.removeLast().process) }
@@ -29,9 +34,14 @@ extension World {
     if quiet < 3 { oracle.report("I7", "the devices do not come to rest: \(waiting)") }
     for device in devices { look(at: device) }
     lookAtServer()
-    oracle.finish(
-      devices: devices.map { ($0.machine, userID(of: $0), $0.view, soundness(of: $0)) }, server: server.view,
-      serverSoundness: serverSoundness())
+    _ = oracle.finish(
+      devices: devices.map {
+        FinalDevice(
+          device: $0.machine, user: userID(of: $0), follows: $0.isFollowing ? [Schemas.publicZone] : [],
+          view: $0.view)
+      }, server: server.view,
+      soundness: devices.map { Soundness(place: $0.machine, faults: soundness(of: $0)) }
+        + [Soundness(place: "server", faults: serverSoundness())])
   }
 
   private var waiting: String {

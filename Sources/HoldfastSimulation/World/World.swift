@@ -23,6 +23,10 @@ final class World: @unchecked Sendable {
   let schemas: [Schema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
+  /// The processes that only look.
+  var observers: Set<SimulatedProcess> = []
+  /// The ids of the users, by their names.
+  var userIDs: [String: String] = [:]
   var timeline = Timeline<Event>()
   /// True time: milliseconds since the run began.
   var now: Int64 = 0
@@ -50,7 +54,7 @@ final class World: @unchecked Sendable {
     self.disk = disk
     seed = plan.seed
     schemas = [try Schemas.base(), try Schemas.extended()]
-    oracle = Oracle(references: Schemas.references, publicZones: [Schemas.publicZone])
+    oracle = Oracle(rules: Schemas.rules)
     server = SimulatedServer()
     history.isPrinted = isVerbose
     let source = ChanceSource(Chance(seed: plan.seed, 1))
@@ -83,7 +87,8 @@ final class World: @unchecked Sendable {
   /// Lets go of everything, so that the next world finds the disk empty.
   func end() {
     server.inline = nil
-    for device in devices { device.apps = [] }
+    server.observer = nil
+    for device in devices { (device.apps, device.observer) = ([], nil) }
     timeline = Timeline()
     disk.reset()
     disk.now = { _ in 0 }
@@ -138,7 +143,7 @@ final class World: @unchecked Sendable {
 
   private func fault(_ step: SimulatedDisk.Step) -> SimulatedDisk.Fault {
     let machine = step.process.machine
-    if isHealing || observes(step.process) { return .none }
+    if isHealing || observers.contains(step.process) { return .none }
     if full.contains(machine) { return .full }
     guard var armed = armed[machine] else { return .none }
     armed.steps -= 1
@@ -153,10 +158,6 @@ final class World: @unchecked Sendable {
       full.insert(machine)
       return .full
     }
-  }
-
-  private func observes(_ process: SimulatedProcess) -> Bool {
-    server.observer?.process == process || devices.contains { $0.observer?.process == process }
   }
 }
 

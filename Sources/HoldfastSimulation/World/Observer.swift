@@ -1,0 +1,88 @@
+import HoldfastCore
+
+/// Looks into the database of a machine, past the product. A process of its own, which faults spare.
+final class Observer {
+  let process: SimulatedProcess
+  let database: RawDatabase
+
+  init(_ process: SimulatedProcess, path: String) throws {
+    self.process = process
+    database = try RawDatabase(path: path)
+  }
+}
+
+extension World {
+  // MARK: Devices
+
+  /// Takes a new look at a device.
+  func look(at device: SimulatedDevice) {
+    observe(device) { device.view = try $0.deviceView(tables: tables(device.isUpgraded)) }
+  }
+
+  func soundness(of device: SimulatedDevice) -> [String] {
+    var faults: [String] = []
+    observe(device) { faults = try $0.soundness() }
+    return faults
+  }
+
+  func closeObserver(of device: SimulatedDevice) {
+    if let observer = device.observer { disk.kill(observer.process) }
+    device.observer = nil
+  }
+
+  /// The id of a device's user; empty before the first sign-in.
+  func userID(of device: SimulatedDevice) -> String {
+    if let known = userIDs[device.user] { return known }
+    observe(device) {
+      guard let id = try $0.rows("SELECT user FROM holdfast_local").first?.first?.string else { return }
+      userIDs[device.user] = id
+    }
+    return userIDs[device.user] ?? ""
+  }
+
+  private func observe(_ device: SimulatedDevice, _ read: (RawDatabase) throws -> Void) {
+    do {
+      let observer = try device.observer ?? observer(on: device.machine, path: device.path)
+      device.observer = observer
+      try run(as: observer.process) { try read(observer.database) }
+    } catch {
+      oracle.report("I2", "\(device.machine): can not be read: \(error)")
+    }
+  }
+
+  // MARK: The server
+
+  /// Takes a new look at the server.
+  func lookAtServer() {
+    observeServer { server.view = try $0.serverView(tables: tables(server.isUpgraded)) }
+  }
+
+  func serverSoundness() -> [String] {
+    var faults: [String] = []
+    observeServer { faults = try $0.soundness() }
+    return faults
+  }
+
+  func closeServerObserver() {
+    if let observer = server.observer { disk.kill(observer.process) }
+    server.observer = nil
+  }
+
+  private func observeServer(_ read: (RawDatabase) throws -> Void) {
+    do {
+      let observer = try server.observer ?? observer(on: SimulatedServer.machine, path: SimulatedServer.path)
+      server.observer = observer
+      try run(as: observer.process) { try read(observer.database) }
+    } catch {
+      oracle.report("I2", "the server can not be read: \(error)")
+    }
+  }
+
+  private func observer(on machine: String, path: String) throws -> Observer {
+    let process = disk.start(on: machine)
+    observers.insert(process)
+    return try run(as: process) { try Observer(process, path: path) }
+  }
+
+  private func tables(_ isUpgraded: Bool) -> [String] { schemas[isUpgraded ? 1 : 0].tables.map(\.name) }
+}
