@@ -114,6 +114,19 @@ struct LostEditTests {
     #expect(history.end() == (how == "neither" ? ["I3"] : []))
   }
 
+  @Test("what was deleted before, while that deletion waits, is known to who deletes the parent (I3)")
+  func deletedTwice() {
+    let history = History()
+    history.write("a2") { $0[History.item] = nil }
+    history.write("a2") { $0 = $0.filter { $0.key.table == "members" } }
+    let body = history.devices["a2"]?.view.outbox.removeFirst() ?? ""
+    history.show("a2") { $0.quarantine = [.init(number: 1, body: body, problem: "{}")] }
+    history.remove(History.item)
+    history.remove(History.list)
+    history.answer("a2")
+    #expect(history.end().isEmpty)
+  }
+
   @Test("an answer must not overwrite an edit that waits (I3)", arguments: [false, true])
   func dirty(isOverwritten: Bool) {
     let history = History()

@@ -42,13 +42,15 @@ struct Accounting {
       let replaced = (oracle.changes[written.key] ?? []).filter {
         $0.column == written.column && $0.replaces(token)
       }.map { "\(oracle.describe($0.transaction)), which was refused" }
+      let ends = deletions(of: written.key).map { "\(oracle.describe($0)), which did not know it" }
       oracle.report(
         "I3",
         """
         \(Tokens.text(token)) is lost: written to \(written.key).\(written.column) by \
         \(written.transactions.map { oracle.describe($0) }.joined(separator: ", ")); the server \(onServer); \
         \(oracle.server.tokens.contains(token) ? "it was there once" : "it never was there"); \
-        replaced knowingly by \(replaced.isEmpty ? "nobody" : replaced.joined(separator: ", ")); the conflict log has \
+        replaced knowingly by \(replaced.isEmpty ? "nobody" : replaced.joined(separator: ", ")); \
+        the record or what it stood under deleted by \(ends.isEmpty ? "nobody" : ends.joined(separator: ", ")); the conflict log has \
         \(Tokens.text(losers[place] ?? [])) as losers, \(Tokens.text(winners[place] ?? [])) as winners
         """)
     }
@@ -92,7 +94,10 @@ struct Accounting {
     oracle.transactions[index].tokens.intersection(oracle.server.tokens).subtracting(oracle.repeated)
   }
 
-  /// The transactions that deleted a record, or one of those that it stood under when the server had it last.
+  /// The transactions that deleted a record, or one of those that it stood under.
+  ///
+  /// One request may bring, move and take away a record, so that the server never shows under what it stood: what people wrote
+  /// counts too.
   private func deletions(of key: RecordKey) -> [Int] {
     var found: [Int] = []
     var seen: Set<RecordKey> = []
@@ -100,10 +105,10 @@ struct Accounting {
     while let next = waiting.popLast() {
       guard server.tables[next] == nil, seen.insert(next).inserted else { continue }
       found += oracle.deletions.filter { $0.key == next && !isRefused($0.transaction) }.map(\.transaction)
-      guard let row = oracle.server.last[next] else { continue }
       for reference in oracle.referencesOfTable[next.table] ?? [] where reference.cascades {
-        guard let id = row[reference.column]?.string else { continue }
-        waiting.append(RecordKey(table: reference.target, id: id))
+        let written = (oracle.changes[next] ?? []).filter { $0.column == reference.column }
+        let ids = written.map(\.new) + [oracle.server.last[next]?[reference.column]]
+        waiting += ids.compactMap { $0?.string }.map { RecordKey(table: reference.target, id: $0) }
       }
     }
     return found

@@ -21,7 +21,11 @@ extension Oracle {
     }
     if !transaction.operations.isEmpty {
       if transaction.operations.contains(where: { $0.kind == "delete" }) {
-        transaction.known = Tokens.inside(before).union(memory.bases)
+        transaction.known = Tokens.inside(before).union(memory.bases).union(transaction.tokens)
+        // What the person has already deleted here, and the server does not know of yet, is known too.
+        for index in memory.open {
+          transaction.known.formUnion(transactions[index].known.union(transactions[index].tokens))
+        }
       }
       transactions.append(transaction)
       memory.open.append(index)

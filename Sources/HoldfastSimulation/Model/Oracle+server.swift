@@ -65,6 +65,7 @@ extension Oracle {
     for column in row.ownColumns {
       let tokens = row[column]?.tokens ?? []
       if tokens.isEmpty || difference.old?[column] == row[column] { continue }
+      server.tokens.formUnion(tokens)
       for token in tokens { expectPlace(of: token, key, column, at: "\(key).\(column)") }
     }
   }
@@ -92,7 +93,6 @@ extension Oracle {
 
   /// I1: a token stands where it was written.
   private func expectPlace(of token: Int, _ key: RecordKey, _ column: String, at place: String) {
-    server.tokens.insert(token)
     guard let known = written[token] else {
       return report("I1", "server: \(place) has \(Tokens.text(token)), which nobody wrote")
     }
@@ -109,6 +109,8 @@ extension Oracle {
     for value in ["base", "winner_value", "loser_value"] {
       for token in row[value]?.tokens ?? [] {
         expectPlace(of: token, record, column, at: "\(key).\(value) about \(record).\(column)")
+        // What an edit was based on may be a value that was refused.
+        if value != "base" { server.tokens.insert(token) }
       }
     }
     // Ordinary values may meet again and again.
