@@ -11,11 +11,14 @@ struct PageParser {
     let name: [UInt8]
     let columns: [Column]
     let columnNames: [[UInt8]]
+    /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
+    let types: [ColumnType]
 
     init(_ table: Table) {
       name = Array(table.name.utf8)
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }
+      types = table.columns.map(\.type)
     }
   }
 
@@ -95,7 +98,7 @@ struct PageParser {
         next = names.firstIndex { Self.matches(key, $0) } ?? names.count
       }
       guard next < names.count else { return try reader.skipValue() }
-      page.cells[first + next] = try cell(table.columns[next], from: &reader)
+      page.cells[first + next] = try cell(next, of: table, from: &reader)
       next += 1
     }
     return first
@@ -105,14 +108,16 @@ struct PageParser {
     name.withUnsafeBufferPointer { key.matches($0) }
   }
 
-  private mutating func cell(_ column: Column, from reader: inout JSONReader) throws -> ParsedPage.Cell {
-    switch (column.type, try reader.peekKind()) {
+  private mutating func cell(_ column: Int, of table: Form, from reader: inout JSONReader) throws
+    -> ParsedPage.Cell
+  {
+    switch (table.types[column], try reader.peekKind()) {
     case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
       return try text(from: &reader)
     case (.integer, .number): return .integer(try reader.readInt64())
     case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
     default:
-      switch try OperationReader.value(of: column, from: &reader) {
+      switch try OperationReader.value(of: table.columns[column], from: &reader) {
       case .null: return .null
       case .integer(let number): return .integer(number)
       case .real(let number): return .real(number)
