@@ -11,9 +11,6 @@ struct ApplySession {
   var seen: [Int: Set<String>]?
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
-  /// The bytes being read, and what writes the records of each table.
-  fileprivate var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-  fileprivate var writers: [RecordWriter?] = []
   /// Tombstones, which are dealt with when all records of the answer are there.
   var deleted: [(table: Int, id: String, zone: String, rev: Int64)] = []
 
@@ -25,74 +22,44 @@ struct ApplySession {
   }
 }
 
-/// One change as it is read off the wire.
-private struct Change {
-  var table: Int?
-  var id = ""
-  var rev: Int64 = 0
-  var isDeleted = false
-  var isWritten = false
-  var columns: UnsafeBufferPointer<UInt8>?
-}
-
 /// Applying the changes of a zone. See PROTOCOL.md, section 6.3, step 5.
 extension LocalDatabase {
-  /// Applies an array of changes as it came over the wire.
-  func applyChanges(_ bytes: UnsafeBufferPointer<UInt8>, _ session: inout ApplySession) throws {
-    session.bytes = UnsafeRawBufferPointer(bytes)
-    session.writers = Array(repeating: nil, count: schema.tables.count)
-    try JSONReader.read(bytes) { reader in
-      try reader.readArray { reader in
-        try applyChange(&reader, &session)
-      }
-    }
-    for writer in session.writers { try writer?.finish() }
-  }
-
-  private func applyChange(_ reader: inout JSONReader, _ session: inout ApplySession) throws {
-    var change = Change()
-    try reader.readObject { key, reader in
-      switch key {
-      case "table": change.table = try reader.readStringBytes { tableIndex(named: $0) }
-      case "id": change.id = try reader.readString()
-      case "rev": change.rev = try reader.readInt64()
-      case "deleted": change.isDeleted = try reader.readBool()
-      case "columns":
-        // Nearly always everything else is known by now, and the columns go straight into the statement.
-        if let table = change.table, change.rev > 0, try !(session.hasEdits && isEdited(table, change.id)) {
-          try writer(table, &session).write(id: change.id, rev: change.rev, from: &reader)
-          change.isWritten = true
+  /// Applies a page.
+  func applyChanges(_ page: ParsedPage, _ session: inout ApplySession) throws {
+    try page.bytes.withUnsafeBufferPointer { bytes in
+      var writers: [RecordWriter?] = Array(repeating: nil, count: schema.tables.count)
+      for change in page.changes where try !isSetApart(change, of: page, bytes, &session) {
+        if let writer = writers[change.table] {
+          try writer.write(change)
         } else {
-          change.columns = try reader.readRawValue()
+          let writer = try RecordWriter(
+            schema.tables[change.table], sql[change.table], on: connection, zone: session.zone, page: page,
+            bytes: bytes)
+          writers[change.table] = writer
+          try writer.write(change)
         }
-      default: try reader.skipValue()
       }
-    }
-    // A table that this app does not know yet is left out; the zone is fetched anew when it does.
-    guard let table = change.table else { return }
-    if change.isDeleted {
-      session.deleted.append((table, change.id, session.zone, change.rev))
-      return
-    }
-    session.seen?[table, default: []].insert(change.id)
-    if change.isWritten { return }
-    guard let columns = change.columns else {
-      throw Problem(.invalidRequest, "A change of the server's answer has no columns.")
-    }
-    if session.hasEdits, try isEdited(table, change.id) {
-      try rebase(table, change.id, zone: session.zone, rev: change.rev, columns: columns)
-    } else {
-      let writer = try writer(table, &session)
-      try JSONReader.read(columns) { try writer.write(id: change.id, rev: change.rev, from: &$0) }
+      for writer in writers { try writer?.finish() }
     }
   }
 
-  private func writer(_ table: Int, _ session: inout ApplySession) throws -> RecordWriter {
-    if let writer = session.writers[table] { return writer }
-    let writer = try RecordWriter(
-      schema.tables[table], sql[table], on: connection, zone: session.zone, reading: session.bytes)
-    session.writers[table] = writer
-    return writer
+  /// Whether a change is no record that is written as it is: deals with it if so.
+  private func isSetApart(
+    _ change: ParsedPage.Change, of page: ParsedPage, _ bytes: UnsafeBufferPointer<UInt8>,
+    _ session: inout ApplySession
+  ) throws -> Bool {
+    guard change.isDeleted || session.hasEdits || session.seen != nil else { return false }
+    let (table, id) = (change.table, page.id(of: change))
+    if change.isDeleted {
+      session.deleted.append((table, id, session.zone, change.rev))
+      return true
+    }
+    session.seen?[table, default: []].insert(id)
+    guard session.hasEdits, try isEdited(table, id) else { return false }
+    try rebase(
+      table, id, zone: session.zone, rev: change.rev,
+      columns: UnsafeBufferPointer(rebasing: bytes[change.columns]))
+    return true
   }
 
   // MARK: Records with edits
@@ -146,7 +113,7 @@ extension LocalDatabase {
       }
     }
     try connection.run(
-      sql[table].upsert, [.text(id), .text(zone), .integer(rev)] + values.map { SQLiteValue($0) })
+      sql[table].upsert, [.text(zone), .text(id), .integer(rev)] + values.map { SQLiteValue($0) })
   }
 
   private func isFresh(_ zone: String?) throws -> Bool {

@@ -161,14 +161,12 @@ extension LocalDatabase {
     applied.remaining += Int(part.remaining)
     applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
-    try body.withUnsafeBufferPointer { body in
-      let bytes = UnsafeBufferPointer(rebasing: body[part.changes])
-      if part.hasMore {
-        // There was no room for this zone; the page before has this token too.
-        if part.to == part.from { return }
-        try stage(bytes, of: part)
-      } else {
-        try applyWhole(part.zone, bytes, isFresh: known?[1].integer == 1, &session)
+    if !part.hasMore {
+      try applyWhole(part, body: body, isFresh: known?[1].integer == 1, &session)
+    } else if part.to != part.from {
+      // Else there was no room for this zone; the page before has this token too.
+      try body.withUnsafeBufferPointer {
+        try stage(UnsafeBufferPointer(rebasing: $0[part.changes]), of: part)
       }
     }
   }
@@ -185,23 +183,35 @@ extension LocalDatabase {
 
   /// Applies the staged pages of a zone and its last part.
   private func applyWhole(
-    _ zone: String, _ last: UnsafeBufferPointer<UInt8>, isFresh: Bool, _ session: inout ApplySession
+    _ part: SyncAnswer.Part, body: [UInt8], isFresh: Bool, _ session: inout ApplySession
   ) throws {
-    session.begin(zone: zone, isFresh: isFresh)
+    session.begin(zone: part.zone, isFresh: isFresh)
     let files = try connection.rows(
-      "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(zone)])
-    for file in files.compactMap({ $0[0].text }) {
-      guard let page = pages.load(file) else { throw Inapplicable.pageMissing(zone: zone) }
-      try page.withUnsafeBufferPointer { try applyChanges($0, &session) }
-      session.usedPages.append(file)
+      "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
+    ).compactMap { $0[0].text }
+    func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
+      if index == files.count {
+        return Ahead { [forms] in try PageParser.parse(body, part.changes, tables: forms) }
+      }
+      // Read here, since what happens to files must not depend on the timing of threads.
+      guard let bytes = pages.load(files[index]) else { throw Inapplicable.pageMissing(zone: part.zone) }
+      return Ahead { [forms] in try PageParser.parse(bytes, bytes.indices, tables: forms) }
     }
+    // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
+    var next = try parseAhead(0)
+    for index in files.indices {
+      let page = try next.value()
+      next = try parseAhead(index + 1)
+      try applyChanges(page, &session)
+    }
+    session.usedPages += files
     if !files.isEmpty {
       Trace.took(.pagesApplied)
-      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
     }
-    try applyChanges(last, &session)
+    try applyChanges(next.value(), &session)
     try removeUnseen(session)
-    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(zone)])
+    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
   }
 
   /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.

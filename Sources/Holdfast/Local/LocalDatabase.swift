@@ -10,7 +10,8 @@ package final class LocalDatabase {
   let pages: any PageStorage
   /// One entry a table of the schema.
   let sql: [TableStatements]
-  private let tableNames: [[UInt8]]
+  /// The same, for parsing pages.
+  let forms: [PageParser.Form]
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   ///
@@ -23,7 +24,7 @@ package final class LocalDatabase {
     self.schema = schema
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
-    tableNames = schema.tables.map { Array($0.name.utf8) }
+    forms = schema.tables.map(PageParser.Form.init)
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
       // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
@@ -159,11 +160,6 @@ package final class LocalDatabase {
     return result
   }
 
-  /// The index of the table with a name as it came over the wire, or nil.
-  func tableIndex(named name: UnsafeBufferPointer<UInt8>) -> Int? {
-    tableNames.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
-  }
-
   func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
 }
 
@@ -186,9 +182,9 @@ struct DeviceState: Sendable {
 struct TableStatements {
   /// The names of the columns, in order.
   let columns: [String]
-  /// Parameters: id, zone, rev, then the columns.
+  /// Parameters: zone, id, rev, then the columns.
   let upsert: String
-  /// The same for `batch` rows at once.
+  /// The same for `batch` rows of one zone at once: the zone, then the others for each row.
   let upsertBatch: String
   /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
   let batch: Int
@@ -198,12 +194,13 @@ struct TableStatements {
 
   init(_ table: Table) {
     columns = table.columns.map(\.name)
-    let names = (["id", "zone", "rev"] + columns).map { "\"\($0)\"" }
-    let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
-    let sets = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    batch = max(1, min(32, 999 / names.count))
+    let names = (["zone", "rev"] + columns).map { "\"\($0)\"" }
+    let parameters = [names[0], "\"id\""] + names.dropFirst()
+    let row = "(?1" + String(repeating: ", ?", count: names.count) + ")"
+    let sets = names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    batch = max(1, min(32, 998 / names.count))
     // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
-    let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(names.joined(separator: ", "))) VALUES "
+    let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES "
     // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
     let end = """
        ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
@@ -211,7 +208,7 @@ struct TableStatements {
       """
     upsert = begin + row + end
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
-    select = "SELECT \(names.dropFirst().joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
+    select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
   }
 }

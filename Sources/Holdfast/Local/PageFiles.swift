@@ -37,7 +37,16 @@ struct PageFiles: PageStorage {
   }
 
   func load(_ name: String) -> [UInt8]? {
-    (try? Data(contentsOf: folder.appendingPathComponent(name))).map { [UInt8]($0) }
+    // Not as `Data`, whose bytes would be copied once more.
+    guard let file = fopen(folder.appendingPathComponent(name).path, "rb") else { return nil }
+    defer { fclose(file) }
+    var status = stat()
+    guard fstat(fileno(file), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let size = Int(status.st_size)
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = fread(buffer.baseAddress, 1, size, file)
+    }
+    return bytes.count == size ? bytes : nil
   }
 
   func remove(_ names: [String]) {

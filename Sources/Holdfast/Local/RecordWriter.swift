@@ -1,115 +1,79 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Writes the records of one table off the wire, many with one statement. The hot path of every download.
+/// Writes the records of one table of a page, many with one statement. The hot path of every download.
 final class RecordWriter {
-  /// A value that waits to be written.
-  private enum Cell {
-    case integer(Int64)
-    /// A text that lies in the bytes being read; it is lent to SQLite and not copied.
-    case lent(UnsafeBufferPointer<UInt8>)
-    case value(SQLiteValue)
-  }
-
-  private let columns: [Column]
-  private let names: [String]
-  private let types: [ColumnType]
-  private let defaults: [Cell]
+  private let page: ParsedPage
+  private let bytes: UnsafeBufferPointer<UInt8>
   private let zone: String
-  private let bytes: UnsafeRawBufferPointer
+  private let defaults: [SQLiteValue]
   private let single: Statement
   private let many: Statement
   private let batch: Int
-  private var rows: [(id: String, rev: Int64)] = []
-  private var cells: [Cell] = []
+  private var waiting: [ParsedPage.Change] = []
 
   /// A writer for records of one zone.
   ///
-  /// - Parameter bytes: what is read; stays where it is until `finish()`.
+  /// - Parameter bytes: those of the page, lent to SQLite: they stay where they are until `finish()`.
   init(
     _ table: Table, _ sql: TableStatements, on connection: Connection, zone: String,
-    reading bytes: UnsafeRawBufferPointer
+    page: ParsedPage, bytes: UnsafeBufferPointer<UInt8>
   ) throws {
-    columns = table.columns
-    names = sql.columns
-    types = columns.map(\.type)
+    (self.page, self.bytes, self.zone) = (page, bytes, zone)
     // Columns that an older server does not send get their default.
-    defaults = columns.map { .value(SQLiteValue($0.defaultValue ?? .null)) }
-    self.zone = zone
-    self.bytes = bytes
+    defaults = table.columns.map { SQLiteValue($0.defaultValue ?? .null) }
     single = try connection.statement(sql.upsert)
     many = try connection.statement(sql.upsertBatch)
     batch = sql.batch
+    waiting.reserveCapacity(batch)
+    try many.bind(zone, at: 1)
   }
 
-  /// Takes the record whose columns come next.
-  func write(id: String, rev: Int64, from reader: inout JSONReader) throws {
-    let start = cells.count
-    rows.append((id, rev))
-    cells.append(contentsOf: defaults)
-    var next = 0
-    try reader.readObject { key, reader in
-      // The columns nearly always come in the schema's order.
-      if next == names.count || !key.matches(names[next]) {
-        next = names.firstIndex { key.matches($0) } ?? names.count
-      }
-      guard next < names.count else { return try reader.skipValue() }
-      cells[start + next] = try cell(next, from: &reader)
-      next += 1
+  /// Takes a record.
+  func write(_ change: ParsedPage.Change) throws {
+    waiting.append(change)
+    if waiting.count < batch { return }
+    var first = 2
+    for change in waiting {
+      try bind(change, to: many, from: first)
+      first += 2 + defaults.count
     }
-    if rows.count == batch { try writeBatch() }
+    try many.run()
+    waiting.removeAll(keepingCapacity: true)
   }
 
   /// Writes what is still waiting.
   func finish() throws {
-    for row in rows.indices {
-      try bind(row, to: single, from: 1)
+    // Only now: records with edits are written with the same statement in between.
+    try single.bind(zone, at: 1)
+    for change in waiting {
+      try bind(change, to: single, from: 2)
       try single.run()
     }
-    forget()
+    waiting.removeAll()
   }
 
-  private func writeBatch() throws {
-    for row in rows.indices { try bind(row, to: many, from: 1 + row * (names.count + 3)) }
-    try many.run()
-    forget()
-  }
-
-  private func forget() {
-    rows.removeAll(keepingCapacity: true)
-    cells.removeAll(keepingCapacity: true)
-  }
-
-  private func bind(_ row: Int, to statement: Statement, from first: Int) throws {
-    try statement.bind(rows[row].id, at: first)
-    try statement.bind(zone, at: first + 1)
-    try statement.bind(rows[row].rev, at: first + 2)
-    for column in names.indices {
-      switch cells[row * names.count + column] {
-      case .integer(let number): try statement.bind(number, at: first + 3 + column)
-      case .lent(let text): try statement.bind(staticText: text, at: first + 3 + column)
-      case .value(let value): try statement.bind(value, at: first + 3 + column)
-      }
+  private func bind(_ change: ParsedPage.Change, to statement: Statement, from first: Int) throws {
+    try bind(change.id, or: .null, to: statement, at: first)
+    try statement.bind(change.rev, at: first + 1)
+    for column in defaults.indices {
+      try bind(
+        page.cells[change.firstCell + column], or: defaults[column], to: statement, at: first + 2 + column)
     }
   }
 
-  private func cell(_ column: Int, from reader: inout JSONReader) throws -> Cell {
-    switch (types[column], try reader.peekKind()) {
-    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
-      return try reader.readStringBytes { (text: UnsafeBufferPointer<UInt8>) in
-        isLent(text) ? .lent(text) : .value(.text(String(decoding: text, as: UTF8.self)))
-      }
-    case (.integer, .number): return .integer(try reader.readInt64())
-    case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
-    default: return .value(SQLiteValue(try OperationReader.value(of: columns[column], from: &reader)))
+  private func bind(
+    _ cell: ParsedPage.Cell, or value: SQLiteValue, to statement: Statement, at index: Int
+  ) throws {
+    switch cell {
+    case .absent: try statement.bind(value, at: index)
+    case .null: try statement.bindNull(at: index)
+    case .integer(let number): try statement.bind(number, at: index)
+    case .real(let number): try statement.bind(number, at: index)
+    case .text(let start, let count):
+      try statement.bind(
+        staticText: UnsafeBufferPointer(rebasing: bytes[start..<start + count]), at: index)
+    case .other(let other): try statement.bind(page.others[other], at: index)
     }
-  }
-
-  /// Whether a text lies in the bytes being read, and not in the reader's own memory as one with escapes does.
-  private func isLent(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let start = bytes.baseAddress, let first = text.baseAddress.map(UnsafeRawPointer.init) else {
-      return false
-    }
-    return first >= start && first + text.count <= start + bytes.count
   }
 }

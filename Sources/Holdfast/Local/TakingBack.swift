@@ -99,7 +99,7 @@ extension LocalDatabase {
     let values = schema.tables[table].columns.map { column in
       bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
     }
-    try connection.run(sql[table].upsert, [.text(id), deletion.base, .integer(deletion.rev)] + values)
+    try connection.run(sql[table].upsert, [deletion.base, .text(id), .integer(deletion.rev)] + values)
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns

@@ -42,8 +42,10 @@ public enum ColumnMerge: Hashable, Sendable {
     -> ColumnMerge
   {
     if current == edit.value { return .unchanged }
-    let isConcurrent = last.rev > edit.rev && last.device != edit.device && current != edit.base
-    guard isConcurrent else { return .applied }
+    if last.device == edit.device { return .applied }
+    // What the editor saw says more than the rev: the record may have been read while an older edit of one's own still hid its value.
+    let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
+    if isKnown { return .applied }
     switch policy {
     case .latest: return (edit.stamp, edit.device) > (last.stamp, last.device) ? .won : .lost
     case .server: return .lost

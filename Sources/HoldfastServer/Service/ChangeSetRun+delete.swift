@@ -12,11 +12,8 @@ extension ChangeSetRun {
     if role < least, !isOwnMembership {
       throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).")
     }
-    try remove(live, at: stamp(of: operation))
     Trace.took(.deleted)
-    let overlaps = overlaps(of: operation, with: live)
-    if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
-    try log(overlaps, of: live.id, table: live.table, zone: live.zone)
+    try remove(live, at: stamp(of: operation))
     if table.zone == .explicit {
       ledger.forgetRoles()
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
@@ -25,18 +22,20 @@ extension ChangeSetRun {
     }
   }
 
-  /// The columns that others changed after the revision that the deletion was based on.
-  private func overlaps(of operation: Operation, with live: Record) -> [Overlap] {
-    guard let stamps = RecordStamps(live.stamps) else { return [] }
+  /// The columns that others changed after the revision that the deletion was based on. A child that goes along without a delete of its own
+  /// in the set was not known to who deleted its parent.
+  private func overlaps(with live: Record, at stamp: Stamp) -> [Overlap] {
+    guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
+    let known = deletedRev(live.table, live.id) ?? 0
     let columns = schema.tables[live.table].columns
     return columns.indices.compactMap { index in
       let last = stamps[columns[index].name]
-      guard last.rev > operation.rev, last.device != author.device, live.values[index] != .null else {
+      guard last.rev > known, last.device != author.device, live.values[index] != .null else {
         return nil
       }
       return Overlap(
         column: index, policy: "delete", base: nil,
-        winner: .init(value: nil, device: author.device, stamp: stamp(of: operation)),
+        winner: .init(value: nil, device: author.device, stamp: stamp),
         loser: .init(value: live.values[index], device: last.device, stamp: last.stamp))
     }
   }
@@ -52,6 +51,9 @@ extension ChangeSetRun {
       let tombstone = Tombstone(zone: record.zone, rev: record.rev + 1, stamp: stamp, device: author.device)
       try stores.tombstones.insert(
         tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
+      let overlaps = overlaps(with: record, at: stamp)
+      if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
+      try log(overlaps, of: record.id, table: record.table, zone: record.zone)
       for link in schema.links(to: record.table) { try detach(record.id, link, at: stamp, &waiting) }
     }
   }

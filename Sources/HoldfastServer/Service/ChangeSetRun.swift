@@ -47,6 +47,7 @@ final class ChangeSetRun {
   var ownerLosses: [(zone: String, operation: Int)] = []
   private var isDone: [Bool]
   private var creates: [String: Int]?
+  private var deletes: [String: Int64]?
 
   var schema: Schema { stores.schema }
   var ledger: ZoneLedger { stores.ledger }
@@ -96,6 +97,17 @@ final class ChangeSetRun {
     Trace.took(.broughtForward)
     try run(index)
     return true
+  }
+
+  /// The rev that this set's delete of a record was based on; nil when the set has none.
+  func deletedRev(_ table: Int, _ id: String) -> Int64? {
+    if deletes == nil {
+      deletes = [:]
+      for operation in operations where operation.kind == .delete {
+        deletes?["\(operation.table) \(operation.id)"] = operation.rev
+      }
+    }
+    return deletes?["\(table) \(id)"]
   }
 
   /// The operation's stamp; one from the future counts as the time of arrival.

@@ -85,7 +85,8 @@ struct Person {
   /// A group of rows that belong together for ever.
   private mutating func makePairs(in list: String) throws {
     let size = 2 + chance.below(3)
-    let name = newToken()
+    token += 1
+    let name = SQLiteValue.text("pair \(token)")
     for _ in 0..<size {
       try run(
         "INSERT INTO pairs (id, list_id, pair, size) VALUES (?, ?, ?, ?)",

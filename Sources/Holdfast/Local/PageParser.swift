@@ -1,0 +1,145 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Reads a page of changes off the wire. The hot path of every download, together with `RecordWriter`.
+///
+/// Needs the bytes and the schema alone and not the database, so that a page is parsed on any thread while another one is
+/// written.
+struct PageParser {
+  /// What is looked up of a table of the schema.
+  struct Form: Sendable {
+    let name: [UInt8]
+    let columns: [Column]
+    let columnNames: [[UInt8]]
+    /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
+    let types: [ColumnType]
+
+    init(_ table: Table) {
+      name = Array(table.name.utf8)
+      columns = table.columns
+      columnNames = table.columns.map { Array($0.name.utf8) }
+      types = table.columns.map(\.type)
+    }
+  }
+
+  private let tables: [Form]
+  private let all: UnsafeBufferPointer<UInt8>
+  private var page: ParsedPage
+
+  /// Parses an array of changes.
+  ///
+  /// - Parameters:
+  ///   - bytes: what holds it.
+  ///   - range: where in `bytes` it is.
+  ///   - tables: one entry a table of the schema.
+  /// - Throws: `JSONError`; `Problem` when a change has no columns, or a value of another type than its column.
+  static func parse(_ bytes: [UInt8], _ range: Range<Int>, tables: [Form]) throws -> ParsedPage {
+    try bytes.withUnsafeBufferPointer { all in
+      var parser = PageParser(tables: tables, all: all, page: ParsedPage(bytes))
+      try JSONReader.read(UnsafeBufferPointer(rebasing: all[range])) { reader in
+        try reader.readArray { try parser.readChange(&$0, from: range.lowerBound) }
+      }
+      return parser.page
+    }
+  }
+
+  /// - Parameter start: where in the page the reader began.
+  private mutating func readChange(_ reader: inout JSONReader, from start: Int) throws {
+    var change = ParsedPage.Change()
+    var table: Int?
+    var columns: Range<Int>?
+    var isRead = false
+    try reader.readObject { key, reader in
+      switch key {
+      case "table":
+        table = try reader.readStringBytes { name in tables.firstIndex { $0.name.elementsEqual(name) } }
+      case "id": change.id = try text(from: &reader)
+      case "rev": change.rev = try reader.readInt64()
+      case "deleted": change.isDeleted = try reader.readBool()
+      case "columns":
+        let first = start + reader.offset
+        // Nearly always the table is known by now.
+        if let table {
+          change.firstCell = try readColumns(of: tables[table], from: &reader)
+          isRead = true
+        } else {
+          try reader.skipValue()
+        }
+        columns = first..<start + reader.offset
+      default: try reader.skipValue()
+      }
+    }
+    // A table that this app does not know yet is left out; the zone is fetched anew when it does.
+    guard let table else { return }
+    change.table = table
+    if !change.isDeleted {
+      guard let columns else {
+        throw Problem(.invalidRequest, "A change of the server's answer has no columns.")
+      }
+      change.columns = columns
+      if !isRead {
+        change.firstCell = try JSONReader.read(UnsafeBufferPointer(rebasing: all[columns])) {
+          try readColumns(of: tables[table], from: &$0)
+        }
+      }
+    }
+    page.changes.append(change)
+  }
+
+  /// Reads a record's columns. Gives the index of its first cell.
+  private mutating func readColumns(of table: Form, from reader: inout JSONReader) throws -> Int {
+    let first = page.cells.count
+    let names = table.columnNames
+    page.cells.append(contentsOf: repeatElement(.absent, count: names.count))
+    var next = 0
+    try reader.readObject { key, reader in
+      // The columns nearly always come in the schema's order.
+      if next == names.count || !Self.matches(key, names[next]) {
+        next = names.firstIndex { Self.matches(key, $0) } ?? names.count
+      }
+      guard next < names.count else { return try reader.skipValue() }
+      page.cells[first + next] = try cell(next, of: table, from: &reader)
+      next += 1
+    }
+    return first
+  }
+
+  private static func matches(_ key: JSONKey, _ name: [UInt8]) -> Bool {
+    name.withUnsafeBufferPointer { key.matches($0) }
+  }
+
+  private mutating func cell(_ column: Int, of table: Form, from reader: inout JSONReader) throws
+    -> ParsedPage.Cell
+  {
+    switch (table.types[column], try reader.peekKind()) {
+    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
+      return try text(from: &reader)
+    case (.integer, .number): return .integer(try reader.readInt64())
+    case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
+    default:
+      switch try OperationReader.value(of: table.columns[column], from: &reader) {
+      case .null: return .null
+      case .integer(let number): return .integer(number)
+      case .real(let number): return .real(number)
+      case .text(let text): return other(.text(text))
+      }
+    }
+  }
+
+  private mutating func text(from reader: inout JSONReader) throws -> ParsedPage.Cell {
+    try reader.readStringBytes { text in
+      // One with escapes lies in the reader's own memory.
+      guard let base = all.baseAddress, let first = text.baseAddress, first >= base,
+        first + text.count <= base + all.count
+      else {
+        return other(.text(String(decoding: text, as: UTF8.self)))
+      }
+      return .text(start: first - base, count: text.count)
+    }
+  }
+
+  private mutating func other(_ value: SQLiteValue) -> ParsedPage.Cell {
+    page.others.append(value)
+    return .other(page.others.count - 1)
+  }
+}
