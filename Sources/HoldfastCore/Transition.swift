@@ -8,6 +8,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case setRefused = "4 change set: refused, the others go on"
   case divergedNumber = "7 copy: a number that never arrived"
   case divergedChain = "7 copy: another chain"
+  case divergedAnswers = "7 copy: answers dealt with already"
   case resendAsked = "3 answer: resend"
   case partWhole = "3 part: whole"
   case partUnfinished = "3 part: more to come"

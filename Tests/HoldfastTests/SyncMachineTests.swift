@@ -95,4 +95,13 @@ struct SyncMachineTests {
     #expect(machine.state == .waiting)
     #expect(!actions.contains(.identify))
   }
+
+  @Test("a new identity whose answer was lost is asked for again (I3)")
+  func divergedAndUnanswered() {
+    var machine = syncing()
+    #expect(machine.handle(.failed(.diverged)) == [.identify])
+    _ = machine.handle(.failed(.later(reason: "no network", retryAfter: nil)))
+    _ = machine.handle(.timer)
+    #expect(machine.handle(.failed(.diverged)) == [.identify])
+  }
 }

@@ -6,6 +6,8 @@ package struct PreparedRequest: Sendable {
   let body: [UInt8]
   let device: String
   let token: String
+  /// Up to where the answers were dealt with.
+  let answers: Int64
   let acks: [SyncRequest.Ack]
   /// How many operations it carries, how many wait in all, and how many change sets it carries.
   let operations: Int
@@ -42,7 +44,7 @@ extension LocalDatabase {
       request.digest = digest.text
       let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
-        body: request.body(sealed: sealed), device: device, token: token, acks: request.acks,
+        body: request.body(sealed: sealed), device: device, token: token, answers: request.answers, acks: request.acks,
         operations: operations,
         waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
     }
@@ -137,10 +139,10 @@ extension LocalDatabase {
       .otherUser, "This database belongs to \(known). Remove that user's data first, or use another file.")
   }
 
-  /// Whether the device and its token are still those that a request was made with.
+  /// Whether the device, its token and the answers that it has dealt with are still those that a request was made with.
   func isCurrent(_ request: PreparedRequest) throws -> Bool {
     let state = try state()
-    return state.device == request.device && state.token == request.token
+    return state.device == request.device && state.token == request.token && state.confirmed == request.answers
   }
 
   /// Binds the database to a session that the server gave.

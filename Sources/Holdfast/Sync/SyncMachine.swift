@@ -53,7 +53,7 @@ package struct SyncMachine {
   /// Whether the timer that runs is the one of an edit.
   private var isDebouncing = false
   private var failures = 0
-  /// Whether a new identity was asked for since the last answer; a second time means that something is wrong.
+  /// Whether a new identity was given since the last answer; a second time means that something is wrong.
   private var isIdentified = false
   private var limit = SyncMachine.changeSetLimit
   private let random: @Sendable () -> UInt64
@@ -97,7 +97,9 @@ package struct SyncMachine {
       isIdentified = false
       limit = Self.changeSetLimit
       return hasMore || goOn ? begin() : rest()
-    case (.syncing, .identified): return begin()
+    case (.syncing, .identified):
+      isIdentified = true
+      return begin()
     case (.syncing, .failed(let failure)): return fail(failure)
     case (_, .timer), (_, .answered), (_, .failed), (_, .identified): return []
     }
@@ -124,7 +126,6 @@ package struct SyncMachine {
       return fail(.later(reason: "The server does not know this device's new identity.", retryAfter: nil))
     case .diverged:
       Trace.took(.engineDiverged)
-      isIdentified = true
       return [.identify]
     case .tooLarge where limit > 1:
       Trace.took(.engineTooLarge)

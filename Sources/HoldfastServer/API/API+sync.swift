@@ -10,6 +10,7 @@ extension API {
         let device = try device(of: request, reader)
         let body = try SyncRequest(body: request.body, operations: operations)
         let command = try SyncCommand(body, body: request.body, key: device.key)
+        try command.requireAnswers(from: device.answered)
         let now = environment.now()
         if body.changeSets.isEmpty {
           let zones = try reader.zones(of: device)

@@ -9,6 +9,8 @@ struct KnownDevice: Sendable {
   let chain: Fingerprint
   /// When it last wrote, in milliseconds since 1970.
   let seenAt: Int64
+  /// The greatest number up to which it has said to have dealt with the answers.
+  let answered: Int64
 }
 
 /// Reads for one request at a time, over a connection that can't write.
@@ -34,7 +36,7 @@ final class Reader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at FROM holdfast_devices WHERE token_hash = ?")
+      "SELECT number, user, confirmed, chain, seen_at, answered FROM holdfast_devices WHERE token_hash = ?")
     findRefusal = try connection.statement("SELECT 1 FROM holdfast_refusals WHERE device = ? AND last <= ?")
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
     findZones = try connection.statement(
@@ -66,7 +68,7 @@ final class Reader {
     return KnownDevice(
       key: DeviceKey(number: findDevice.integer(0), token: token), user: findDevice.text(1),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
-      seenAt: findDevice.integer(4))
+      seenAt: findDevice.integer(4), answered: findDevice.integer(5))
   }
 
   /// The account of a name with its stored password, or nil.

@@ -7,6 +7,8 @@ struct DeviceState {
   let user: String
   let confirmed: Int64
   let chain: Fingerprint
+  /// The greatest number up to which the device has said to have dealt with the answers.
+  let answered: Int64
 }
 
 /// The statements of devices, their acks and their refusals, prepared once.
@@ -24,9 +26,13 @@ final class Devices {
 
   init(on connection: Connection) throws {
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain FROM holdfast_devices WHERE number = ? AND token_hash = ?")
+      "SELECT id, user, confirmed, chain, answered FROM holdfast_devices WHERE number = ? AND token_hash = ?")
     move = try connection.statement(
-      "UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ? WHERE number = ?")
+      
+      """
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?)
+      WHERE number = ?
+      """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
     addRefusal = try connection.statement(
       "INSERT INTO holdfast_refusals (device, first, last, operation, problem) VALUES (?, ?, ?, ?, ?)")
@@ -48,16 +54,17 @@ final class Devices {
     guard try find.step() else { return nil }
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
-      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))))
+      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4))
   }
 
-  /// Writes how far the device's operations were dealt with.
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, clock: Stamp) throws {
+  /// Writes how far the device's operations were dealt with, and up to where it has dealt with the answers.
+  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
     try move.bind(confirmed, at: 1)
     try move.bind(Int64(bitPattern: chain.value), at: 2)
     try move.bind(clock.rawValue, at: 3)
     try move.bind(clock.milliseconds, at: 4)
-    try move.bind(number, at: 5)
+    try move.bind(answered, at: 5)
+    try move.bind(number, at: 6)
     try move.run()
   }
 

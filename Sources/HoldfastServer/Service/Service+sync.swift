@@ -9,6 +9,7 @@ extension Service {
   /// - Throws: `Problem` before anything is written.
   func sync(_ command: SyncCommand, at now: Stamp) throws {
     guard let device = try devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
     if replays < request.changeSets.count,
@@ -42,7 +43,7 @@ extension Service {
       confirmed += Int64(set.count)
       chain = command.chains[index]
     }
-    try devices.advance(number, confirmed: confirmed, chain: chain, clock: now)
+    try devices.advance(number, confirmed: confirmed, chain: chain, answered: request.answers, clock: now)
   }
 
   private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {

@@ -50,6 +50,17 @@ struct SyncCommand: Sendable {
     }
   }
 
+  /// Checks that the device has not gone back behind answers that it said to have dealt with: refusals among them are forgotten, and a
+  /// copy that sends the same change sets again could never learn of them.
+  ///
+  /// - Throws: `Problem.deviceDiverged`.
+  func requireAnswers(from answered: Int64) throws(Problem) {
+    if request.answers < answered {
+      Trace.took(.divergedAnswers)
+      throw Problem(.deviceDiverged, "The answers up to \(answered) were dealt with already.")
+    }
+  }
+
   /// How many of the change sets are replays.
   ///
   /// - Parameters:

@@ -48,7 +48,7 @@ struct Run {
     var lines = ["seed \(plan.seed) breaks an invariant:"]
     lines += violations.prefix(5).map { "  \($0.invariant): \($0.text)" }
     lines.append("Shrunken from \(original.plan.commands.count) commands to \(plan.commands.count):")
-    lines += history.lines.suffix(120).map { "  \($0)" }
+    lines += history.lines.prefix { !$0.hasSuffix("# heal") }.suffix(120).map { "  \($0)" }
     lines.append(
       "Again: make sim SEED=\(plan.seed) STEPS=\(original.plan.commands.count) KEEP=\(kept.isEmpty ? "-" : kept)"
     )

@@ -87,6 +87,10 @@ extension World {
     history.add(
       "server: \(message.number) of \(message.device.machine) to \(message.request.path): \(response.status), \(response.body.count) bytes",
       at: now)
+    if history.isPrinted {
+      say("  > " + String(decoding: message.request.body ?? [], as: UTF8.self))
+      say("  < " + String(decoding: response.body, as: UTF8.self))
+    }
     if message.request.path == "v1/sync", response.status == 200 { noteAnswered(response, message) }
     let retryAfter = response.headers.first { $0.name == "Retry-After" }.flatMap { Int($0.value) }
     reply(

@@ -129,10 +129,11 @@ extension World {
       stopServer()
       timeline.add(.startServer, at: now + 500)
     case .device(let number):
-      guard let device = device(number) else { return }
+      // One that is down starts as it was first, so that what is found there is not mixed with what the upgrade does.
+      guard let device = device(number), !device.apps.isEmpty else { return }
       device.isUpgraded = true
       end(device)
-      if device.interrupted == .nothing { device.interrupted = .other }
+      device.interrupted = .other
       timeline.add(.launch(device), at: now + 10)
     }
   }

@@ -8,6 +8,7 @@ extension World {
     weather = .calm
     armed = [:]
     full = []
+    pass(60_000)
     // An app and a server of different versions agree only on what both know.
     if server.isUpgraded || devices.contains(where: \.isUpgraded) {
       upgrade(.server)
