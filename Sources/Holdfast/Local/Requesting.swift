@@ -22,7 +22,7 @@ extension LocalDatabase {
   /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
   /// - Parameter changeSetLimit: the greatest number of change sets, at least 1.
-  func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
+  package func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
       try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
     }

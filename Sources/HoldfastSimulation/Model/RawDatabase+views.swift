@@ -58,7 +58,7 @@ extension RawDatabase {
     }
   }
 
-  /// The records of a table; `seq` and the server's notes on each column are no part of a record's content.
+  /// The records of a table. A null is left out, so that a column that was added is no change; `seq` and the server's notes on each column are no part of a record's content.
   private func records(of table: String, _ body: (RecordKey, Row, _ seq: Int64) -> Void) throws {
     try each("SELECT * FROM \"\(table)\"") { names, statement in
       var row = Row(minimumCapacity: names.count)
@@ -69,7 +69,9 @@ extension RawDatabase {
         case "id": id = Self.text(Self.cell(statement, index))
         case "seq": seq = Self.cell(statement, index).number ?? 0
         case "stamps": continue
-        default: row[name] = Self.cell(statement, index)
+        default:
+          let cell = Self.cell(statement, index)
+          if cell != .null { row[name] = cell }
         }
       }
       body(RecordKey(table: table, id: id), row, seq)

@@ -32,7 +32,7 @@ struct RecordDifference {
 
   /// The columns that people write and that differ, with their values; zone and rev are no person's.
   var columns: [(name: String, old: Cell?, new: Cell?)] {
-    (new ?? old ?? [:]).ownColumns.map { ($0, old?[$0], new?[$0]) }.filter {
+    Set((old ?? [:]).ownColumns).union((new ?? [:]).ownColumns).sorted().map { ($0, old?[$0], new?[$0]) }.filter {
       isCreate || isDelete || $0.old != $0.new
     }
   }

@@ -10,7 +10,8 @@ extension World {
     if start(device) == nil { return relaunch(device) }
     recognize(device)
     guard let app = device.apps.first else { return }
-    handle(.launched, app, device)
+    seal(app, device)
+    if isRunning(app) { handle(.launched, app, device) }
   }
 
   /// Looks at a device after one of its processes ended: what is there must be what was there, but for what was going on.
@@ -94,6 +95,7 @@ extension World {
     guard let app = device.apps.randomElement(by: command.seed) else { return }
     let environment = environment(of: app, device)
     let before = device.view
+    let isForeign = command.seed % 8 == 0
     do {
       try run(as: app.process) {
         func edit(_ db: Database) throws {
@@ -101,7 +103,7 @@ extension World {
           defer { device.recreated = person.recreated }
           try person.edit()
         }
-        if command.seed % 8 == 0 {
+        if isForeign {
           // Another program, which knows nothing of Holdfast; the triggers see it.
           let database = Database(local: app.database, environment: environment)
           try app.database.connection.transaction(.immediate) { try edit(database) }
@@ -114,7 +116,8 @@ extension World {
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
         recreated: device.recreated)
-      handle(.edited, app, device)
+      if isForeign { seal(app, device) }
+      if isRunning(app) { handle(.edited, app, device) }
     } catch {
       history.add("\(device.machine): not written: \(error)", at: now)
       guard checkLife(app, device, .writing) else { return }
@@ -125,6 +128,16 @@ extension World {
       // A commit that failed at its last step may come to light after a loss of power.
       device.interrupted = .writing
     }
+  }
+
+  /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
+  private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) {
+    do {
+      _ = try run(as: app.process) { try app.database.prepareRequest(changeSetLimit: 1) }
+    } catch {
+      history.add("\(device.machine): not sealed: \(error)", at: now)
+    }
+    _ = checkLife(app, device, .other)
   }
 
   // MARK: The engine
