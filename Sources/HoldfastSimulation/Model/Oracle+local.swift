@@ -124,14 +124,23 @@ extension Oracle {
     devices[copy] = devices[device]
   }
 
-  /// A device's database is put back to how it was when `memory` was taken: what it wrote since and did not send is gone.
-  func restored(device: String, to memory: Device) {
+  /// What must be remembered to tell of a device's restored database later.
+  func backup(of device: String) -> Backup {
+    Backup(device: devices[device] ?? Device(), states: transactions.map(\.state))
+  }
+
+  /// A device's database is put back to how it was: what was written or refused there since, and is nowhere else, is gone.
+  func restored(device: String, to backup: Backup) {
     for index in transactions.indices where transactions[index].device == device {
-      if transactions[index].state == .open, !memory.open.contains(index) {
-        transactions[index].state = .forgotten
+      let before = index < backup.states.count ? backup.states[index] : nil
+      switch transactions[index].state {
+      case .open where before == nil: transactions[index].state = .forgotten
+      case .quarantined where before != .quarantined:
+        transactions[index].state = before == .open ? .open : .forgotten
+      default: continue
       }
     }
-    devices[device] = memory
+    devices[device] = backup.device
     devices[device]?.isCopied = true
   }
 

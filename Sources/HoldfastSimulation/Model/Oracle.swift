@@ -34,6 +34,12 @@ final class Oracle {
     var isCopied = false
   }
 
+  /// What is remembered of a device whose database may be put back to this state.
+  struct Backup {
+    let device: Device
+    let states: [LocalTransaction.State]
+  }
+
   let rules: ModelRules
   let referencesOfTable: [String: [ModelRules.Reference]]
   private(set) var violations: [Violation] = []

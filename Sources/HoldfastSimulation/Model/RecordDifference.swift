@@ -32,8 +32,9 @@ struct RecordDifference {
 
   /// The columns that people write and that differ, with their values; zone and rev are no person's.
   var columns: [(name: String, old: Cell?, new: Cell?)] {
-    Set((old ?? [:]).ownColumns).union((new ?? [:]).ownColumns).sorted().map { ($0, old?[$0], new?[$0]) }.filter {
-      isCreate || isDelete || $0.old != $0.new
-    }
+    Set((old ?? [:]).ownColumns).union((new ?? [:]).ownColumns).sorted().map { ($0, old?[$0], new?[$0]) }
+      .filter {
+        isCreate || isDelete || $0.old != $0.new
+      }
   }
 }

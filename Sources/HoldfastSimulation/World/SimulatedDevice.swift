@@ -12,6 +12,8 @@ final class SimulatedDevice {
     var timer = 0
     /// The requests whose answers are awaited.
     var exchanges: Set<Int> = []
+    /// The server takes the token no more, and the person is asked to sign in.
+    var isSignedOut = false
     /// The syncs by hand that ended, by waiter.
     var finished: [Int: Bool] = [:]
 
@@ -27,7 +29,7 @@ final class SimulatedDevice {
   struct Backup {
     let image: SimulatedDisk.Image
     let view: DeviceView
-    let memory: Oracle.Device
+    let memory: Oracle.Backup
     let isFollowing: Bool
   }
 
@@ -47,6 +49,8 @@ final class SimulatedDevice {
   var wantsSession = true
   /// Whether the account is known to exist.
   var hasAccount = false
+  /// Another device has the same identity. Then it does not sign out: the two would take each other's session in turn.
+  var isCopied = false
   /// The public zone is followed.
   var isFollowing = false
   var observer: Observer?

@@ -137,7 +137,9 @@ extension World {
     } catch {
       history.add("\(device.machine): not sealed: \(error)", at: now)
     }
-    _ = checkLife(app, device, .other)
+    guard checkLife(app, device, .other) else { return }
+    look(at: device)
+    oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
   }
 
   // MARK: The engine
@@ -180,6 +182,9 @@ extension World {
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         timeline.add(.timer(device, app, number: app.timer), at: now + milliseconds)
       case .stopTimer: app.timer += 1
+      case .publish(.signedOut):
+        app.isSignedOut = true
+        timeline.add(.signIn(device), at: now + 2000)
       case .publish: break
       case .finish(let waiters, let result):
         let isDone = if case .success = result { true } else { false }
@@ -196,7 +201,7 @@ extension World {
     let isNew = !device.hasAccount
     do {
       let request: TransportRequest? = try run(as: app.process) {
-        if try app.database.sessionToken() != nil { return nil }
+        if try app.database.sessionToken() != nil, !app.isSignedOut { return nil }
         return try app.database.sessionRequest(
           isNew ? "v1/accounts" : "v1/sessions", name: device.user, password: "correct horse",
           device: device.machine)
@@ -219,7 +224,7 @@ extension World {
     do {
       try run(as: app.process) { try app.database.adopt(try answer.get()) }
       guard checkLife(app, device, .other) else { return retrySignIn(device) }
-      device.hasAccount = true
+      (device.hasAccount, app.isSignedOut) = (true, false)
       look(at: device)
       history.add("\(device.machine): \(device.user) is signed in", at: now)
       handle(.signedIn, app, device)
