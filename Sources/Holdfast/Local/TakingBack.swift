@@ -4,6 +4,8 @@ import HoldfastSQLite
 /// One row of `holdfast_edits`.
 struct Edit {
   let n: Int64
+  /// The first number of its change set; nil while it is loose.
+  let changeSet: Int64?
   let kind: String
   let column: String
   let base: SQLiteValue
@@ -15,12 +17,12 @@ extension LocalDatabase {
   /// The edits of a record, oldest first.
   func edits(_ table: Int, _ id: String) throws -> [Edit] {
     try connection.rows(
-      "SELECT n, kind, column_name, base, rev FROM holdfast_edits WHERE record_table = ? AND id = ? ORDER BY n",
+      "SELECT n, change_set, kind, column_name, base, rev FROM holdfast_edits WHERE record_table = ? AND id = ? ORDER BY n",
       [.text(schema.tables[table].name), .text(id)]
     ).map {
       Edit(
-        n: $0[0].integer ?? 0, kind: $0[1].text ?? "", column: $0[2].text ?? "", base: $0[3],
-        rev: $0[4].integer ?? 0)
+        n: $0[0].integer ?? 0, changeSet: $0[1].integer, kind: $0[2].text ?? "", column: $0[3].text ?? "",
+        base: $0[4], rev: $0[5].integer ?? 0)
     }
   }
 
@@ -62,7 +64,9 @@ extension LocalDatabase {
           [edit.base, .text(id)])
       }
     case "create":
-      if let end = later.first(where: { $0.kind == "delete" && $0.column.isEmpty }) {
+      if all[..<place].contains(where: { $0.kind == "delete" && $0.changeSet == edit.changeSet }) {
+        // The same change set deleted the record before: it was there all along, and that deletion sees to what it returns to.
+      } else if let end = later.first(where: { $0.kind == "delete" && $0.column.isEmpty }) {
         // It is deleted already, and that deletion has nothing to put back. What was created after it is another life.
         done += [end] + bases(of: end, later)
       } else {
@@ -73,17 +77,14 @@ extension LocalDatabase {
       // A deletion is one row, then one for each column: they are dealt with together at the first.
       guard edit.column.isEmpty else { return }
       let bases = bases(of: edit, later)
+      if try handDown(edit, bases, later) { return }
       done += bases
-      if let create = later.first(where: { $0.kind == "create" }) {
-        // The record was there all along. If the create is refused too, it is what comes back.
-        for row in done {
-          try connection.run(
-            "UPDATE holdfast_edits SET change_set = (SELECT change_set FROM holdfast_edits WHERE n = ?) WHERE n = ?",
-            [.integer(create.n), .integer(row.n)])
-        }
-        return
+      Trace.took(.takenBackDelete)
+      if try row(table, id) != nil {
+        try revert(to: edit, bases, under: later, table, id)
+      } else {
+        try putBack(edit, bases, table, id)
       }
-      try putBack(edit, bases, table, id)
     }
     for edit in done { try connection.run("DELETE FROM holdfast_edits WHERE n = ?", [.integer(edit.n)]) }
   }
@@ -93,9 +94,54 @@ extension LocalDatabase {
     later.drop { $0.n <= deletion.n }.prefix { $0.kind == deletion.kind && !$0.column.isEmpty }.map { $0 }
   }
 
+  /// Gives what a deletion would put back to a later life, or end, of the record.
+  ///
+  /// - Returns: whether there was one.
+  private func handDown(_ deletion: Edit, _ bases: [Edit], _ later: ArraySlice<Edit>) throws -> Bool {
+    let next = later.first { $0.column.isEmpty && ($0.kind == "create" || $0.kind == "delete") }
+    guard let next else { return false }
+    if next.kind == "create" {
+      // The record was there all along. If the create is refused too, it is what comes back.
+      for row in [deletion] + bases {
+        try connection.run(
+          "UPDATE holdfast_edits SET change_set = (SELECT change_set FROM holdfast_edits WHERE n = ?) WHERE n = ?",
+          [.integer(next.n), .integer(row.n)])
+      }
+      return true
+    }
+    let heirs = [next] + self.bases(of: next, later)
+    for row in [deletion] + bases {
+      if let heir = heirs.first(where: { $0.column == row.column }) {
+        try connection.run(
+          "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?",
+          [row.base, .integer(row.rev), .integer(heir.n)])
+      }
+      try connection.run("DELETE FROM holdfast_edits WHERE n = ?", [.integer(row.n)])
+    }
+    return true
+  }
+
+  /// Returns a record that was deleted and created anew to what it was, but for the columns that were edited since.
+  private func revert(
+    to deletion: Edit, _ bases: [Edit], under later: ArraySlice<Edit>, _ table: Int, _ id: String
+  ) throws {
+    let name = schema.tables[table].name
+    try connection.run(
+      "UPDATE \"\(name)\" SET \"zone\" = ?, \"rev\" = ? WHERE \"id\" = ?",
+      [deletion.base, .integer(deletion.rev), .text(id)])
+    for column in schema.tables[table].columns {
+      let base = bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
+      if let heir = later.first(where: { $0.column == column.name && $0.n > (bases.last?.n ?? deletion.n) }) {
+        try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [base, .integer(heir.n)])
+      } else {
+        try connection.run(
+          "UPDATE \"\(name)\" SET \"\(column.name)\" = ? WHERE \"id\" = ?", [base, .text(id)])
+      }
+    }
+  }
+
   /// Puts a record back that was deleted here, with the server's values as far as they are known.
   private func putBack(_ deletion: Edit, _ bases: [Edit], _ table: Int, _ id: String) throws {
-    Trace.took(.takenBackDelete)
     let values = schema.tables[table].columns.map { column in
       bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
     }
