@@ -57,6 +57,8 @@ extension LocalDatabase {
     case "update", "detached":
       if let heir = later.first(where: { $0.column == edit.column }) {
         try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
+      } else if later.contains(where: { $0.kind == "create" }) {
+        // What is here is a later life of the record.
       } else if schema.tables[table].index(of: edit.column) != nil {
         Trace.took(.takenBackUpdate)
         try connection.run(

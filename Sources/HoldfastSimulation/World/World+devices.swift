@@ -112,6 +112,7 @@ extension World {
         }
       }
       guard checkLife(app, device, .writing) else { return }
+      device.interrupted = .nothing
       look(at: device)
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
