@@ -3,11 +3,13 @@ import HoldfastSQLite
 
 /// Records that are deleted here while the server does not know of it yet, or may refuse it. See PROTOCOL.md, section 6.4.
 extension LocalDatabase {
-  /// The server says that a record is gone: a deletion of it made here has nothing to put back any more.
+  /// The server says that a record is gone: a deletion of it made here has nothing to put back any more. Of a life that the server does
+  /// not know yet, as its create is not confirmed, it says nothing.
   func forgetDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
     try connection.run(
       """
-      DELETE FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind = 'create' AND n < gone.n)
       AND EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2
         AND kind IN ('delete', 'hidden') AND column_name = '' AND base IS ?3 AND rev <= ?4)
       """, [.text(schema.tables[table].name), .text(id), .text(zone), .integer(rev)])
