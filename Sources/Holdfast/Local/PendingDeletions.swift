@@ -55,7 +55,7 @@ extension LocalDatabase {
 
   private func hide(_ id: String, _ link: Schema.Link, changeSet: SQLiteValue) throws -> Bool {
     // What was created here is dealt with by its own change set.
-    guard try !edits(link.table, id).contains(where: { $0.kind == "create" }),
+    guard try !edits(link.table, id).contains(where: { $0.kind == .create }),
       let record = try row(link.table, id)
     else { return false }
     Trace.took(.hidden)
@@ -78,12 +78,5 @@ extension LocalDatabase {
     }
     try connection.run(sql[link.table].delete, [.text(id)])
     return true
-  }
-
-  /// A record that comes anew is looked at anew.
-  func unhide(_ table: Int, _ id: String) throws {
-    try connection.run(
-      "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind IN ('hidden', 'detached')",
-      [.text(schema.tables[table].name), .text(id)])
   }
 }
