@@ -37,7 +37,7 @@ struct ServerTables {
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
-      PRIMARY KEY (device, zone)
+      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone)
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_refusals (
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
