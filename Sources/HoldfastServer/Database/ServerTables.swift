@@ -22,6 +22,7 @@ struct ServerTables {
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
+      deleted_seq INTEGER NOT NULL,
       PRIMARY KEY (zone, seq)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
