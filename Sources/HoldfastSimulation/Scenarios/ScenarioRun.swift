@@ -1,0 +1,80 @@
+import HoldfastCore
+
+/// A scenario, run once as it is, and once for every step of the disk in its critical section.
+struct ScenarioRun {
+  let scenario: Scenario
+  private(set) var runs = 0
+  private(set) var violations: [Violation] = []
+  /// What was interrupted when it failed.
+  private(set) var interruption: Stage.Interruption?
+
+  init(_ scenario: Scenario, on disk: SimulatedDisk, isVerbose: Bool) throws {
+    self.scenario = scenario
+    let steps = try run(nil, disk, isVerbose)
+    if steps == 0 { return }
+    for trouble in scenario.troubles {
+      for step in 1...steps where violations.isEmpty {
+        _ = try run(Stage.Interruption(trouble: trouble, step: step), disk, false)
+      }
+    }
+    if isVerbose, let interruption { _ = try run(interruption, disk, true) }
+  }
+
+  /// Runs it once.
+  ///
+  /// - Returns: how many steps of the disk the critical section had.
+  private mutating func run(
+    _ interruption: Stage.Interruption?, _ disk: SimulatedDisk, _ isVerbose: Bool
+  ) throws -> Int {
+    let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
+    defer { world.end() }
+    var taken: Set<Transition> = []
+    let before = Trace.observer
+    Trace.observer = {
+      taken.insert($0)
+      before?($0)
+    }
+    defer { Trace.observer = before }
+    let stage = Stage(world, interruption)
+    do {
+      stage.pass(3000)
+      try scenario.script(stage)
+      stage.finish()
+    } catch {
+      world.oracle.report("scenario", "it does not come to its end: \(error)")
+    }
+    if interruption == nil {
+      for transition in scenario.takes.subtracting(taken) {
+        world.oracle.report("scenario", "it does not reach \"\(transition.rawValue)\"")
+      }
+    }
+    runs += 1
+    if violations.isEmpty, !world.oracle.violations.isEmpty {
+      (violations, self.interruption) = (world.oracle.violations, interruption)
+    }
+    return stage.steps
+  }
+
+  /// One line for a reader, and the violations below it.
+  var report: String {
+    let words = "\(scenario.name) (\(scenario.guards)), \(runs) \(runs == 1 ? "run" : "runs"): "
+    if violations.isEmpty { return words + "ok" }
+    let moment = interruption.map { ", \($0.trouble.rawValue) at step \($0.step)" } ?? ""
+    return ([words + "BROKEN" + moment] + violations.prefix(3).map { "  \($0.invariant): \($0.text)" })
+      .joined(separator: "\n")
+  }
+
+  /// Runs one scenario by its name, or all; whether all were well.
+  static func all(named name: String?, on disk: SimulatedDisk) throws -> Bool {
+    let chosen = Scenario.all.filter { name == nil || $0.name == name }
+    if chosen.isEmpty { throw Options.Wrong(description: "There is no scenario of this name.") }
+    let results = try chosen.map { scenario in
+      let result = try ScenarioRun(scenario, on: disk, isVerbose: name != nil)
+      say(result.report)
+      return result
+    }
+    let broken = results.count { !$0.violations.isEmpty }
+    say("\(results.count) scenarios, \(results.reduce(0) { $0 + $1.runs }) runs, \(broken) broken")
+    return broken == 0
+  }
+}
