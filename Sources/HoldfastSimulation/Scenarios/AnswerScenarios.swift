@@ -5,28 +5,18 @@ import HoldfastCore
 extension Scenario {
   static var answers: [Scenario] {
     [
-      Scenario(
-        name: "Empty answer read as all deleted", guards: "I3",
-        script: { stage in
-          let list = stage.makeList(0)
-          let item = stage.makeItem(0, in: list)
-          stage.settle()
-          stage.goOffline(1)
-          let title = stage.edit(0, "items", item, "title")
-          stage.goOffline(0)
-          stage.pass(100_000)
-          let (tables, outbox) = (stage[0].view.tables, stage[0].view.outbox)
-          stage.goOnline(0)
-          for body in Self.foreignBodies {
-            stage.requests(of: 0, .becomes(TransportAnswer(status: 200, body: Array(body.utf8))))
-            stage.expect("I3", !stage.sync(0), "a 200 that says \(body) is no answer")
-            stage.expect("I3", stage[0].view.tables == tables, "nothing changes on the device")
-            stage.expect("I3", stage[0].view.outbox == outbox, "nor in its outbox")
-          }
-          stage.settle()
-          stage.expect("I3", stage.value("items", item, "title") == title, "the edit arrived")
-          stage.expectNoRefusal()
-        }),
+      foreignAnswers(
+        "Empty answer read as all deleted",
+        [
+          "", " ", "null", "0", "\"\"", "[]", "[{}]", "<html>Welcome to our network</html>", "{",
+          "{\"zones\":1}",
+        ]),
+      foreignAnswers(
+        "A foreign answer read as the server's",
+        [
+          "{}", "{\"ok\":true}", "{\"zones\":[],\"lost\":[]}",
+          "{\"clock\":\"0000000000000000\",\"confirmed\":0}",
+        ]),
       Scenario(
         name: "A server that lists nothing", guards: "I3",
         script: { stage in
@@ -110,12 +100,31 @@ extension Scenario {
     ]
   }
 
-  /// What a proxy, a hotel's network or a broken server says with status 200.
-  private static let foreignBodies = [
-    "", " ", "null", "[]", "{}", "<html>Welcome to our network</html>", "{\"ok\":true}",
-    "{\"zones\":[],\"lost\":[]}", "{\"clock\":\"0000000000000000\",\"confirmed\":0}",
-    "{\"confirmed\":99,\"chain\":\"0000000000000000\",\"clock\":\"0000000000000000\",\"refused\":[],\"resend\":false,\"zones\":[]}",
-  ]
+  /// What a proxy, a hotel's network or a broken server says with status 200 is no answer.
+  private static func foreignAnswers(_ name: String, _ bodies: [String]) -> Scenario {
+    Scenario(
+      name: name, guards: "I3",
+      script: { stage in
+        let list = stage.makeList(0)
+        let item = stage.makeItem(0, in: list)
+        stage.settle()
+        stage.goOffline(1)
+        let title = stage.edit(0, "items", item, "title")
+        stage.goOffline(0)
+        stage.pass(100_000)
+        let (tables, outbox) = (stage[0].view.tables, stage[0].view.outbox)
+        stage.goOnline(0)
+        for body in bodies {
+          stage.requests(of: 0, .becomes(TransportAnswer(status: 200, body: Array(body.utf8))))
+          stage.expect("I3", !stage.sync(0), "a 200 that says \(body) is no answer")
+          stage.expect("I3", stage[0].view.tables == tables, "nothing changes on the device")
+          stage.expect("I3", stage[0].view.outbox == outbox, "nor in its outbox")
+        }
+        stage.settle()
+        stage.expect("I3", stage.value("items", item, "title") == title, "the edit arrived")
+        stage.expectNoRefusal()
+      })
+  }
 }
 
 extension Stage {

@@ -18,7 +18,8 @@ extension Scenario {
           stage.sync(0)
           let title = stage.edit(0, "items", item, "title")
           stage.sync(0)
-          stage.expect("I3", stage.value("items", item, "due") == due, "the new column is not dropped on write-back")
+          stage.expect(
+            "I3", stage.value("items", item, "due") == due, "the new column is not dropped on write-back")
           stage.goOffline(0)
           let unsent = stage.edit(0, "items", item, "note")
           stage.interrupted("device0") {
@@ -27,8 +28,10 @@ extension Scenario {
           }
           stage.goOnline(0)
           stage.settle()
-          stage.expect("I3", stage.value("items", item, "due", on: 0) == due, "the old record has its new column")
-          stage.expect("I3", stage.value("items", item, "title", on: 1) == title, "the old app's edit arrived")
+          stage.expect(
+            "I3", stage.value("items", item, "due", on: 0) == due, "the old record has its new column")
+          stage.expect(
+            "I3", stage.value("items", item, "title", on: 1) == title, "the old app's edit arrived")
           stage.expect("I3", stage.value("items", item, "note") == unsent, "what was unsent arrived")
           stage.expectNoRefusal()
         }),
@@ -44,7 +47,8 @@ extension Scenario {
           let due = stage.edit(0, "items", item, "due")
           let title = stage.edit(0, "items", item, "title")
           stage.settle()
-          stage.expect("I3", stage.isQuarantined(due, on: 0), "what the server does not know waits in quarantine")
+          stage.expect(
+            "I3", stage.isQuarantined(due, on: 0), "what the server does not know waits in quarantine")
           stage.expect("I12", stage.value("items", item, "title") == title, "and stops nothing")
           stage.interrupted("server") {
             stage.perform(.upgrade(.server))
@@ -55,7 +59,8 @@ extension Scenario {
           stage.perform(.upgrade(.device(1)))
           stage.pass(2000)
           stage.settle()
-          stage.expect("I3", stage.value("items", item, "due", on: 1) == later, "later the column is known to all")
+          stage.expect(
+            "I3", stage.value("items", item, "due", on: 1) == later, "later the column is known to all")
         }),
     ]
   }

@@ -53,13 +53,15 @@ extension Scenario {
           let later = stage.edit(1, "lists", list, "title")
           stage.goOnline(1)
           stage.sync(1)
-          stage.expect("I7", stage.value("lists", list, "title") == later, "the later edit wins over a fast clock")
+          stage.expect(
+            "I7", stage.value("lists", list, "title") == later, "the later edit wins over a fast clock")
           stage.expect("I3", stage.isLoser(fast), "the log has the other")
           // One that has not seen it and says it is old loses, however late it comes.
           let slow = stage.edit(2, "lists", list, "title")
           stage.goOnline(2)
           stage.sync(2)
-          stage.expect("I7", stage.value("lists", list, "title") == later, "an edit of a slow clock gives way")
+          stage.expect(
+            "I7", stage.value("lists", list, "title") == later, "an edit of a slow clock gives way")
           stage.expect("I3", stage.isLoser(slow), "and is logged")
           stage.settle()
           // Who has seen the last value edits it, whatever the clock says.
@@ -74,7 +76,8 @@ extension Scenario {
           stage.pass(5000)
           let last = stage.edit(1, "lists", list, "title")
           stage.settle()
-          stage.expect("I7", stage.value("lists", list, "title") == last, "the fast device does not win for ever")
+          stage.expect(
+            "I7", stage.value("lists", list, "title") == last, "the fast device does not win for ever")
         }),
       Scenario(
         name: "Clock skew of the server", guards: "I7",
@@ -87,7 +90,8 @@ extension Scenario {
             stage.settle()
             let last = stage.edit(1, "lists", list, "title")
             stage.settle()
-            stage.expect("I7", stage.value("lists", list, "title") == last, "who knew the last value edits it")
+            stage.expect(
+              "I7", stage.value("lists", list, "title") == last, "who knew the last value edits it")
           }
           stage.expect("I7", stage.losers.isEmpty, "that is no conflict")
         }),

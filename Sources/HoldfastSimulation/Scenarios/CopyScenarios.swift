@@ -43,7 +43,8 @@ extension Scenario {
           stage.goOnline(2)
           stage.sync(2)
           stage.settle()
-          stage.expect("I1", stage.rev("notes", note) == 1 && stage.rev("notes", other) == 1, "notes are made once")
+          stage.expect(
+            "I1", stage.rev("notes", note) == 1 && stage.rev("notes", other) == 1, "notes are made once")
           for device in [1, 2] {
             stage.expect(
               "I3", stage.isQuarantined(refused, on: device), "device \(device) learned of the refusal")
@@ -88,6 +89,9 @@ extension Scenario {
           stage.clone(0)
           stage.goOffline(2)
           stage.goOnline(0)
+          stage.sync(0)
+          // With its next request it says that it has dealt with the answer.
+          stage.makeNote(0)
           stage.sync(0)
           stage.sync(1)
           stage.delete(1, "notes", note)

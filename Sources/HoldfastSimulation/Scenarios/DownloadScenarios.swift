@@ -50,7 +50,8 @@ extension Scenario {
           // Whoever has the token has the rows.
           let count = items.count { stage.isThere("items", $0, on: 1) }
           let isCurrent = stage[1].view.zones[list]?.token == stage[0].view.zones[list]?.token
-          stage.expect("I4", isCurrent ? count == 3 : count == 0, "with the token come the rows, not \(count) of 3")
+          stage.expect(
+            "I4", isCurrent ? count == 3 : count == 0, "with the token come the rows, not \(count) of 3")
           stage.settle()
           for item in items { stage.expect("I4", stage.isThere("items", item, on: 1), "all items are there") }
         }),
@@ -83,7 +84,7 @@ extension Scenario {
           }
           stage.expectOnce([("items", late), ("items", last)])
         }),
-      equalStamps(pageSize: 1), equalStamps(pageSize: 700),
+      equalStamps(pageSize: 160), equalStamps(pageSize: 700),
       Scenario(
         name: "Rows appear or vanish while paging", guards: "I5, I7", answerSize: 700, takes: [.pagesApplied],
         script: { stage in
@@ -99,7 +100,8 @@ extension Scenario {
           stage.sync(0)
           stage.interrupted("device1") { stage.sync(1) }
           stage.settle()
-          stage.expect("I5", stage.order(of: list, on: 1) == stage.order(of: list), "it has what the server has")
+          stage.expect(
+            "I5", stage.order(of: list, on: 1) == stage.order(of: list), "it has what the server has")
           stage.expect("I5", stage.order(of: list).count == 9, "those are nine items")
         }),
       Scenario(
@@ -123,18 +125,22 @@ extension Scenario {
             """)
           var resets = 0
           stage.fate = {
-            if !$0.isRequest, String(decoding: $0.body, as: UTF8.self).contains("\"reset\":true") { resets += 1 }
+            if !$0.isRequest, String(decoding: $0.body, as: UTF8.self).contains("\"reset\":true") {
+              resets += 1
+            }
             return .passes
           }
           stage.goOnline(1)
           stage.interrupted("device1", "server") { stage.sync(1) }
           stage.sync(1)
-          stage.expect("I3", stage.interruption != nil || resets == 1, "one reset is enough; there were \(resets)")
+          stage.expect(
+            "I3", stage.interruption != nil || resets == 1, "one reset is enough; there were \(resets)")
           stage.settle()
           stage.expect("I3", stage.value("items", items[0], "title") == title, "the unsent edit arrived")
           stage.expect("I3", stage.isThere("items", new), "and the unsent item")
           stage.expect("I8", !stage.isThere("items", items[3]), "and the unsent deletion")
-          stage.expect("I8", !stage.isThere("items", items[1], on: 1), "what was purged is gone from the device")
+          stage.expect(
+            "I8", !stage.isThere("items", items[1], on: 1), "what was purged is gone from the device")
           stage.expectNoRefusal()
         }),
     ]
@@ -145,7 +151,8 @@ extension Scenario {
   /// Pages of one record have their edges behind each record that was written in the one moment.
   private static func equalStamps(pageSize: Int) -> Scenario {
     Scenario(
-      name: "Equal stamps across a page edge, pages of \(pageSize) bytes", guards: "I4, I5", answerSize: pageSize,
+      name: "Equal stamps across a page edge, pages of \(pageSize) bytes", guards: "I4, I5",
+      answerSize: pageSize,
       takes: [.pageStaged],
       script: { stage in
         stage.goOffline(1)

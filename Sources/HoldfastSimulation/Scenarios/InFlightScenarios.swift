@@ -22,7 +22,8 @@ extension Scenario {
           stage.interrupted("device0") { stage.release() }
           stage.expect("I3", stage.value("lists", list, "title", on: 0) == newer, "the newer text stays")
           stage.expect(
-            "I3", stage[0].view.outbox.last?.contains(newer) == true, "the newer edit still waits in the outbox")
+            "I3", stage[0].view.outbox.last?.contains(newer) == true,
+            "the newer edit still waits in the outbox")
           stage.settle()
           stage.expect("I3", stage.value("lists", list, "title") == newer, "the server has the newer text")
           stage.expect("I3", stage.losers.isEmpty, "one's own edits are no conflict")

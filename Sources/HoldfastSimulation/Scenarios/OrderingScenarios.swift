@@ -18,7 +18,8 @@ extension Scenario {
           stage.settle()
           let order = stage.order(of: list)
           for device in 0..<3 {
-            stage.expect("I7", stage.order(of: list, on: device) == order, "device \(device) has the server's order")
+            stage.expect(
+              "I7", stage.order(of: list, on: device) == order, "device \(device) has the server's order")
           }
           stage.expect("I7", order.first == ends[0] && order.last == ends[1], "the ends are still the ends")
           for run in runs {
@@ -36,8 +37,10 @@ extension Scenario {
             stage.settle()
           }
           let longest = stage.server.tables.compactMap { $0.value["position"]?.string?.utf8.count }.max() ?? 0
-          stage.expect("I7", longest <= 64, "120 inserts at one place keep positions short; the longest has \(longest)")
-          stage.expect("I7", stage.order(of: list, on: 1) == stage.order(of: list), "the order is the server's")
+          stage.expect(
+            "I7", longest <= 64, "120 inserts at one place keep positions short; the longest has \(longest)")
+          stage.expect(
+            "I7", stage.order(of: list, on: 1) == stage.order(of: list), "the order is the server's")
         }),
       Scenario(
         name: "Insert, delete and reorder in one offline stretch", guards: "I6, I7",
@@ -60,7 +63,8 @@ extension Scenario {
           stage.settle()
           let order = stage.order(of: list)
           stage.expect(
-            "I7", order.filter { $0 != foreign[0] } == wanted, "the order is that of before the sync: \(order)")
+            "I7", order.filter { $0 != foreign[0] } == wanted,
+            "the order is that of before the sync: \(order)")
           stage.expect(
             "I7", stage.order(of: list, on: 1) == order && stage.order(of: list, on: 0) == order,
             "it is the same everywhere")

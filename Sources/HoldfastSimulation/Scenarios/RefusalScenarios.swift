@@ -43,7 +43,9 @@ extension Scenario {
           let items = (0..<3).map { _ in stage.makeItem(0, in: list) }
           stage.goOnline(0)
           let dead = TransportAnswer(status: 401, body: Problem(.tokenInvalid).document)
-          stage.fate = { $0.isRequest && $0.isSync && $0.message.device.number == 0 ? .becomes(dead) : .passes }
+          stage.fate = {
+            $0.isRequest && $0.isSync && $0.message.device.number == 0 ? .becomes(dead) : .passes
+          }
           stage.sync(0)
           stage.expect("I3", stage[0].view.outbox.count == 3, "all edits still wait")
           for item in items { stage.expect("I3", stage.isThere("items", item, on: 0), "and can be seen") }
@@ -54,7 +56,8 @@ extension Scenario {
           stage.expectOnce(items.map { ("items", $0) })
         }),
       Scenario(
-        name: "5xx, 429 or time-out treated as refusal", guards: "I3", takes: [.engineFailed, .engineRetried],
+        name: "5xx, 429 or time-out treated as refusal", guards: "I3",
+        takes: [.engineFailed, .engineRetried],
         script: { stage in
           let list = stage.makeList(0)
           stage.settle()
@@ -104,7 +107,8 @@ extension Scenario {
           stage.goOnline(1)
           stage.interrupted("device1", "server") { stage.sync(1) }
           stage.settle()
-          stage.expect("I12", stage.isThere("items", first) && stage.isThere("items", other), "the others are there")
+          stage.expect(
+            "I12", stage.isThere("items", first) && stage.isThere("items", other), "the others are there")
           stage.expect("I12", !stage.isThere("items", second), "the second to take the value is not")
           stage.expect(
             "I3", stage.isQuarantined(title, on: 1) && stage.isQuarantined(text, on: 1),
@@ -129,7 +133,8 @@ extension Scenario {
           stage.interrupted("device0") { stage.sync(0) }
           stage.settle()
           stage.expect(
-            "I12", stage.isThere("items", before) && stage.isThere("items", after), "those around it are there")
+            "I12", stage.isThere("items", before) && stage.isThere("items", after),
+            "those around it are there")
           stage.expect("I3", stage.problems(on: 0) == ["body-too-large"], "it waits in quarantine")
         }),
     ]

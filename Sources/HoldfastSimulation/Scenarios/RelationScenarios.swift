@@ -15,7 +15,8 @@ extension Scenario {
           let texts = (0..<3).map { _ in stage.token() }
           stage.write(0) { db in
             try db.execute(
-              "INSERT INTO parts (id, item_id, text) VALUES (?, ?, ?)", [.text(part), .text(item), .text(texts[0])])
+              "INSERT INTO parts (id, item_id, text) VALUES (?, ?, ?)",
+              [.text(part), .text(item), .text(texts[0])])
             try db.execute(
               "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, ?)",
               [.text(item), .text(list), .text(texts[1]), .text(try db.position(after: nil, before: nil))])
@@ -45,9 +46,22 @@ extension Scenario {
           stage.sync(0)
           stage.pass(100_000)
           stage.goOnline(1)
-          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.answers(to: 1, .isHeld)
+          stage.begin(1)
+          stage.pass(500)
+          // One more is made while the request with the first is on its way.
+          let late = stage.makePart(1, of: item)
+          let lateText = stage.value("parts", late, "text", on: 1) ?? ""
+          stage.calm()
+          stage.interrupted("device1", "server") {
+            stage.release()
+            stage.sync(1)
+          }
           stage.settle()
-          stage.expect("I9", !stage.isThere("parts", part) && !stage.isThere("parts", part, on: 1), "no orphan")
+          stage.expect("I9", !stage.isThere("parts", late, on: 1), "no orphan")
+          stage.expect("I3", stage.isQuarantined(lateText, on: 1), "the late child waits in quarantine")
+          stage.expect(
+            "I9", !stage.isThere("parts", part) && !stage.isThere("parts", part, on: 1), "no orphan")
           stage.expect("I3", stage.isQuarantined(text, on: 1), "the child waits in quarantine")
         }),
       Scenario(
@@ -73,7 +87,8 @@ extension Scenario {
             stage.expect("I7", row?["title"]?.string == title, "with what was typed meanwhile")
             stage.expect("I7", stage.isThere("parts", part, on: device), "and with what is under it")
           }
-          stage.expect("I10", !stage.isThere("items", item, on: 2), "who does not see the new zone has lost it")
+          stage.expect(
+            "I10", !stage.isThere("items", item, on: 2), "who does not see the new zone has lost it")
           stage.expect("I10", !stage.isThere("parts", part, on: 2), "with all under it")
           stage.expectNoRefusal()
         }),

@@ -19,7 +19,8 @@ struct Scenario {
   let script: (Stage) throws -> Void
 
   static var all: [Scenario] {
-    exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + access + downloads + answers
+    exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + access + downloads
+      + answers
       + faults + changes
   }
 }

@@ -11,9 +11,8 @@ struct ScenarioRun {
   init(_ scenario: Scenario, on disk: SimulatedDisk, isVerbose: Bool) throws {
     self.scenario = scenario
     let steps = try run(nil, disk, isVerbose)
-    if steps == 0 { return }
     for trouble in scenario.troubles {
-      for step in 1...steps where violations.isEmpty {
+      for step in trouble.moments(of: steps) where violations.isEmpty {
         _ = try run(Stage.Interruption(trouble: trouble, step: step), disk, false)
       }
     }
@@ -22,12 +21,14 @@ struct ScenarioRun {
 
   /// Runs it once.
   ///
-  /// - Returns: how many steps of the disk the critical section had.
+  /// - Returns: the steps of the disk in the critical section.
   private mutating func run(
     _ interruption: Stage.Interruption?, _ disk: SimulatedDisk, _ isVerbose: Bool
-  ) throws -> Int {
+  ) throws -> [SimulatedDisk.Step.Kind] {
     let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
-    defer { world.end() }
+    let stage = Stage(world, interruption)
+    // Closing takes steps of the disk too, which ask the stage.
+    defer { withExtendedLifetime(stage) { world.end() } }
     var taken: Set<Transition> = []
     let before = Trace.observer
     Trace.observer = {
@@ -35,7 +36,6 @@ struct ScenarioRun {
       before?($0)
     }
     defer { Trace.observer = before }
-    let stage = Stage(world, interruption)
     do {
       stage.pass(3000)
       try scenario.script(stage)
@@ -76,5 +76,35 @@ struct ScenarioRun {
     let broken = results.count { !$0.violations.isEmpty }
     say("\(results.count) scenarios, \(results.reduce(0) { $0 + $1.runs }) runs, \(broken) broken")
     return broken == 0
+  }
+}
+
+extension Command.Trouble {
+  /// The steps, counted from 1, at which it leaves something else than at the step before: each of these is tried.
+  ///
+  /// Reads and locks leave nothing. Writes in a row are one: SQLite believes the first ones only when the last is there. Of a power
+  /// loss, what may be left before a sync includes all that may be left before the writes that it would have made durable. Whatever
+  /// touches a file can fail.
+  fileprivate func moments(of steps: [SimulatedDisk.Step.Kind]) -> [Int] {
+    var moments: [Int] = []
+    var isWriting = false
+    for (index, kind) in steps.enumerated() {
+      let isMoment =
+        switch (self, kind) {
+        case (.full, .write), (.full, .create), (.full, .shmExtend): true
+        case (.full, _), (.ioError, .lock), (.ioError, .shmLock), (.ioError, .shmMap): false
+        case (.ioError, _): true
+        case (_, .sync), (_, .create), (_, .truncate), (_, .delete): true
+        case (.kill, .write): !isWriting
+        default: index == steps.count - 1
+        }
+      if isMoment { moments.append(index + 1) }
+      switch kind {
+      case .write: isWriting = true
+      case .sync, .create, .truncate, .delete: isWriting = false
+      default: break
+      }
+    }
+    return moments
   }
 }

@@ -27,7 +27,9 @@ extension Stage {
     self[device].view.tables[RecordKey(table: table, id: id)] != nil
   }
 
-  func isThere(_ table: String, _ id: String) -> Bool { server.tables[RecordKey(table: table, id: id)] != nil }
+  func isThere(_ table: String, _ id: String) -> Bool {
+    server.tables[RecordKey(table: table, id: id)] != nil
+  }
 
   /// What is in the conflict log as a value that lost.
   var losers: [String] {
@@ -92,7 +94,9 @@ extension Stage {
       let before = world.devices.map(\.view.tables)
       for device in world.devices { sync(device.number) }
       if !world.oracle.violations.isEmpty { return }
-      if before == world.devices.map(\.view.tables), world.devices.allSatisfy(\.view.outbox.isEmpty) { return }
+      if before == world.devices.map(\.view.tables), world.devices.allSatisfy(\.view.outbox.isEmpty) {
+        return
+      }
     }
     expect("I7", false, "the devices come to rest")
   }

@@ -58,7 +58,9 @@ extension Stage {
   @discardableResult
   func makeList(_ device: Int) -> String {
     let (list, title) = (newID(), token())
-    write(device) { try $0.execute("INSERT INTO lists (id, title) VALUES (?, ?)", [.text(list), .text(title)]) }
+    write(device) {
+      try $0.execute("INSERT INTO lists (id, title) VALUES (?, ?)", [.text(list), .text(title)])
+    }
     return list
   }
 
@@ -94,7 +96,9 @@ extension Stage {
   @discardableResult
   func makeNote(_ device: Int, id: String? = nil) -> String {
     let (note, text) = (id ?? newID(), token())
-    write(device) { try $0.execute("INSERT INTO notes (id, text) VALUES (?, ?)", [.text(note), .text(text)]) }
+    write(device) {
+      try $0.execute("INSERT INTO notes (id, text) VALUES (?, ?)", [.text(note), .text(text)])
+    }
     return note
   }
 

@@ -13,8 +13,8 @@ final class Stage: @unchecked Sendable {
 
   let world: World
   let interruption: Interruption?
-  /// How many steps the critical section had.
-  private(set) var steps = 0
+  /// The steps of the critical section.
+  private(set) var steps: [SimulatedDisk.Step.Kind] = []
   /// The machines in their critical section.
   private var critical: Set<String> = []
   /// Devices whose messages don't get through.
@@ -128,9 +128,13 @@ final class Stage: @unchecked Sendable {
     waiters += 1
     let waiter = waiters
     world.handle(.syncNow, waiter: waiter, app, self[number])
+    let first = world.messages
     while app.finished[waiter] == nil, world.isRunning(app), world.timeline.nextTime != nil,
       world.oracle.violations.isEmpty
-    { happen() }
+    {
+      happen()
+      expect("I12", world.messages < first + 500, "a sync comes to its end; this one asks again and again")
+    }
     return app.finished[waiter] ?? false
   }
 
@@ -173,8 +177,8 @@ final class Stage: @unchecked Sendable {
   private func trouble(at step: SimulatedDisk.Step) -> SimulatedDisk.Fault? {
     let machine = step.process.machine
     guard critical.contains(machine), !world.observers.contains(step.process) else { return nil }
-    steps += 1
-    guard let interruption, steps == interruption.step else { return nil }
+    steps.append(step.kind)
+    guard let interruption, steps.count == interruption.step else { return nil }
     note("\(interruption.trouble.rawValue) at \(step.kind) of \(step.path)")
     switch interruption.trouble {
     case .kill: return .kill
