@@ -36,7 +36,7 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Schema change: newer app, older server", guards: "I3, I12",
+        name: "Schema change: newer app, older server", guards: "I3, I12", troubles: [.crash],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)

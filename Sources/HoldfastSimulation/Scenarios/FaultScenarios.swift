@@ -8,7 +8,7 @@ extension Scenario {
           let list = stage.makeList(0)
           stage.settle()
           stage.goOffline(1)
-          stage.makePairs(0, in: list, count: 8)
+          stage.makePairs(0, in: list, count: 5)
           stage.sync(0)
           var item = ""
           stage.interrupted("device1") {
@@ -21,7 +21,7 @@ extension Scenario {
           stage.settle()
           stage.expect(
             "I2", stage.isThere("items", item) == isHere, "what was written arrived, and nothing else")
-          stage.expect("I2", stage.pairs(on: 1) == 8, "the download is whole")
+          stage.expect("I2", stage.pairs(on: 1) == 5, "the download is whole")
           // A file that could not be deleted goes with the next opening.
           stage.kill(1)
           stage.pass(1000)

@@ -24,7 +24,7 @@ struct ScenarioRun {
   /// - Returns: the steps of the disk in the critical section.
   private mutating func run(
     _ interruption: Stage.Interruption?, _ disk: SimulatedDisk, _ isVerbose: Bool
-  ) throws -> [SimulatedDisk.Step.Kind] {
+  ) throws -> [SimulatedDisk.Step] {
     let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
     let stage = Stage(world, interruption)
     // Closing takes steps of the disk too, which ask the stage.
@@ -80,31 +80,38 @@ struct ScenarioRun {
 }
 
 extension Command.Trouble {
-  /// The steps, counted from 1, at which it leaves something else than at the step before: each of these is tried.
+  /// The steps, counted from 1, at which it leaves something else than at the step before: each of these is tried. One more than there
+  /// are stands for the end.
   ///
   /// Reads and locks leave nothing. Writes in a row are one: SQLite believes the first ones only when the last is there. Of a power
-  /// loss, what may be left before a sync includes all that may be left before the writes that it would have made durable. Whatever
-  /// touches a file can fail.
-  fileprivate func moments(of steps: [SimulatedDisk.Step.Kind]) -> [Int] {
+  /// loss, what may be left before a sync includes all that may be left before the writes that it would have made durable. Of
+  /// errors, those that a write can meet are tried.
+  fileprivate func moments(of steps: [SimulatedDisk.Step]) -> [Int] {
+    if steps.isEmpty { return [] }
     var moments: [Int] = []
-    var isWriting = false
-    for (index, kind) in steps.enumerated() {
-      let isMoment =
-        switch (self, kind) {
-        case (.full, .write), (.full, .create), (.full, .shmExtend): true
-        case (.full, _), (.ioError, .lock), (.ioError, .shmLock), (.ioError, .shmMap): false
-        case (.ioError, _): true
-        case (_, .sync), (_, .create), (_, .truncate), (_, .delete): true
-        case (.kill, .write): !isWriting
-        default: index == steps.count - 1
-        }
-      if isMoment { moments.append(index + 1) }
-      switch kind {
-      case .write: isWriting = true
-      case .sync, .create, .truncate, .delete: isWriting = false
-      default: break
-      }
+    var before: [String: SimulatedDisk.Step.Kind] = [:]
+    for (index, step) in steps.enumerated() {
+      if isMoment(step.kind, after: before[step.process.machine]) { moments.append(index + 1) }
+      before[step.process.machine] = step.kind
     }
-    return moments
+    return self == .kill || self == .crash ? moments + [steps.count + 1] : moments
   }
+
+  private func isMoment(
+    _ kind: SimulatedDisk.Step.Kind, after before: SimulatedDisk.Step.Kind?
+  ) -> Bool {
+    switch self {
+    case .ioError: kind == .write || kind == .sync || kind.changesNames
+    case .full: [.write, .create, .shmExtend].contains(kind)
+    case .kill where kind == .write: before != .write
+    case .kill, .crash:
+      kind.changesNames || kind == .sync
+        || (kind != .write && (before == .sync || before?.changesNames == true))
+    }
+  }
+}
+
+extension SimulatedDisk.Step.Kind {
+  /// Whether it changes more than the bytes of a file.
+  fileprivate var changesNames: Bool { [.create, .truncate, .delete].contains(self) }
 }

@@ -14,7 +14,7 @@ final class Stage: @unchecked Sendable {
   let world: World
   let interruption: Interruption?
   /// The steps of the critical section.
-  private(set) var steps: [SimulatedDisk.Step.Kind] = []
+  private(set) var steps: [SimulatedDisk.Step] = []
   /// The machines in their critical section.
   private var critical: Set<String> = []
   /// Devices whose messages don't get through.
@@ -171,13 +171,33 @@ final class Stage: @unchecked Sendable {
     try body()
     critical = []
     world.full = []
-    if interruption != nil { pass(8000) }
+    guard let interruption else { return }
+    if interruption.step > steps.count { for machine in machines { end(machine, by: interruption.trouble) } }
+    pass(8000)
+  }
+
+  /// A machine's end between two steps.
+  private func end(_ machine: String, by trouble: Command.Trouble) {
+    note("\(trouble.rawValue) of \(machine)")
+    switch trouble {
+    case .kill: world.disk.killAll(on: machine)
+    case .crash: world.disk.crash(machine: machine)
+    case .ioError, .full: return
+    }
+    if machine == SimulatedServer.machine {
+      world.server.observer = nil
+      world.stopServer()
+      return world.timeline.add(.startServer, at: world.now + 1000)
+    }
+    for device in world.devices where device.machine == machine {
+      for app in device.apps { _ = world.checkLife(app, device, .other) }
+    }
   }
 
   private func trouble(at step: SimulatedDisk.Step) -> SimulatedDisk.Fault? {
     let machine = step.process.machine
     guard critical.contains(machine), !world.observers.contains(step.process) else { return nil }
-    steps.append(step.kind)
+    steps.append(step)
     guard let interruption, steps.count == interruption.step else { return nil }
     note("\(interruption.trouble.rawValue) at \(step.kind) of \(step.path)")
     switch interruption.trouble {
