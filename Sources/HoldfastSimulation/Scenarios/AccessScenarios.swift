@@ -65,9 +65,9 @@ extension Scenario {
         name: "Access granted late", guards: "I4", users: [0, 1], answerSize: 1500,
         script: { stage in
           let list = stage.makeList(0)
-          let items = (0..<12).map { _ in stage.makeItem(0, in: list) }
+          let items = (0..<8).map { _ in stage.makeItem(0, in: list) }
           // The reader's own counter is far beyond all of them.
-          for _ in 0..<30 { stage.makeNote(1) }
+          for _ in 0..<16 { stage.makeNote(1) }
           stage.settle()
           stage.share(0, list, with: "user1", role: "viewer")
           stage.sync(0)

@@ -10,7 +10,7 @@ extension Scenario {
         script: { stage in
           stage.goOffline(1)
           let list = stage.makeList(0)
-          stage.makePairs(0, in: list, count: 12)
+          stage.makePairs(0, in: list, count: 9)
           stage.sync(0)
           // The group must be there whole or not at all, whenever somebody looks; that is the oracle's part.
           stage.interrupted("device1") {
@@ -18,7 +18,7 @@ extension Scenario {
             stage.sync(1)
           }
           stage.settle()
-          stage.expect("I6", stage.pairs(on: 1) == 12, "the download is whole")
+          stage.expect("I6", stage.pairs(on: 1) == 9, "the download is whole")
         }),
       Scenario(
         name: "A page without its file", guards: "I2, I4", answerSize: 800,
@@ -26,14 +26,14 @@ extension Scenario {
         script: { stage in
           stage.goOffline(1)
           let list = stage.makeList(0)
-          stage.makePairs(0, in: list, count: 12)
+          stage.makePairs(0, in: list, count: 9)
           stage.sync(0)
           stage.downloadTwoPages(1)
           stage.expect("I6", stage.pairs(on: 1) == 0, "what is staged is not shown")
           for path in stage.pageFiles(of: 1) { stage.world.disk.unlink(path, durably: true) }
           stage.interrupted("device1") { stage.sync(1) }
           stage.settle()
-          stage.expect("I4", stage.pairs(on: 1) == 12, "the zone came anew")
+          stage.expect("I4", stage.pairs(on: 1) == 9, "the zone came anew")
           stage.expect("I2", stage.pageFiles(of: 1).isEmpty, "no file of a page is left behind")
         }),
       Scenario(

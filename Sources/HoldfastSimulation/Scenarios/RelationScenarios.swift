@@ -7,7 +7,7 @@ extension Scenario {
   static var relations: [Scenario] {
     [
       Scenario(
-        name: "Child before parent", guards: "I9", answerSize: 300, takes: [.broughtForward, .pageStaged],
+        name: "Child before parent", guards: "I9", answerSize: 600, takes: [.broughtForward, .pageStaged],
         script: { stage in
           stage.goOffline(1)
           // The child comes first in its transaction, and of all parents the last change is behind those of the children.

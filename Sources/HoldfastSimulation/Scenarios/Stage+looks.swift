@@ -95,6 +95,7 @@ extension Stage {
       for device in world.devices { sync(device.number) }
       if !world.oracle.violations.isEmpty { return }
       if before == world.devices.map(\.view.tables), world.devices.allSatisfy(\.view.outbox.isEmpty) {
+        rest = world.messages
         return
       }
     }
@@ -104,7 +105,7 @@ extension Stage {
   /// Demands all that must hold when everybody has synced. A run that was not interrupted is healed as the world heals.
   func finish() {
     guard world.oracle.violations.isEmpty else { return }
-    settle()
+    if rest != world.messages { settle() }
     if interruption == nil { return world.heal() }
     for device in world.devices { world.look(at: device) }
     world.lookAtServer()

@@ -26,6 +26,8 @@ final class Stage: @unchecked Sendable {
   private var waiters = 1_000_000_000
   private var chance = Chance(seed: 1, 99)
   private var tokens = 0
+  /// How many messages there were when all had come to rest.
+  var rest: Int?
 
   init(_ world: World, _ interruption: Interruption?) {
     self.world = world
