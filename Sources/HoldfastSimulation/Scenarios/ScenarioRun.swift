@@ -101,12 +101,11 @@ extension Command.Trouble {
     _ kind: SimulatedDisk.Step.Kind, after before: SimulatedDisk.Step.Kind?
   ) -> Bool {
     switch self {
-    case .ioError: kind == .write || kind == .sync || kind.changesNames
-    case .full: [.write, .create, .shmExtend].contains(kind)
-    case .kill where kind == .write: before != .write
+    case _ where kind == .write: self != .crash && before != .write
+    case .ioError: kind == .sync || kind.changesNames
+    case .full: kind == .create || kind == .shmExtend
     case .kill, .crash:
-      kind.changesNames || kind == .sync
-        || (kind != .write && (before == .sync || before?.changesNames == true))
+      kind == .sync || kind.changesNames || before == .sync || before?.changesNames == true
     }
   }
 }
