@@ -32,6 +32,7 @@ extension Plan {
     users = scenario.users
     answerSize = scenario.answerSize
     bodyLimit = scenario.bodyLimit
+    longLog = 1000
     isPeaceful = false
     commands = []
   }
