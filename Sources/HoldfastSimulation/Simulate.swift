@@ -15,7 +15,7 @@ enum Simulate {
       --seeds N     runs so many seeds
       --coverage    says at the end how often each transition of the protocol was taken
       --verbose     prints what happens as it happens
-      --scenarios   runs the scenarios made by hand instead, one line each
+      --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
       --scenario S  runs the scenario of this name, and prints what happens
     """
 
@@ -48,7 +48,10 @@ enum Simulate {
     disk.register(isDefault: true)
     var taken: [Transition: Int] = [:]
     Trace.observer = { taken[$0, default: 0] += 1 }
-    if options.runsScenarios { return try ScenarioRun.all(named: options.scenario, on: disk) }
+    if options.runsScenarios {
+      guard try ScenarioRun.all(named: options.scenario, on: disk) else { return false }
+      if options.minutes == nil { return true }
+    }
     let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     let begin = ContinuousClock.now
     let limit = options.minutes.map { Duration.seconds($0 * 60) }
