@@ -44,6 +44,7 @@ import Testing
   @Test("a command that fails unexpectedly fails alone (I12)")
   func alone() throws {
     let inline = try #require(server.inline)
+    try alice.pull()
     let list = bob.newID()
     try inline.service.connection.execute(
       """
@@ -74,6 +75,8 @@ import Testing
   @Test("a read that meets no writer answers from the moment before an open transaction (I6)")
   func snapshot() throws {
     let inline = try #require(server.inline)
+    // A session's first request is written.
+    try alice.pull()
     let connection = try Connection(path: server.database)
     try connection.execute("BEGIN IMMEDIATE; DELETE FROM members")
     #expect(inline.respond(to: alice.request([])).status == 200)

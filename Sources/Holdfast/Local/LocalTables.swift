@@ -20,7 +20,7 @@ struct LocalTables {
       replica TEXT NOT NULL,
       applying INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL DEFAULT 0,
-      device TEXT, user TEXT, name TEXT, token TEXT,
+      device TEXT, user TEXT, name TEXT, token TEXT, session INTEGER NOT NULL DEFAULT 0,
       next_number INTEGER NOT NULL DEFAULT 1,
       chain TEXT NOT NULL DEFAULT '0000000000000000',
       confirmed INTEGER NOT NULL DEFAULT 0,

@@ -118,7 +118,10 @@ extension LocalDatabase {
     if let known = state.name, known != name { throw otherUser(known) }
     var members: [JSONValue.Member] = [.init("name", .string(device))]
     // The device itself goes on, with its numbers.
-    if path == "v1/sessions", let known = state.device { members.append(.init("id", .string(known))) }
+    if path == "v1/sessions", let known = state.device {
+      members.append(.init("id", .string(known)))
+      if state.session > 0 { members.append(.init("session", .integer(state.session))) }
+    }
     let body = JSONValue.object([
       .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
     ])
@@ -157,8 +160,11 @@ extension LocalDatabase {
       }
       try seal(isStrict: false)
       try connection.run(
-        "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?",
-        [.text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token)])
+        "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?, session = ?",
+        [
+          .text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token),
+          .integer(session.number),
+        ])
       if state.user == nil { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
       try connection.run(

@@ -9,6 +9,8 @@ struct Session: Sendable {
   let user: Named
   let device: Named
   let token: String
+  /// Counts the device's sessions; 0 when the server does not say.
+  let number: Int64
 
   /// Reads the server's answer; nil when a part is missing.
   init?(body: [UInt8]) {
@@ -18,6 +20,7 @@ struct Session: Sendable {
     self.user = user
     self.device = device
     self.token = token
+    number = value["device"]?["session"]?.integerValue ?? 0
   }
 
   private static func named(_ value: JSONValue?) -> Named? {

@@ -32,7 +32,8 @@ extension API {
         }
         let token = makeToken(random: environment.random)
         let signIn = SignIn(
-          user: account.id, password: stored, device: credentials.deviceID, deviceName: device,
+          user: account.id, password: stored, device: credentials.deviceID, session: credentials.session,
+          deviceName: device,
           token: TokenHash(of: token))
         return .write(.signIn(signIn)) { Self.session($0, token: token, status: 200) }
       } catch {
@@ -72,7 +73,10 @@ extension API {
     case .success(.session(let session)):
       let body: JSONValue = [
         "user": ["id": .string(session.user), "name": .string(session.userName)],
-        "device": ["id": .string(session.device), "name": .string(session.deviceName)],
+        "device": [
+          "id": .string(session.device), "name": .string(session.deviceName),
+          "session": .integer(session.number),
+        ],
         "token": .string(token),
       ]
       return .json(status: status, body.bytes)

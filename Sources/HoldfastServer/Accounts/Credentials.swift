@@ -6,8 +6,10 @@ struct Credentials: Sendable {
   private(set) var password: String?
   private(set) var deviceName: String?
   private(set) var deviceID: String?
+  /// Which of the device's sessions the sender had last; nil when it does not say.
+  private(set) var session: Int64?
 
-  /// Reads `{"name", "password", "device": {"name", "id"?}}`.
+  /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
   init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
@@ -22,6 +24,7 @@ struct Credentials: Sendable {
             switch key {
             case "name": read.deviceName = try reader.readString()
             case "id" where allowsDeviceID: read.deviceID = try reader.readString()
+            case "session" where allowsDeviceID: read.session = try reader.readInt64()
             default: throw Problem(.invalidRequest, "device.\(key.string.prefix(64)) is not known here.")
             }
           }

@@ -22,18 +22,29 @@ extension Service {
     let row = try connection.row(
       "SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(signIn.user)])
     guard let name = row?[0].text, row?[1].text == signIn.password else { throw Problem(.credentialsWrong) }
-    guard let device = signIn.device,
-      try connection.row(
-        "SELECT 1 FROM holdfast_devices WHERE id = ? AND user = ?", [.text(device), .text(signIn.user)])
-        != nil
-    else { return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now) }
+    guard let device = signIn.device, let session = try nextSession(of: device, signIn) else {
+      return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
+    }
     try connection.run(
-      "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ? WHERE id = ?",
+      "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ?, session = ?, session_used = 0 WHERE id = ?",
       [
         .blob(signIn.token.withBytes { Array($0) }), .text(signIn.deviceName), .integer(now.milliseconds),
-        .text(device),
+        .integer(session), .text(device),
       ])
-    return Session(user: signIn.user, userName: name, device: device, deviceName: signIn.deviceName)
+    return Session(
+      user: signIn.user, userName: name, device: device, deviceName: signIn.deviceName, number: session)
+  }
+
+  /// The number of a device's next session; nil when the sender can't go on as this device: it is not the user's, or another one has
+  /// had a session as this device since, which makes the sender a copy.
+  private func nextSession(of device: String, _ signIn: SignIn) throws -> Int64? {
+    let row = try connection.row(
+      "SELECT session, session_used FROM holdfast_devices WHERE id = ? AND user = ?",
+      [.text(device), .text(signIn.user)])
+    guard let last = row?[0].integer else { return nil }
+    // The answer of a session that was never used was lost on the way.
+    let known = row?[1].integer == 1 ? [last] : [last, last - 1]
+    return signIn.session.map { known.contains($0) } ?? true ? last + 1 : nil
   }
 
   /// Gives a user one more device.
@@ -45,6 +56,7 @@ extension Service {
         .text(id), .text(user), .text(name), .blob(token.withBytes { Array($0) }), .integer(now.rawValue),
         .integer(now.milliseconds),
       ])
-    return Session(user: user, userName: try stores.name(ofUser: user) ?? "", device: id, deviceName: name)
+    return Session(
+      user: user, userName: try stores.name(ofUser: user) ?? "", device: id, deviceName: name, number: 1)
   }
 }

@@ -33,7 +33,8 @@ struct ServerTables {
       number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
       user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
       confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
-      clock INTEGER NOT NULL, seen_at INTEGER NOT NULL
+      clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
+      session_used INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (

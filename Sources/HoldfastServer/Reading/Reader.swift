@@ -11,6 +11,8 @@ struct KnownDevice: Sendable {
   let seenAt: Int64
   /// The greatest number up to which it has said to have dealt with the answers.
   let answered: Int64
+  /// Whether the session's first request was written.
+  let isSessionUsed: Bool
 }
 
 /// Reads for one request at a time, over a connection that can't write.
@@ -36,7 +38,8 @@ final class Reader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered FROM holdfast_devices WHERE token_hash = ?")
+      "SELECT number, user, confirmed, chain, seen_at, answered, session_used FROM holdfast_devices WHERE token_hash = ?"
+    )
     findRefusal = try connection.statement("SELECT 1 FROM holdfast_refusals WHERE device = ? AND last <= ?")
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
     findZones = try connection.statement(
@@ -68,7 +71,8 @@ final class Reader {
     return KnownDevice(
       key: DeviceKey(number: findDevice.integer(0), token: token), user: findDevice.text(1),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
-      seenAt: findDevice.integer(4), answered: findDevice.integer(5))
+      seenAt: findDevice.integer(4), answered: findDevice.integer(5),
+      isSessionUsed: findDevice.integer(6) == 1)
   }
 
   /// The account of a name with its stored password, or nil.

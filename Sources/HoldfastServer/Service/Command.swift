@@ -23,6 +23,8 @@ struct Session: Sendable, Equatable {
   let userName: String
   let device: String
   let deviceName: String
+  /// Counts the sessions of the device, from 1.
+  let number: Int64
 }
 
 /// A device as its token named it. The writer looks again, so that a token that died meanwhile writes nothing.
@@ -47,6 +49,8 @@ struct SignIn: Sendable {
   let password: String
   /// The id of a device to continue, or nil for a new one.
   let device: String?
+  /// Which of the device's sessions the sender had last; nil when it does not say.
+  let session: Int64?
   let deviceName: String
   let token: TokenHash
 }

@@ -30,7 +30,8 @@ final class Devices {
     move = try connection.statement(
 
       """
-      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?)
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?),
+        session_used = 1
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")

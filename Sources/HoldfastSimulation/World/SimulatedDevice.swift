@@ -49,8 +49,6 @@ final class SimulatedDevice {
   var wantsSession = true
   /// Whether the account is known to exist.
   var hasAccount = false
-  /// Another device has the same identity. Then it does not sign out: the two would take each other's session in turn.
-  var isCopied = false
   /// The public zone is followed.
   var isFollowing = false
   var observer: Observer?

@@ -34,7 +34,7 @@ extension World {
   }
 
   private func signOut(_ device: SimulatedDevice, removingData: Bool, _ command: Command) {
-    guard let app = device.apps.first, !device.isCopied else { return }
+    guard let app = device.apps.first else { return }
     let discarding = command.seed % 3 == 0
     do {
       let token = try run(as: app.process) { try app.database.sessionToken() }
@@ -77,7 +77,6 @@ extension World {
     guard devices.count < 8, !device.apps.isEmpty, device.interrupted == .nothing else { return }
     let copy = SimulatedDevice(number: devices.count, user: device.user)
     disk.restore(disk.image(of: device.machine), on: copy.machine)
-    (device.isCopied, copy.isCopied) = (true, true)
     copy.hasAccount = device.hasAccount
     copy.isUpgraded = device.isUpgraded
     copy.isFollowing = device.isFollowing
