@@ -22,7 +22,7 @@ struct LocalTransaction {
 
   /// Whether these bytes are this transaction's. Tokens are written once; without any the operations must be the same.
   func matches(_ set: SentChangeSet) -> Bool {
-    tokens.isEmpty ? operations == set.operations : !tokens.isDisjoint(with: set.tokens)
+    tokens.isEmpty ? set.tokens.isEmpty && operations == set.operations : !tokens.isDisjoint(with: set.tokens)
   }
 }
 
