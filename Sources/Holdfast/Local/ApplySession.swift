@@ -121,8 +121,8 @@ extension LocalDatabase {
     }
   }
 
-  /// After a zone was downloaded anew: removes the records that did not come, but for those that the server does not know yet.
-  func removeUnseen(_ session: ApplySession) throws {
+  /// After a zone was downloaded anew: notes for removal the records that did not come, but for those that the server does not know yet.
+  func removeUnseen(_ session: inout ApplySession) throws {
     guard let seen = session.seen else { return }
     Trace.took(.resetDone)
     for (index, table) in schema.tables.enumerated() {
@@ -132,7 +132,8 @@ extension LocalDatabase {
         WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
         """, [.text(session.zone)])
       for id in ids.compactMap({ $0[0].text }) where seen[index]?.contains(id) != true {
-        try connection.run(sql[index].delete, [.text(id)])
+        // At the end, as for a tombstone: it may be in another zone by then, with edits on top.
+        session.deleted.append((index, id, session.zone, .max))
       }
     }
     try forgetDeletions(in: session.zone, but: seen)

@@ -211,7 +211,7 @@ extension LocalDatabase {
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
     }
     try applyChanges(next.value(), &session)
-    try removeUnseen(session)
+    try removeUnseen(&session)
     try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
   }
 
