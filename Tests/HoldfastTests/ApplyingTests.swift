@@ -26,7 +26,8 @@ struct ApplyingTests {
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "second" } }
     let part = IDs.part(IDs.itemChange("first", rev: 2, done: true), from: "0000000a.2", to: "0000000a.3")
     _ = try await fixture.answer(
-      body: Array(#"{"clock":"0193aaaa00000000","confirmed":\#(number),"chain":"\#(chain)",\#(part)}"#.utf8))
+      body: Fixture.whole(
+        #"{"clock":"0193aaaa00000000","confirmed":\#(number),"chain":"\#(chain)",\#(part)}"#))
     #expect(try await title(fixture) == .text("second"))
     #expect(try await fixture.value("SELECT done FROM items") == .integer(1))
     #expect(try await fixture.store.waitingOperations() == 1)
@@ -97,8 +98,8 @@ struct ApplyingTests {
     }
     let refused = #"[{"first":1,"last":1,"operation":1,"problem":{"code":"unique-taken"}}]"#
     _ = try await fixture.answer(
-      body: Array(
-        #"{"clock":"0193aaaa00000000","confirmed":1,"chain":"\#(chain)","refused":\#(refused)}"#.utf8))
+      body: Fixture.whole(
+        #"{"clock":"0193aaaa00000000","confirmed":1,"chain":"\#(chain)","refused":\#(refused)}"#))
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(0))
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
     #expect(try await fixture.store.quarantined().count == 1)
@@ -174,7 +175,7 @@ struct ApplyingTests {
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "mine" } }
     await #expect(throws: Inapplicable.self) {
       _ = try await fixture.answer(
-        body: Array(#"{"clock":"0193aaaa00000000","confirmed":1,"chain":"1111111111111111"}"#.utf8))
+        body: Fixture.whole(#"{"clock":"0193aaaa00000000","confirmed":1,"chain":"1111111111111111"}"#))
     }
     #expect(try await fixture.store.waitingOperations() == 1)
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e")

@@ -54,7 +54,17 @@ final class Fixture: Sendable {
     let state = try await store.writer.perform { try $0.state() }
     let body =
       #"{"clock":"0193aaaa00000000","confirmed":\#(state.confirmed),"chain":"\#(state.confirmedChain.text)",\#(members)}"#
-    return try await answer(body: Array(body.utf8))
+    return try await answer(body: Self.whole(body))
+  }
+
+  /// An answer with what a test leaves out: nothing refused, no zones, nothing lost.
+  static func whole(_ answer: String) -> [UInt8] {
+    var text = answer.dropLast()
+    for (member, value) in [("refused", "[]"), ("resend", "false"), ("zones", "[]"), ("lost", "[]")]
+    where !answer.contains("\"\(member)\":") {
+      text += ",\"\(member)\":\(value)"
+    }
+    return Array((text + "}").utf8)
   }
 
   func answer(body: [UInt8]) async throws -> Applied {
@@ -75,9 +85,9 @@ final class Fixture: Sendable {
         #","refused":[{"first":\#($0),"last":\#($0),"operation":\#($0),"problem":{"code":"unique-taken"}}]"#
       } ?? ""
     return try await answer(
-      body: Array(
+      body: Self.whole(
         "{\"clock\":\"0193aaaa00000000\",\"confirmed\":\(number),\"chain\":\"\(chain)\",\(members)\(refused)}"
-          .utf8))
+      ))
   }
 
   /// An answer that confirms up to the change set that begins at a number, and refuses it.
@@ -91,8 +101,8 @@ final class Fixture: Sendable {
     let refused =
       #"[{"first":\#(first),"last":\#(last),"operation":\#(first),"problem":{"code":"role-insufficient"}}]"#
     return try await answer(
-      body: Array(
-        #"{"clock":"0193aaaa00000000","confirmed":\#(last),"chain":"\#(chain)","refused":\#(refused)}"#.utf8))
+      body: Self.whole(
+        #"{"clock":"0193aaaa00000000","confirmed":\#(last),"chain":"\#(chain)","refused":\#(refused)}"#))
   }
 
   /// The number of the first operation of a change set, counted from 1.

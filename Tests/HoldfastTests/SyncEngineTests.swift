@@ -26,7 +26,7 @@ struct SyncEngineTests {
 
   private static let nothing = TransportAnswer(
     status: 200,
-    body: Array(#"{"clock":"0193aaaa00000000","confirmed":0,"chain":"0000000000000000","zones":[]}"#.utf8))
+    body: Fixture.whole(#"{"clock":"0193aaaa00000000","confirmed":0,"chain":"0000000000000000"}"#))
 
   @Test("a 401 for a token that a sign-in has replaced meanwhile signs nobody out (I3)")
   func replacedToken() async throws {
@@ -95,8 +95,8 @@ struct SyncEngineTests {
     let fixture = try Fixture()
     try await fixture.signIn()
     let body =
-      #"{"clock":"0193aaaa00000000","confirmed":0,"chain":"0000000000000000","zones":[{"zone":"x","from":"","to":"0000000a.1","changes":[{"table":"lists","id":"x","rev":1}]}]}"#
-    let transport = Answering { _, _ in TransportAnswer(status: 200, body: Array(body.utf8)) }
+      #"{"clock":"0193aaaa00000000","confirmed":0,"chain":"0000000000000000","zones":[{"zone":"x","role":"owner","from":"","to":"0000000a.1","changes":[{"table":"lists","id":"x","rev":1}]}]}"#
+    let transport = Answering { _, _ in TransportAnswer(status: 200, body: Fixture.whole(body)) }
     let engine = SyncEngine(store: fixture.store, transport: transport)
     let error = await #expect(throws: StoreError.self) { try await engine.sync() }
     #expect(error?.code == .offline)
