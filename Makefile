@@ -4,7 +4,7 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint format
+.PHONY: help setup demo test bench faults lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: lint ## run all tests; FILTER=NAME runs those with the name
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
 	$(DEMO_BIN)/holdfast bench
+
+faults: setup ## break the product on purpose, and see that the simulation notices
+	@Scripts/faults.sh
 
 lint: setup ## check the form of the code, and that the README shows what is compiled
 	@Scripts/readme.sh
