@@ -76,9 +76,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case hidden = "6.3 step 6: hidden below a deletion"
   case orphansDropped = "6.3 step 7: applied without orphans"
   case pageMissing = "6.3 crash: a page without its file"
-  case takenBackUpdate = "6.4 an update returns to its base"
-  case takenBackCreate = "6.4 a create is removed"
-  case takenBackDelete = "6.4 a deleted record is put back"
+  case replayed = "6.4 a record's steps taken again"
   case renumbered = "7 copy: a new identity, numbered anew"
 }
 

@@ -43,7 +43,7 @@ enum Simulate {
       runs += 1
       syncs += result.syncs
       if !result.violations.isEmpty {
-        say(result.violations.prefix(3).map { "\($0.invariant): \($0.text)" }.joined(separator: "\n"))
+        say("seed \(seed):\n" + result.violations.prefix(3).map { "\($0.invariant): \($0.text)" }.joined(separator: "\n"))
         let shrunken = options.keep == nil ? try result.shrunken(on: disk) : result
         say(shrunken.report(original: result))
         return false

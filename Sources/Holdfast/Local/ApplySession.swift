@@ -74,14 +74,13 @@ extension LocalDatabase {
   }
 
   /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
-  /// edit becomes the server's value.
+  /// edit becomes the server's value; a record that is gone here stays so until the server agrees.
   private func rebase(
     _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
   ) throws {
     let here = try row(table, id)
     // A page that waited is older than what another zone has brought since.
     if let here, here.zone != zone, here.rev > rev, try !isFresh(here.zone) { return }
-    try unhide(table, id)
     let definitions = schema.tables[table].columns
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
@@ -93,27 +92,10 @@ extension LocalDatabase {
       }
     }
     Trace.took(.rebased)
-    let edits = try edits(table, id)
-    var rebased: Set<String> = []
-    for edit in edits where !edit.column.isEmpty && rebased.insert(edit.column).inserted {
-      guard let index = definitions.firstIndex(where: { $0.name == edit.column }) else { continue }
-      try connection.run(
-        "UPDATE holdfast_edits SET base = ? WHERE n = ?", [SQLiteValue(values[index]), .integer(edit.n)])
-    }
-    for edit in edits where edit.kind == "delete" && edit.column.isEmpty {
-      try connection.run(
-        "UPDATE holdfast_edits SET base = ?, rev = ? WHERE n = ?",
-        [.text(zone), .integer(rev), .integer(edit.n)])
-    }
-    // The record is gone here, and waits for the server to agree.
-    if edits.last(where: { $0.column.isEmpty })?.kind == "delete" { return }
-    if let here {
-      for (index, column) in definitions.enumerated() where rebased.contains(column.name) {
-        values[index] = here.values[index]
-      }
-    }
-    try connection.run(
-      sql[table].upsert, [.text(zone), .text(id), .integer(rev)] + values.map { SQLiteValue($0) })
+    var history = try history(table, id)
+    // A record that comes anew is looked at anew.
+    history.dropConsequences()
+    try replay(history, from: state(table, (zone, rev, values)), table, id)
   }
 
   private func isFresh(_ zone: String?) throws -> Bool {
@@ -130,7 +112,7 @@ extension LocalDatabase {
     for (table, id, zone, rev) in session.deleted {
       if session.hasEdits {
         try forgetDeletion(table, id, zone: zone, rev: rev)
-        if try edits(table, id).last(where: { $0.column.isEmpty })?.kind == "create" { continue }
+        if try history(table, id).endsWithCreate == true { continue }
       }
       try connection.run(
         "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ? AND \"rev\" <= ?",

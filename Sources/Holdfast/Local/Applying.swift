@@ -103,10 +103,11 @@ extension LocalDatabase {
     guard own == answer.chain.text else { throw Inapplicable.diverged }
   }
 
-  /// Takes refused change sets back into quarantine, newest first, and forgets the confirmed ones. Gives the number quarantined.
+  /// Takes refused change sets back into quarantine, and forgets the confirmed ones. Gives the number quarantined.
   private func settle(_ answer: SyncAnswer, _ state: DeviceState) throws -> Int {
     var quarantined = 0
-    for refused in answer.refused.reversed() {
+    try takeBack(answer.refused.map(\.first))
+    for refused in answer.refused {
       guard
         let body = try connection.value(
           "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob

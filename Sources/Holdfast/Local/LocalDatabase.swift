@@ -186,6 +186,8 @@ struct TableStatements {
   let upsert: String
   /// The same for `batch` rows of one zone at once: the zone, then the others for each row.
   let upsertBatch: String
+  /// Writes a row whatever was there. The same parameters as `upsert`.
+  let replace: String
   /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
   let batch: Int
   /// Columns: zone, rev, then the columns.
@@ -207,6 +209,7 @@ struct TableStatements {
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
       """
     upsert = begin + row + end
+    replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"
     upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
     select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"

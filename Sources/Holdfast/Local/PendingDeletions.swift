@@ -3,11 +3,13 @@ import HoldfastSQLite
 
 /// Records that are deleted here while the server does not know of it yet, or may refuse it. See PROTOCOL.md, section 6.4.
 extension LocalDatabase {
-  /// The server says that a record is gone: a deletion of it made here has nothing to put back any more.
+  /// The server says that a record is gone: a deletion of it made here has nothing to put back any more. Of a life that the server does
+  /// not know yet, as its create is not confirmed, it says nothing.
   func forgetDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
     try connection.run(
       """
-      DELETE FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind = 'create' AND n < gone.n)
       AND EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2
         AND kind IN ('delete', 'hidden') AND column_name = '' AND base IS ?3 AND rev <= ?4)
       """, [.text(schema.tables[table].name), .text(id), .text(zone), .integer(rev)])
@@ -53,7 +55,7 @@ extension LocalDatabase {
 
   private func hide(_ id: String, _ link: Schema.Link, changeSet: SQLiteValue) throws -> Bool {
     // What was created here is dealt with by its own change set.
-    guard try !edits(link.table, id).contains(where: { $0.kind == "create" }),
+    guard try !edits(link.table, id).contains(where: { $0.kind == .create }),
       let record = try row(link.table, id)
     else { return false }
     Trace.took(.hidden)
@@ -76,12 +78,5 @@ extension LocalDatabase {
     }
     try connection.run(sql[link.table].delete, [.text(id)])
     return true
-  }
-
-  /// A record that comes anew is looked at anew.
-  func unhide(_ table: Int, _ id: String) throws {
-    try connection.run(
-      "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind IN ('hidden', 'detached')",
-      [.text(schema.tables[table].name), .text(id)])
   }
 }

@@ -44,7 +44,8 @@ extension LocalDatabase {
       request.digest = digest.text
       let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
-        body: request.body(sealed: sealed), device: device, token: token, answers: request.answers, acks: request.acks,
+        body: request.body(sealed: sealed), device: device, token: token, answers: request.answers,
+        acks: request.acks,
         operations: operations,
         waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
     }
@@ -92,6 +93,7 @@ extension LocalDatabase {
       else { return false }
       try seal(isStrict: false)
       try whileApplying {
+        try takeBack([first])
         try quarantine(first: first, body: body, operation: first, problem: problem)
         try settleOrphans()
       }
@@ -142,7 +144,8 @@ extension LocalDatabase {
   /// Whether the device, its token and the answers that it has dealt with are still those that a request was made with.
   func isCurrent(_ request: PreparedRequest) throws -> Bool {
     let state = try state()
-    return state.device == request.device && state.token == request.token && state.confirmed == request.answers
+    return state.device == request.device && state.token == request.token
+      && state.confirmed == request.answers
   }
 
   /// Binds the database to a session that the server gave.

@@ -1,39 +1,85 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// One row of `holdfast_edits`.
-struct Edit {
-  let n: Int64
-  let kind: String
-  let column: String
-  let base: SQLiteValue
-  let rev: Int64
-}
-
 /// Taking edits back: what a refused change set did here is undone, and it waits in quarantine. See PROTOCOL.md, section 6.4.
 extension LocalDatabase {
   /// The edits of a record, oldest first.
   func edits(_ table: Int, _ id: String) throws -> [Edit] {
     try connection.rows(
-      "SELECT n, kind, column_name, base, rev FROM holdfast_edits WHERE record_table = ? AND id = ? ORDER BY n",
-      [.text(schema.tables[table].name), .text(id)]
-    ).map {
-      Edit(
-        n: $0[0].integer ?? 0, kind: $0[1].text ?? "", column: $0[2].text ?? "", base: $0[3],
-        rev: $0[4].integer ?? 0)
+      """
+      SELECT n, change_set, kind, column_name, base, rev, at FROM holdfast_edits WHERE record_table = ? AND id = ?
+      ORDER BY n
+      """, [.text(schema.tables[table].name), .text(id)]
+    ).compactMap {
+      guard let kind = Edit.Kind(rawValue: $0[2].text ?? "") else { return nil }
+      return Edit(
+        n: $0[0].integer ?? 0, changeSet: $0[1].integer, kind: kind, column: $0[3].text ?? "", base: $0[4],
+        rev: $0[5].integer ?? 0, at: $0[6].integer ?? 0)
     }
   }
 
-  /// Moves a change set of the outbox into quarantine and takes its edits back; the triggers must be at rest.
-  func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
-    let rows = try connection.rows(
-      "SELECT n, record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY n DESC", [.integer(first)]
-    )
-    for row in rows {
-      guard let table = schema.index(of: row[1].text ?? ""), let id = row[2].text, let n = row[0].integer
-      else { continue }
-      try takeBack(n, table, id)
+  /// The steps from the server's record to the one here.
+  func history(_ table: Int, _ id: String) throws -> RecordHistory {
+    RecordHistory(try edits(table, id), current: try row(table, id).map { state(table, $0) })
+  }
+
+  /// A record with its values by the names of the columns.
+  func state(_ table: Int, _ record: (zone: String?, rev: Int64, values: [Value])) -> RecordState {
+    RecordState(
+      zone: record.zone.map { .text($0) } ?? .null, rev: record.rev,
+      values: Dictionary(
+        uniqueKeysWithValues: zip(sql[table].columns, record.values.map { SQLiteValue($0) })))
+  }
+
+  /// Takes the steps of a history again from a beginning, and keeps what comes of it.
+  func replay(_ history: RecordHistory, from beginning: RecordState?, _ table: Int, _ id: String) throws {
+    Trace.took(.replayed)
+    let (record, edits) = history.replayed(from: beginning)
+    try connection.run(
+      "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ?",
+      [.text(schema.tables[table].name), .text(id)])
+    for edit in edits {
+      try connection.run(
+        """
+        INSERT INTO holdfast_edits (change_set, record_table, id, kind, column_name, base, rev, at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+          edit.changeSet.map { .integer($0) } ?? .null, .text(schema.tables[table].name), .text(id),
+          .text(edit.kind.rawValue), .text(edit.column), edit.base, .integer(edit.rev), .integer(edit.at),
+        ])
     }
+    guard let record else { return try connection.run(sql[table].delete, [.text(id)]) }
+    let values = schema.tables[table].columns.map {
+      record.values[$0.name] ?? SQLiteValue($0.defaultValue ?? .null)
+    }
+    try connection.run(sql[table].replace, [record.zone, .text(id), .integer(record.rev)] + values)
+  }
+
+  /// Takes the edits of refused change sets back, all at once: what is left does not depend on an order among them. The triggers must
+  /// be at rest.
+  func takeBack(_ changeSets: [Int64]) throws {
+    var records: [(table: Int, id: String)] = []
+    for changeSet in changeSets {
+      let rows = try connection.rows(
+        "SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set = ? ORDER BY record_table, id",
+        [.integer(changeSet)])
+      for row in rows {
+        if let table = schema.index(of: row[0].text ?? ""), let id = row[1].text {
+          records.append((table, id))
+        }
+      }
+    }
+    for (table, id) in records {
+      var history = try history(table, id)
+      let beginning = history.base
+      history.drop(changeSets)
+      try replay(history, from: beginning, table, id)
+    }
+  }
+
+  /// Moves a change set, whose edits are taken back, from the outbox into quarantine.
+  func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
     try connection.run(
       "INSERT INTO holdfast_quarantine (at, operation, problem, body) VALUES (?, ?, ?, ?)",
       [
@@ -41,65 +87,7 @@ extension LocalDatabase {
         .text(String(decoding: problem, as: UTF8.self)), .blob(body),
       ])
     Trace.took(.quarantined)
-    try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
     try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
-  }
-
-  private func takeBack(_ n: Int64, _ table: Int, _ id: String) throws {
-    let all = try edits(table, id)
-    guard let place = all.firstIndex(where: { $0.n == n }) else { return }
-    let edit = all[place]
-    let later = all[(place + 1)...]
-    var done = [edit]
-    switch edit.kind {
-    case "update", "detached":
-      if let heir = later.first(where: { $0.column == edit.column }) {
-        try connection.run("UPDATE holdfast_edits SET base = ? WHERE n = ?", [edit.base, .integer(heir.n)])
-      } else if schema.tables[table].index(of: edit.column) != nil {
-        Trace.took(.takenBackUpdate)
-        try connection.run(
-          "UPDATE \"\(schema.tables[table].name)\" SET \"\(edit.column)\" = ? WHERE \"id\" = ?",
-          [edit.base, .text(id)])
-      }
-    case "create":
-      if let end = later.first(where: { $0.kind == "delete" && $0.column.isEmpty }) {
-        // It is deleted already, and that deletion has nothing to put back. What was created after it is another life.
-        done += [end] + bases(of: end, later)
-      } else {
-        Trace.took(.takenBackCreate)
-        try connection.run(sql[table].delete, [.text(id)])
-      }
-    default:
-      // A deletion is one row, then one for each column: they are dealt with together at the first.
-      guard edit.column.isEmpty else { return }
-      let bases = bases(of: edit, later)
-      done += bases
-      if let create = later.first(where: { $0.kind == "create" }) {
-        // The record was there all along. If the create is refused too, it is what comes back.
-        for row in done {
-          try connection.run(
-            "UPDATE holdfast_edits SET change_set = (SELECT change_set FROM holdfast_edits WHERE n = ?) WHERE n = ?",
-            [.integer(create.n), .integer(row.n)])
-        }
-        return
-      }
-      try putBack(edit, bases, table, id)
-    }
-    for edit in done { try connection.run("DELETE FROM holdfast_edits WHERE n = ?", [.integer(edit.n)]) }
-  }
-
-  /// The rows of a deletion's columns, which follow it.
-  private func bases(of deletion: Edit, _ later: ArraySlice<Edit>) -> [Edit] {
-    later.drop { $0.n <= deletion.n }.prefix { $0.kind == deletion.kind && !$0.column.isEmpty }.map { $0 }
-  }
-
-  /// Puts a record back that was deleted here, with the server's values as far as they are known.
-  private func putBack(_ deletion: Edit, _ bases: [Edit], _ table: Int, _ id: String) throws {
-    Trace.took(.takenBackDelete)
-    let values = schema.tables[table].columns.map { column in
-      bases.first { $0.column == column.name }?.base ?? SQLiteValue(column.defaultValue ?? .null)
-    }
-    try connection.run(sql[table].upsert, [deletion.base, .text(id), .integer(deletion.rev)] + values)
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns
@@ -147,7 +135,7 @@ extension LocalDatabase {
     guard isOrphan != nil else { return false }
     Trace.took(.orphanSettled)
     let edits = try edits(link.table, id)
-    if edits.contains(where: { $0.kind == "create" }) {
+    if edits.contains(where: { $0.kind == .create }) {
       try connection.run(sql[link.table].delete, [.text(id)])
       return true
     }

@@ -28,7 +28,7 @@ final class Devices {
     find = try connection.statement(
       "SELECT id, user, confirmed, chain, answered FROM holdfast_devices WHERE number = ? AND token_hash = ?")
     move = try connection.statement(
-      
+
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?)
       WHERE number = ?

@@ -74,7 +74,7 @@ extension World {
 
   /// The disk of a device is copied to a new device of the same person.
   private func copy(_ device: SimulatedDevice) {
-    guard devices.count < 8, !device.apps.isEmpty else { return }
+    guard devices.count < 8, !device.apps.isEmpty, device.interrupted == .nothing else { return }
     let copy = SimulatedDevice(number: devices.count, user: device.user)
     disk.restore(disk.image(of: device.machine), on: copy.machine)
     (device.isCopied, copy.isCopied) = (true, true)

@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastCore
+import HoldfastSQLite
 
 extension World {
   // MARK: Start and end
@@ -112,6 +113,7 @@ extension World {
         }
       }
       guard checkLife(app, device, .writing) else { return }
+      device.interrupted = .nothing
       look(at: device)
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
@@ -125,8 +127,12 @@ extension World {
       if device.view.tables != before.tables {
         oracle.report("I6", "\(device.machine): a write that threw \(error) left something behind")
       }
-      // A commit that failed at its last step may come to light after a loss of power.
+      guard let error = error as? SQLiteError, [.ioError, .full].contains(error.code.primary) else { return }
+      // A commit that failed at its last step may come to light when the log is read anew. The app crashes over it, so that
+      // nothing else happens before it is known.
+      end(device)
       device.interrupted = .writing
+      relaunch(device)
     }
   }
 

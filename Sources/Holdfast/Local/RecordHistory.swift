@@ -1,0 +1,150 @@
+import HoldfastSQLite
+
+/// A record as it is at some point of its history here.
+struct RecordState: Equatable {
+  var zone: SQLiteValue
+  var rev: Int64
+  var values: [String: SQLiteValue]
+}
+
+/// The edits of one record that the server has not confirmed, as steps from the server's record to the one that the device shows. Pure.
+///
+/// The database keeps of each step only what was there before it. So what each step made is found by going back from what is there
+/// now; then steps can be left out, or the server's record replaced, and the rest is taken again.
+struct RecordHistory {
+  /// What a step does to the record.
+  private enum Change {
+    /// A column gets a value; nil where it is not known, as the record was gone by then.
+    case update(column: String, base: SQLiteValue, new: SQLiteValue?)
+    case create(RecordState?)
+    /// What the record was before.
+    case remove(RecordState)
+  }
+
+  private struct Step {
+    let edit: Edit
+    var change: Change
+  }
+
+  /// The record before the first step; nil when there was none.
+  private(set) var base: RecordState?
+  private var steps: [Step] = []
+
+  /// - Parameters:
+  ///   - edits: of one record, oldest first.
+  ///   - current: the record as it is here; nil when it is not.
+  init(_ edits: [Edit], current: RecordState?) {
+    for edit in edits {
+      switch edit.kind {
+      case .create: steps.append(Step(edit: edit, change: .create(nil)))
+      case .update, .detached:
+        steps.append(Step(edit: edit, change: .update(column: edit.column, base: edit.base, new: nil)))
+      case .delete, .hidden:
+        // A deletion is one row, then one for each column.
+        if edit.column.isEmpty {
+          steps.append(
+            Step(edit: edit, change: .remove(RecordState(zone: edit.base, rev: edit.rev, values: [:]))))
+        } else if let last = steps.indices.last, case .remove(var before) = steps[last].change {
+          before.values[edit.column] = edit.base
+          steps[last].change = .remove(before)
+        }
+      }
+    }
+    base = current
+    for index in steps.indices.reversed() {
+      switch steps[index].change {
+      case .update(let column, let before, _):
+        steps[index].change = .update(column: column, base: before, new: base?.values[column])
+        base?.values[column] = before
+      case .create:
+        steps[index].change = .create(base)
+        base = nil
+      case .remove(let before): base = before
+      }
+    }
+  }
+
+  /// Whether the record's last life began or ended here, by the last such step; nil when there is none.
+  var endsWithCreate: Bool? {
+    for step in steps.reversed() {
+      switch step.change {
+      case .create: return true
+      case .remove: return false
+      case .update: continue
+      }
+    }
+    return nil
+  }
+
+  /// Leaves out the steps of some change sets.
+  mutating func drop(_ changeSets: [Int64]) {
+    steps.removeAll { step in changeSets.contains { $0 == step.edit.changeSet } }
+  }
+
+  /// Leaves out what follows from the deletion of other records.
+  mutating func dropConsequences() {
+    steps.removeAll { $0.edit.kind == .hidden || $0.edit.kind == .detached }
+  }
+
+  /// Takes the steps that are left, from another beginning.
+  ///
+  /// - Returns: the record as it is to be here, and its edits with what they are based on now.
+  func replayed(from beginning: RecordState?) -> (record: RecordState?, edits: [Edit]) {
+    var state = beginning
+    var edits: [Edit] = []
+    for step in steps {
+      switch step.change {
+      case .update(let column, let before, let new):
+        edits.append(step.edit.with(base: state?.values[column] ?? before))
+        if let new { state?.values[column] = new }
+      case .create(let new):
+        // Where a record is already, it comes back if the create is taken back.
+        if let here = state { edits += Edit.deletion(of: here, like: step.edit) }
+        edits.append(step.edit)
+        if var made = new ?? state {
+          if let here = state { (made.zone, made.rev) = (here.zone, here.rev) }
+          state = made
+        }
+      case .remove:
+        // Where there is none, the deletion has nothing to put back.
+        if let here = state { edits += Edit.deletion(of: here, like: step.edit) }
+        state = nil
+      }
+    }
+    return (state, edits)
+  }
+}
+
+/// One row of `holdfast_edits`.
+struct Edit: Equatable {
+  enum Kind: String {
+    case create, update, delete
+    /// What the deletion of another record did to this one: it went as well, or lost its reference.
+    case hidden, detached
+  }
+
+  let n: Int64
+  /// The first number of its change set; nil while it is loose.
+  let changeSet: Int64?
+  let kind: Kind
+  let column: String
+  let base: SQLiteValue
+  let rev: Int64
+  /// When it was made, by the device's clock in milliseconds since 1970.
+  let at: Int64
+
+  fileprivate func with(base: SQLiteValue) -> Edit {
+    Edit(n: n, changeSet: changeSet, kind: kind, column: column, base: base, rev: rev, at: at)
+  }
+
+  /// The rows of a deletion: one for the record, one for each column.
+  fileprivate static func deletion(of record: RecordState, like edit: Edit) -> [Edit] {
+    let kind = edit.kind == .create ? .delete : edit.kind
+    func row(_ column: String, _ base: SQLiteValue) -> Edit {
+      Edit(
+        n: edit.n, changeSet: edit.changeSet, kind: kind, column: column, base: base, rev: record.rev,
+        at: edit.at)
+    }
+    return [row("", record.zone)] + record.values.sorted { $0.key < $1.key }.map { row($0.key, $0.value) }
+  }
+}
