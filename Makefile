@@ -4,10 +4,10 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench faults lint format
+.PHONY: help setup demo test sim sim-soak bench faults lint format
 
 help: ## show what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing
 	@Scripts/setup.sh
@@ -19,6 +19,14 @@ demo: setup ## three devices, no network, two kill -9: everything arrives once, 
 
 test: lint ## run all tests; FILTER=NAME runs those with the name
 	@Scripts/test.sh $(FILTER)
+
+sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands
+	swift build -c release --product simulate
+	$(DEMO_BIN)/simulate --verbose $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS)) $(if $(KEEP),--keep $(KEEP))
+
+sim-soak: setup ## simulate one seed after the other for MINUTES=N (10 unless given), and count the transitions taken
+	swift build -c release --product simulate
+	$(DEMO_BIN)/simulate --coverage --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast

@@ -46,7 +46,9 @@ let package = Package(
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
     .executableTarget(
       name: "HoldfastSimulation",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast", "CSQLite"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast", "CSQLite",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed".
+# Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". All of them means the simulation too:
+# its named scenarios, then new seeds for three minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +19,17 @@ count() {
 }
 passed=$(count passed)
 failed=$(count failed)
+
+# Counts a run of the simulation as one test more.
+simulate() {
+  echo "simulate $*"
+  if .build/release/simulate "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+if (($# == 0)); then
+  swift build -c release --product simulate
+  simulate --scenarios
+  simulate --minutes 3
+fi
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2
   status=1

@@ -113,7 +113,7 @@ import Testing
     try server.inline?.service.connection.execute(
       """
       WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-      INSERT INTO holdfast_acks SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n
+      INSERT INTO holdfast_acks (device, zone, epoch, seq) SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n
       """)
     func post(_ rest: String) throws -> HTTPResponse {
       try server.post(

@@ -30,10 +30,12 @@ package final class LocalDatabase {
       // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
+        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
       )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
+      // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
+      try connection.execute("PRAGMA synchronous = FULL")
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
         try removeStrayPages()

@@ -102,7 +102,11 @@ struct RecordHistory {
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }
         edits.append(step.edit)
         if var made = new ?? state {
-          if let here = state { (made.zone, made.rev) = (here.zone, here.rev) }
+          if let here = state {
+            (made.zone, made.rev) = (here.zone, here.rev)
+            // A null of a create says nothing: the server may have filled the column in.
+            made.values.merge(here.values) { $0 == .null ? $1 : $0 }
+          }
           state = made
         }
       case .remove:

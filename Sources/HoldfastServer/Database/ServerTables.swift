@@ -22,6 +22,7 @@ struct ServerTables {
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
+      deleted_seq INTEGER NOT NULL,
       PRIMARY KEY (zone, seq)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
@@ -37,7 +38,7 @@ struct ServerTables {
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
-      PRIMARY KEY (device, zone)
+      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone)
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_refusals (
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,

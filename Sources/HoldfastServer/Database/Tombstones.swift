@@ -8,6 +8,8 @@ struct Tombstone {
   let stamp: Stamp
   /// The number of the device that deleted or moved it.
   let device: Int64
+  /// The seq at which the record went; nil for a tombstone that is just made. It keeps it when it is sent again under a later one.
+  var deletedSeq: Int64?
 }
 
 /// The statements of `holdfast_tombstones`, prepared once.
@@ -20,14 +22,14 @@ final class Tombstones {
   init(on connection: Connection) throws {
     find = try connection.statement(
       """
-      SELECT zone, rev, stamp, device FROM holdfast_tombstones
+      SELECT zone, rev, stamp, device, deleted_seq FROM holdfast_tombstones
       WHERE id = ? AND record_table = ? AND departed = 0
       """)
     // A record has one tombstone in a zone: a later one replaces the earlier.
     add = try connection.statement(
       """
-      INSERT OR REPLACE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed, deleted_seq)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     depart = try connection.statement(
       "UPDATE holdfast_tombstones SET departed = 1 WHERE id = ? AND record_table = ? AND zone = ?")
@@ -43,7 +45,7 @@ final class Tombstones {
     guard try find.step() else { return nil }
     return Tombstone(
       zone: find.text(0), rev: find.integer(1), stamp: Stamp(rawValue: find.integer(2)),
-      device: find.integer(3))
+      device: find.integer(3), deletedSeq: find.integer(4))
   }
 
   /// Writes a tombstone.
@@ -56,6 +58,7 @@ final class Tombstones {
     try add.bind(tombstone.stamp.rawValue, at: 6)
     try add.bind(tombstone.device, at: 7)
     try add.bind(isDeparture ? 1 : 0, at: 8)
+    try add.bind(tombstone.deletedSeq ?? seq, at: 9)
     try add.run()
   }
 

@@ -10,13 +10,16 @@ struct ZoneState {
   let purged: Int64
   /// The role of the device's user; empty for a zone that may not be read.
   let role: String
+  /// Whether the user lost the zone after the device's ack: what the device did meanwhile was done as a stranger.
+  let wasLost: Bool
 
   /// The ack as a token of the wire.
   var token: String { ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq).text }
 
-  /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered.
+  /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
+  /// lost in between.
   func isFenced(epoch: String) -> Bool {
-    !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
+    wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
   }
 
   /// Whether there is something that the device has not seen.
@@ -35,7 +38,8 @@ extension Reader {
       zones.append(
         ZoneState(
           zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: findZones.text(1), seq: findZones.integer(2)),
-          seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5)))
+          seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
+          wasLost: findZones.integer(6) == 1))
     }
     return zones
   }

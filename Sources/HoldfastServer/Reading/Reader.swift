@@ -41,11 +41,11 @@ final class Reader {
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
     findZones = try connection.statement(
       """
-      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END)
+      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost
       FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
       LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
       UNION ALL
-      SELECT m.zone, '', 0, z.seq, z.purged, m.role
+      SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0
       FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
       AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
       """)

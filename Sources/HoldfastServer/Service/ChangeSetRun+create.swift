@@ -17,10 +17,7 @@ extension ChangeSetRun {
     guard let role = try ledger.role(of: author.user, in: tombstone.zone) else {
       throw Problem(.recordExists)
     }
-    // What one device does, it does in order, also while a fast clock gives all its stamps the time of arrival.
-    guard tombstone.device == author.device || stamp(of: operation) > tombstone.stamp else {
-      return try bury(operation, under: tombstone)
-    }
+    guard try isRestore(operation, of: tombstone) else { return try bury(operation, under: tombstone) }
     let zone = try home(of: operation, isRestored: true)
     Trace.took(.restored)
     if zone == tombstone.zone {
@@ -33,6 +30,14 @@ extension ChangeSetRun {
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
+  }
+
+  /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A
+  /// later stamp alone does not say so, as that of a fast clock is later than everything.
+  private func isRestore(_ operation: Operation, of tombstone: Tombstone) throws -> Bool {
+    if tombstone.device == author.device { return true }
+    guard stamp(of: operation) > tombstone.stamp else { return false }
+    return try stores.hasAcked(tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
   }
 
   private func insert(_ operation: Operation, zone: String, rev: Int64, isNew: Bool) throws {

@@ -28,6 +28,8 @@ extension ChangeSetRun {
     var changed: [Int] = []
     for setting in operation.settings {
       if table.zone == .explicit, setting.column != stores.memberRole { continue }
+      // A create lists all columns; a null among them says nothing.
+      if operation.kind == .create, setting.value == .null { continue }
       let column = table.columns[setting.column]
       let (current, last) = (live.values[setting.column], stamps[column.name])
       let edit = ColumnEdit(

@@ -39,10 +39,14 @@ final class Devices {
     countRefusals = try connection.statement(
       "SELECT count(*) FROM holdfast_refusals WHERE device = ? AND last > ?")
     findAckBeyond = try connection.statement("SELECT 1 FROM holdfast_acks WHERE device = ? LIMIT 1 OFFSET ?")
-    dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ?")
+    dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND lost = 0")
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
+    // A zone that was lost in between must be begun anew, or given up.
     putAck = try connection.statement(
-      "INSERT OR REPLACE INTO holdfast_acks (device, zone, epoch, seq) VALUES (?, ?, ?, ?)")
+      """
+      INSERT INTO holdfast_acks (device, zone, epoch, seq) VALUES (?, ?, ?, ?) ON CONFLICT (device, zone)
+      DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
+      """)
     dropToken = try connection.statement("UPDATE holdfast_devices SET token_hash = NULL WHERE number = ?")
   }
 

@@ -19,6 +19,8 @@ final class RecordStores {
   private let findAccount: Statement
   private let findName: Statement
   private let findDevice: Statement
+  private let noteLoss: Statement
+  private let findAck: Statement
 
   init(_ schema: Schema, on connection: Connection, random: @escaping @Sendable (Int) -> [UInt8]) throws {
     self.schema = schema
@@ -37,6 +39,12 @@ final class RecordStores {
     findOwner = try connection.statement("SELECT 1 FROM members WHERE zone = ? AND role = 'owner' LIMIT 1")
     findAccount = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
     findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ?")
+    findAck = try connection.statement(
+      "SELECT 1 FROM holdfast_acks WHERE device = ? AND zone = ? AND seq >= ? AND lost = 0")
+    noteLoss = try connection.statement(
+      """
+      UPDATE holdfast_acks SET lost = 1 WHERE zone = ? AND device IN (SELECT number FROM holdfast_devices WHERE user = ?)
+      """)
     findDevice = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
   }
 
@@ -77,6 +85,21 @@ final class RecordStores {
   /// Makes an id for a record of the server's own.
   func newID(at clock: Stamp) -> String {
     makeIdentifier(milliseconds: clock.milliseconds, random: random)
+  }
+
+  /// Whether a device has a zone up to some seq.
+  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
+    try findAck.bind(device, at: 1)
+    try findAck.bind(zone, at: 2)
+    try findAck.bind(seq, at: 3)
+    return try findAck.hasRow()
+  }
+
+  /// Remembers that the devices of a user lose a zone: should the user get it back before they hear of it, they begin it anew.
+  func noteLoss(of zone: String, by user: String) throws {
+    try noteLoss.bind(zone, at: 1)
+    try noteLoss.bind(user, at: 2)
+    try noteLoss.run()
   }
 
   /// Makes a user a member of a zone, as a record of the zone.
