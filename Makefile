@@ -4,7 +4,7 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test sim sim-soak bench lint format
+.PHONY: help setup demo test sim sim-soak bench faults lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ sim-soak: setup ## simulate the scenarios, then one seed after the other for MIN
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
 	$(DEMO_BIN)/holdfast bench
+
+faults: setup ## break the product on purpose, and see that the simulation notices
+	@Scripts/faults.sh
 
 lint: setup ## check the form of the code, and that the README shows what is compiled
 	@Scripts/readme.sh
