@@ -25,47 +25,51 @@ struct ServerBench {
   /// Durable single-record creates a second: each request is one change set of one create, in the private zone of its user, with
   /// the ack of the answer before.
   mutating func creates(connections: Int, requests: Int) throws -> Double {
-    var (next, chains, acks) = (next, chains, acks)
-    let result = try generator(connections, requests).run { connection, answer in
-      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
-        next[connection] = parsed.confirmed + 1
-        chains[connection] = parsed.chain
-        acks[connection] = parsed.parts.first?.to ?? acks[connection]
-      }
-      var body = SyncRequest()
-      body.first = next[connection]
-      body.chain = chains[connection]
-      body.answers = next[connection] - 1
-      if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
-      body.digest = Self.digest(body.acks)
+    let result = try follow(connections, requests) { bench, connection in
       let operation = """
         [{"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
         "columns":{"text":"a note"}}]
         """
-      return request(connection, body, sealed: [Array(operation.utf8)])
+      return bench.request(connection, bench.news(of: connection), sealed: [Array(operation.utf8)])
     }
-    // The generator does not show the last answers: where the devices stand by then is asked for the next run.
-    (self.next, self.chains, self.acks) = (next, chains, acks)
-    try standing(connections)
     guard result.errors == 0 else {
       throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
+    }
+    // The generator does not show the last answers: where the devices stand by then is asked for the next run.
+    var asked = Set<Int>()
+    _ = try follow(connections, connections * 2) { bench, connection in
+      asked.insert(connection).inserted
+        ? bench.request(connection, bench.news(of: connection), sealed: []) : []
     }
     return result.rate
   }
 
-  /// Asks the server where each device stands.
-  private mutating func standing(_ connections: Int) throws {
-    var (next, chains, acks) = (next, chains, acks)
-    var asked = Set<Int>()
-    _ = try generator(connections, connections * 2).run { connection, answer in
+  /// Sends what `make` makes of where each device stands, which every answer moves.
+  private mutating func follow(
+    _ connections: Int, _ requests: Int, _ make: (ServerBench, Int) -> [UInt8]
+  ) throws -> LoadGenerator.Result {
+    var bench = self
+    let result = try generator(connections, requests).run { connection, answer in
       if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
-        next[connection] = parsed.confirmed + 1
-        chains[connection] = parsed.chain
-        acks[connection] = parsed.parts.first?.to ?? acks[connection]
+        bench.next[connection] = parsed.confirmed + 1
+        bench.chains[connection] = parsed.chain
+        bench.acks[connection] = parsed.parts.first?.to ?? bench.acks[connection]
       }
-      return asked.insert(connection).inserted ? request(connection, SyncRequest(), sealed: []) : []
+      return make(bench, connection)
     }
-    (self.next, self.chains, self.acks) = (next, chains, acks)
+    self = bench
+    return result
+  }
+
+  /// What a device has to say besides its change sets.
+  private func news(of connection: Int) -> SyncRequest {
+    var body = SyncRequest()
+    body.first = next[connection]
+    body.chain = chains[connection]
+    body.answers = next[connection] - 1
+    if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
+    body.digest = Self.digest(body.acks)
+    return body
   }
 
   /// Syncs a second of devices that are up to date.
@@ -78,16 +82,19 @@ struct ServerBench {
       guard let answer, let parsed = try? SyncAnswer(body: Array(answer)) else {
         var all = SyncRequest()
         all.isComplete = true
+        all.answers = next[connection] - 1
         return request(connection, all, sealed: [])
       }
       if let part = parsed.parts.last {
         acks[connection] = .init(zone: part.zone, token: part.to)
-        var next = SyncRequest()
-        next.acks = [acks[connection]].compactMap { $0 }
-        next.digest = Self.digest(next.acks)
-        return request(connection, next, sealed: [])
+        var told = SyncRequest()
+        told.answers = next[connection] - 1
+        told.acks = [acks[connection]].compactMap { $0 }
+        told.digest = Self.digest(told.acks)
+        return request(connection, told, sealed: [])
       }
       var quiet = SyncRequest()
+      quiet.answers = next[connection] - 1
       quiet.digest = Self.digest([acks[connection]].compactMap { $0 })
       let bytes = request(connection, quiet, sealed: [])
       prepared[connection] = bytes
