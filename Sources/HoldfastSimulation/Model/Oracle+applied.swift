@@ -46,9 +46,11 @@ extension Oracle {
     let unsent = outbox.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
     for key in memory.latest.keys.sorted() {
       guard let row = view.tables[key] else {
-        // Under a record that was created here and stands alone nothing can be taken away.
+        // What was created here, and stands under nothing that could go, stays. A public zone goes when it is followed no more.
         let isNew = (creations[key] ?? []).contains { memory.open.contains($0) }
-        if isNew, !(referencesOfTable[key.table] ?? []).contains(where: \.isInZone) {
+        let zone = devices[device]?.tables?[key]?.zone ?? ""
+        let isAlone = !(referencesOfTable[key.table] ?? []).contains(where: \.isInZone)
+        if isNew, isAlone, !rules.publicZones.contains(zone) {
           report("I3", "\(device): \(key) is not there while its creation waits in the outbox")
         }
         // A record that went and comes back shows what the server has.
