@@ -24,9 +24,9 @@ sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N 
 	swift build -c release --product simulate
 	$(DEMO_BIN)/simulate --verbose $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS)) $(if $(KEEP),--keep $(KEEP))
 
-sim-soak: setup ## simulate one seed after the other for MINUTES=N (10 unless given), and count the transitions taken
+sim-soak: setup ## simulate the scenarios, then one seed after the other for MINUTES=N (10 unless given), and count the transitions taken
 	swift build -c release --product simulate
-	$(DEMO_BIN)/simulate --coverage --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	$(DEMO_BIN)/simulate --scenarios --coverage --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast

@@ -23,6 +23,9 @@ final class Observation {
   /// Whether a COMMIT has begun that has not yet been seen to succeed.
   private var commitBegan = false
 
+  /// How many pages the write-ahead log had after the last commit, where checkpoints are deferred.
+  var pagesInLog = 0
+
   /// Whether the connection was closed: SQLite itself would go on serving statements that are still held.
   private(set) var isClosed = false
 
@@ -52,6 +55,7 @@ final class Observation {
   func detach(from database: OpaquePointer) {
     isClosed = true
     observe(database, nil)
+    sqlite3_wal_hook(database, nil, nil)
     sqlite3_set_authorizer(database, nil, nil)
   }
 

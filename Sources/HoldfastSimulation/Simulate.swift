@@ -6,6 +6,7 @@ import HoldfastCore
 enum Simulate {
   private static let usage = """
     Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
+           simulate --scenarios | --scenario NAME
 
       --seed N      the first seed; a new one unless given
       --steps N     how many commands a run has; by the seed, 40 to 300, unless given
@@ -14,6 +15,8 @@ enum Simulate {
       --seeds N     runs so many seeds
       --coverage    says at the end how often each transition of the protocol was taken
       --verbose     prints what happens as it happens
+      --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
+      --scenario S  runs the scenario of this name, and prints what happens
     """
 
   static func main() {
@@ -45,6 +48,10 @@ enum Simulate {
     disk.register(isDefault: true)
     var taken: [Transition: Int] = [:]
     Trace.observer = { taken[$0, default: 0] += 1 }
+    if options.runsScenarios {
+      guard try ScenarioRun.all(named: options.scenario, on: disk) else { return false }
+      if options.minutes == nil { return true }
+    }
     let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     let begin = ContinuousClock.now
     let limit = options.minutes.map { Duration.seconds($0 * 60) }
@@ -100,6 +107,8 @@ struct Options {
   var seeds = 1
   var isVerbose = false
   var showsCoverage = false
+  var runsScenarios = false
+  var scenario: String?
 
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -122,6 +131,8 @@ struct Options {
       case "--seeds": seeds = try number({ Int($0) }, name)
       case "--coverage": showsCoverage = true
       case "--verbose": isVerbose = true
+      case "--scenarios": runsScenarios = true
+      case "--scenario": (runsScenarios, scenario) = (true, try number({ $0 }, name))
       default: throw Wrong(description: "\(name) is not known.")
       }
     }

@@ -16,14 +16,20 @@ final class DatabaseQueue: @unchecked Sendable {
   /// Runs `body` on the queue.
   func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) -> T) async -> T {
     await withCheckedContinuation { continuation in
-      queue.async { [self] in continuation.resume(returning: body(database)) }
+      queue.async { [self] in
+        continuation.resume(returning: body(database))
+        database.checkpointIfLong()
+      }
     }
   }
 
   /// Runs `body`, which may throw, on the queue.
   func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
-      queue.async { [self] in continuation.resume(with: Result { try body(database) }) }
+      queue.async { [self] in
+        continuation.resume(with: Result { try body(database) })
+        database.checkpointIfLong()
+      }
     }
   }
 }

@@ -36,6 +36,7 @@ package final class LocalDatabase {
       _ = try connection.row("PRAGMA journal_mode = WAL")
       // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
       try connection.execute("PRAGMA synchronous = FULL")
+      connection.deferCheckpoints()
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
         try removeStrayPages()
@@ -152,6 +153,15 @@ package final class LocalDatabase {
       try seal(isStrict: true)
       return result
     }
+  }
+
+  /// Moves the write-ahead log into the database file when it has become long. To be called after each step, when its result has been
+  /// given: a commit needs not wait for it.
+  ///
+  /// - Parameter pages: what is long; as SQLite has it unless given.
+  package func checkpointIfLong(pages: Int = 1000) {
+    // What fails now is done the next time.
+    if connection.pagesInLog >= pages { try? connection.checkpoint() }
   }
 
   /// Runs `body` with the triggers at rest; nobody else sees them so, as the transaction ends before.

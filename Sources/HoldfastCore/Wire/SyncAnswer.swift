@@ -53,8 +53,11 @@ public struct SyncAnswer: Sendable {
   ///
   /// - Throws: `JSONError`; `Problem` with `invalidRequest` when a member has a wrong form.
   public init(body: [UInt8]) throws {
+    // Something between device and server may answer 200 with JSON of its own. Nothing must be concluded from what it does not say.
+    var missing: Set<String> = ["clock", "confirmed", "chain", "refused", "resend", "zones", "lost"]
     try JSONReader.read(body) { reader in
       try reader.readObject { key, reader in
+        missing.remove(key.string)
         switch key {
         case "clock": clock = try Self.parsed(Stamp(try reader.readString()), "clock")
         case "confirmed": confirmed = try reader.readInt64()
@@ -66,6 +69,9 @@ public struct SyncAnswer: Sendable {
         default: try reader.skipValue()
         }
       }
+    }
+    if let member = missing.min() {
+      throw Problem(.invalidRequest, "\(member) is missing: this is no answer of a sync.")
     }
   }
 
@@ -93,7 +99,9 @@ public struct SyncAnswer: Sendable {
 
   private static func readPart(_ reader: inout JSONReader) throws -> Part {
     var part = Part()
+    var missing: Set<String> = ["zone", "role", "from", "to", "changes"]
     try reader.readObject { key, reader in
+      missing.remove(key.string)
       switch key {
       case "zone": part.zone = try reader.readString()
       case "role": part.role = try reader.readString()
@@ -110,6 +118,8 @@ public struct SyncAnswer: Sendable {
       default: try reader.skipValue()
       }
     }
+    if part.isReset { missing = part.zone.isEmpty ? ["zone"] : [] }
+    if let member = missing.min() { throw Problem(.invalidRequest, "\(member) is missing in a zone's part.") }
     return part
   }
 }

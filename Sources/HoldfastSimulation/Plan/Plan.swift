@@ -7,6 +7,8 @@ struct Plan {
   let answerSize: Int
   /// The greatest body of a request.
   let bodyLimit: Int
+  /// How many pages a device's write-ahead log has when it is moved into the database.
+  let longLog: Int
   /// Whether nothing is shared, moved or deleted: then nothing may be refused either.
   let isPeaceful: Bool
   var commands: [Command]
@@ -19,6 +21,7 @@ struct Plan {
     users = (0..<(people + chance.below(3))).map { $0 < people ? $0 : chance.below(people) }
     answerSize = chance.pick([4 << 20, 4000, 1500, 600]) ?? 4 << 20
     bodyLimit = chance.one(in: 8) ? 4000 : 16 << 20
+    longLog = chance.one(in: 2) ? 1000 : 10 + chance.below(60)
     isPeaceful = chance.one(in: 8)
     let mood = Mood(&chance)
     let devices = users.count

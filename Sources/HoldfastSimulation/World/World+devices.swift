@@ -153,7 +153,10 @@ extension World {
   func handle(
     _ event: SyncMachine.Event, waiter: Int? = nil, _ app: SimulatedDevice.App, _ device: SimulatedDevice
   ) {
-    let effects = run(as: app.process) { app.conversation.handle(event, waiter: waiter, in: app.database) }
+    let effects = run(as: app.process) {
+      defer { app.database.checkpointIfLong(pages: plan.longLog) }
+      return app.conversation.handle(event, waiter: waiter, in: app.database)
+    }
     guard checkLife(app, device, .other) else { return }
     perform(effects, app, device)
   }
@@ -166,7 +169,10 @@ extension World {
     case .nothing: return
     case .session(let isNew): hearSession(answer, isNew: isNew, app, device)
     case .conversation(let question):
-      let effects = run(as: app.process) { app.conversation.hear(answer, to: question, in: app.database) }
+      let effects = run(as: app.process) {
+        defer { app.database.checkpointIfLong(pages: plan.longLog) }
+        return app.conversation.hear(answer, to: question, in: app.database)
+      }
       guard checkLife(app, device, .other) else { return }
       look(at: device)
       oracle.applied(device: device.machine, user: userID(of: device), view: device.view)

@@ -1,0 +1,82 @@
+import HoldfastCore
+
+/// Who may read and write what, and when that changes.
+extension Scenario {
+  static var access: [Scenario] {
+    [
+      Scenario(
+        name: "Revocation with unsent edits", guards: "I3, I10", users: [0, 1],
+        takes: [.zoneLost, .recordUnknown],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          let member = stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.goOffline(1)
+          let title = stage.edit(1, "items", item, "title")
+          let new = stage.makeItem(1, in: list)
+          let text = stage.value("items", new, "title", on: 1) ?? ""
+          let note = stage.makeNote(1)
+          stage.delete(0, "members", member)
+          stage.sync(0)
+          stage.pass(100_000)
+          stage.goOnline(1)
+          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.settle()
+          stage.expect(
+            "I3", stage.isQuarantined(title, on: 1) && stage.isQuarantined(text, on: 1),
+            "the edits wait in quarantine")
+          stage.expect("I12", stage.isThere("notes", note), "what has nothing to do with it arrived")
+          stage.expect(
+            "I10", !stage[1].view.tables.values.contains { $0.zone == list },
+            "nothing of the zone is left there")
+          // No loop: with nothing to say there is one request.
+          let syncs = stage.world.syncs
+          stage.sync(1)
+          stage.expect("I3", stage.world.syncs == syncs + 1, "the app does not ask again and again")
+        }),
+      Scenario(
+        name: "Revoked rows stay on the device", guards: "I10", users: [0, 1], answerSize: 600,
+        takes: [.zoneLost],
+        script: { stage in
+          let list = stage.makeList(0)
+          let items = (0..<6).map { _ in stage.makeItem(0, in: list) }
+          for item in items { stage.makePart(0, of: item) }
+          let member = stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.expect("I10", stage.isThere("items", items[0], on: 1), "the member had them")
+          stage.delete(0, "members", member)
+          stage.sync(0)
+          // At its next contact, whatever befalls it there.
+          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.sync(1)
+          stage.expect(
+            "I10", !stage[1].view.tables.values.contains { $0.zone == list },
+            "nothing of the zone is left there")
+          stage.expect("I10", stage[1].view.zones[list]?.ack == nil, "nor is it asked for")
+          // Granted once more, all of it comes again.
+          stage.share(0, list, with: "user1", role: "viewer")
+          stage.settle()
+          for item in items {
+            stage.expect("I4", stage.isThere("items", item, on: 1), "all items came again")
+          }
+        }),
+      Scenario(
+        name: "Access granted late", guards: "I4", users: [0, 1], answerSize: 1500,
+        script: { stage in
+          let list = stage.makeList(0)
+          let items = (0..<8).map { _ in stage.makeItem(0, in: list) }
+          // The reader's own counter is far beyond all of them.
+          for _ in 0..<16 { stage.makeNote(1) }
+          stage.settle()
+          stage.share(0, list, with: "user1", role: "viewer")
+          stage.sync(0)
+          stage.interrupted("device1") { stage.sync(1) }
+          stage.settle()
+          for item in items {
+            stage.expect("I4", stage.isThere("items", item, on: 1), "the whole past arrived")
+          }
+        }),
+    ]
+  }
+}

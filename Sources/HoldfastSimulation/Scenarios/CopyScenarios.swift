@@ -1,0 +1,122 @@
+import HoldfastCore
+
+/// Devices that are copies of others, or of themselves.
+extension Scenario {
+  static var copies: [Scenario] {
+    [
+      Scenario(
+        name: "Device cloned", guards: "I1, I3", users: [0], takes: [.divergedChain, .renumbered],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.clone(0)
+          // Both use the same number; each has sent nothing since.
+          stage.goOffline(0, 1)
+          let items = [stage.makeItem(0, in: list), stage.makeItem(1, in: list)]
+          // The first one's answer is lost, so that it has not said what it has dealt with.
+          stage.goOnline(0)
+          stage.answers(to: 0, .isLost)
+          stage.sync(0)
+          stage.goOffline(0)
+          stage.calm()
+          stage.goOnline(1)
+          stage.sync(1)
+          stage.settle()
+          stage.expectOnce(items.map { ("items", $0) })
+        }),
+      Scenario(
+        name: "Device cloned with unsent edits", guards: "I1, I3", users: [0, 1], takes: [.divergedAnswers],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1", role: "viewer")
+          stage.settle()
+          stage.goOffline(1)
+          let refused = stage.edit(1, "lists", list, "title")
+          let note = stage.makeNote(1)
+          stage.clone(1)
+          stage.goOffline(2)
+          stage.goOnline(1)
+          stage.sync(1)
+          // The second request says that the refusal was dealt with: the server forgets it.
+          let other = stage.makeNote(1)
+          stage.sync(1)
+          stage.goOnline(2)
+          stage.sync(2)
+          stage.settle()
+          stage.expect(
+            "I1", stage.rev("notes", note) == 1 && stage.rev("notes", other) == 1, "notes are made once")
+          for device in [1, 2] {
+            stage.expect(
+              "I3", stage.isQuarantined(refused, on: device), "device \(device) learned of the refusal")
+          }
+        }),
+      Scenario(
+        name: "Device restored from a backup", guards: "I1, I3",
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.perform(.restore(device: 0))
+          let before = stage.makeItem(0, in: list)
+          stage.settle()
+          // The disk is put back, and the number of that item is used for another one.
+          stage.perform(.restore(device: 0))
+          stage.goOffline(0)
+          stage.pass(50)
+          let after = stage.makeItem(0, in: list)
+          stage.goOnline(0)
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          stage.settle()
+          stage.expectOnce([("items", before), ("items", after)])
+        }),
+      Scenario(
+        name: "A number that never arrived", guards: "I1, I3", takes: [.divergedNumber, .renumbered],
+        script: { stage in
+          let list = stage.makeList(0)
+          let first = stage.makeItem(0, in: list)
+          stage.settle()
+          // As on a server that has lost its last moments.
+          try stage.changeServer("UPDATE holdfast_devices SET confirmed = 1 WHERE confirmed > 1")
+          let second = stage.makeItem(0, in: list)
+          stage.settle()
+          stage.expectOnce([("items", first), ("items", second)])
+        }),
+      Scenario(
+        name: "A create that a later deletion has overtaken", guards: "I3, I8", takes: [.createBuried],
+        script: { stage in
+          stage.goOffline(0)
+          let note = stage.makeNote(0)
+          let text = stage.value("notes", note, "text", on: 0) ?? ""
+          stage.clone(0)
+          stage.goOffline(2)
+          stage.goOnline(0)
+          stage.sync(0)
+          // With its next request it says that it has dealt with the answer.
+          stage.makeNote(0)
+          stage.sync(0)
+          stage.sync(1)
+          stage.delete(1, "notes", note)
+          stage.sync(1)
+          // The copy sends the same create, which is older than the deletion.
+          stage.goOnline(2)
+          stage.sync(2)
+          stage.settle()
+          stage.expect("I8", !stage.isThere("notes", note), "the note stays deleted")
+          stage.expect("I3", stage.isLoser(text), "the conflict log has its text")
+          for device in 0...2 {
+            stage.expect("I8", !stage.isThere("notes", note, on: device), "it is gone from device \(device)")
+          }
+        }),
+    ]
+  }
+}
+
+extension Stage {
+  /// Copies the disk of a device to a new one, which is the last of all.
+  func clone(_ device: Int) {
+    perform(.copy(device: device))
+    let number = world.devices.count - 1
+    goOffline(number)
+    pass(200)
+    goOnline(number)
+  }
+}

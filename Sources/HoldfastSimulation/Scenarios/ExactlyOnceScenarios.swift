@@ -1,0 +1,180 @@
+import Holdfast
+import HoldfastCore
+import HoldfastSQLite
+
+/// Operations that are sent more than once.
+extension Scenario {
+  static var exactlyOnce: [Scenario] {
+    [
+      Scenario(
+        name: "Duplicate create", guards: "I1", takes: [.replaySkipped],
+        script: { stage in
+          stage.answers(to: 0, .isLost)
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.sync(0)
+          stage.expect(
+            "I1", stage.isThere("items", item), "the server has the item, though the answer is lost")
+          // Days later, and both sides were started anew.
+          stage.goOffline(0, 1)
+          stage.kill(0)
+          stage.stopServer()
+          stage.pass(5 * 86_400_000)
+          stage.settle()
+          stage.expectOnce([("lists", list), ("items", item)])
+        }),
+      Scenario(
+        name: "Duplicate create, at every step", guards: "I1, I2",
+        script: { stage in
+          stage.goOffline(0, 1)
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.pass(100_000)
+          stage.goOnline(0)
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          stage.settle()
+          stage.expectOnce([("lists", list), ("items", item)])
+        }),
+      Scenario(
+        name: "Key derived from the batch", guards: "I1", bodyLimit: 1200,
+        takes: [.replaySkipped, .engineTooLarge],
+        script: { stage in
+          stage.goOffline(0, 1)
+          let list = stage.makeList(0)
+          stage.goOnline(0)
+          stage.requests(of: 0, .isHeld)
+          stage.begin(0)
+          stage.pass(200)
+          // The second request carries the first's change set with others, in groups that the server's limit decides.
+          let items = (0..<8).map { _ in stage.makeItem(0, in: list) }
+          stage.edit(0, "lists", list, "title")
+          for _ in 0..<2 {
+            stage.fate = {
+              if case .answer(_, let answer) = $0, answer.status == 200 { .isLost } else { .passes }
+            }
+            stage.sync(0)
+            stage.edit(0, "lists", list, "title")
+          }
+          stage.calm()
+          stage.sync(0)
+          stage.settle()
+          stage.expectOnce(items.map { ("items", $0) })
+          stage.expect("I1", stage.rev("lists", list) == 4, "the list was made once and edited three times")
+        }),
+      Scenario(
+        name: "A request comes twice", guards: "I1", takes: [.replaySkipped],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.requests(of: 0, .isDoubled)
+          let item = stage.makeItem(0, in: list)
+          let code = stage.edit(0, "items", item, "note")
+          stage.sync(0)
+          // Once more at once, when the device has not said yet that it heard; and once more hours later.
+          stage.release()
+          stage.sync(0)
+          stage.calm()
+          let last = stage.edit(0, "items", item, "note")
+          stage.sync(0)
+          stage.pass(7_200_000)
+          stage.settle()
+          stage.expect(
+            "I1", stage.value("items", item, "note") == last, "the note is \(last), not \(code) again")
+          stage.expect("I1", stage.rev("items", item) == 3, "the item has three revisions")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
+        name: "Two processes on one local database", guards: "I1",
+        script: { stage in
+          stage.goOffline(0, 1)
+          let list = stage.makeList(0)
+          stage.perform(.secondProcess(device: 0))
+          stage.expect("I1", stage[0].apps.count == 2, "two processes have the database open")
+          let items = (0..<4).map { _ in stage.makeItem(0, in: list) }
+          let isWritten = stage.write(0, process: 1) {
+            try $0.execute("UPDATE items SET done = 1 WHERE id = ?", [.text(items[0])])
+          }
+          stage.expect("I1", isWritten, "the second process writes too")
+          stage.pass(100_000)
+          stage.goOnline(0)
+          stage.interrupted("device0") {
+            // Both send before either has an answer.
+            stage.begin(0)
+            stage.begin(0, process: 1)
+            stage.pass(2000)
+          }
+          stage.settle()
+          stage.expectOnce(items.dropFirst().map { ("items", $0) })
+          stage.expect("I1", stage.rev("items", items[0]) == 2, "the item was made and edited once each")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
+        name: "Killed by the system in the background", guards: "I1, I3",
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          var item = ""
+          stage.interrupted("device0") {
+            item = stage.makeItem(0, in: list)
+            stage.pass(1000)
+          }
+          // Nobody asks for anything: what was in flight is resumed by the next launch.
+          stage.pass(10_000)
+          let isHere = stage.isThere("items", item, on: 0)
+          stage.expect(
+            "I3", stage.isThere("items", item) == isHere,
+            "what is on the device has reached the server by itself")
+          if isHere { stage.expectOnce([("items", item)]) }
+        }),
+      Scenario(
+        name: "Upload never retried", guards: "I7", takes: [.engineFailed, .engineRetried],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          // One device meets a closed door, the other's connection dies without a word.
+          stage.fate = { $0.message.device.number == 1 ? .isLost : .passes }
+          stage.goOffline(0)
+          let items = [stage.makeItem(0, in: list), stage.makeItem(1, in: list)]
+          stage.pass(3_600_000)
+          for (device, item) in items.enumerated() {
+            stage.expect("I7", !stage.isThere("items", item), "device \(device) can't reach the server")
+          }
+          stage.goOnline(0)
+          stage.calm()
+          // At most the longest wait, and the way.
+          stage.pass(332_000)
+          stage.expectOnce(items.map { ("items", $0) })
+        }),
+      Scenario(
+        name: "Thundering herd", guards: "-", users: Array(0..<24), takes: [.engineRetried],
+        script: { stage in
+          stage.stopServer()
+          for device in 0..<24 { stage.makeNote(device) }
+          stage.pass(1_800_000)
+          var arrivals: [Int64: Int] = [:]
+          stage.fate = { [unowned stage] in
+            if $0.isRequest { arrivals[stage.world.now / 1000, default: 0] += 1 }
+            return .passes
+          }
+          stage.world.startServer()
+          stage.pass(330_000)
+          let most = arrivals.values.max() ?? 0
+          stage.expect("I7", stage.world.devices.allSatisfy { $0.view.outbox.isEmpty }, "all have sent")
+          // Each sends once and is asked nothing more; 24 over 300 seconds.
+          stage.expect("I11", most <= 4, "no more than 4 requests come in one second; \(most) came")
+        }),
+    ]
+  }
+}
+
+extension Stage {
+  /// The records are there, as they were made: nothing was done to them twice, and nothing was refused.
+  func expectOnce(_ records: [(table: String, id: String)]) {
+    for (table, id) in records {
+      expect("I1", isThere(table, id), "\(table) \(id) is there")
+      expect("I1", rev(table, id) == 1, "\(table) \(id) was written once, not \(rev(table, id)) times")
+    }
+    expect("I1", losers.isEmpty, "nothing is logged as a conflict")
+    expectNoRefusal()
+  }
+}

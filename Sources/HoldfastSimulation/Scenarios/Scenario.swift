@@ -1,0 +1,39 @@
+import HoldfastCore
+
+/// A failure that somebody had, made by hand: who writes what, which message is lost, which process dies.
+struct Scenario {
+  /// The row of the table in docs/SIMULATION.md.
+  let name: String
+  /// The invariants that it is about.
+  let guards: String
+  /// For each device, the number of its user.
+  var users = [0, 0]
+  /// The size of an answer from which on the server begins no further change.
+  var answerSize = 4 << 20
+  /// The greatest body of a request.
+  var bodyLimit = 16 << 20
+  /// What happens at each step of the disk in the critical section, in a run of its own.
+  var troubles: [Command.Trouble] = [.kill, .crash]
+  /// The transitions of the protocol that must have been taken.
+  var takes: Set<Transition> = []
+  let script: (Stage) throws -> Void
+
+  static var all: [Scenario] {
+    exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + access + downloads
+      + answers
+      + faults + changes
+  }
+}
+
+extension Plan {
+  /// A world in which nothing happens by itself.
+  init(_ scenario: Scenario) {
+    seed = 1
+    users = scenario.users
+    answerSize = scenario.answerSize
+    bodyLimit = scenario.bodyLimit
+    longLog = 1000
+    isPeaceful = false
+    commands = []
+  }
+}

@@ -1,0 +1,116 @@
+import HoldfastCore
+
+/// A scenario, run once as it is, and once for every step of the disk in its critical section.
+struct ScenarioRun {
+  let scenario: Scenario
+  private(set) var runs = 0
+  private(set) var violations: [Violation] = []
+  /// What was interrupted when it failed.
+  private(set) var interruption: Stage.Interruption?
+
+  init(_ scenario: Scenario, on disk: SimulatedDisk, isVerbose: Bool) throws {
+    self.scenario = scenario
+    let steps = try run(nil, disk, isVerbose)
+    for trouble in scenario.troubles {
+      for step in trouble.moments(of: steps) where violations.isEmpty {
+        _ = try run(Stage.Interruption(trouble: trouble, step: step), disk, false)
+      }
+    }
+    if isVerbose, let interruption { _ = try run(interruption, disk, true) }
+  }
+
+  /// Runs it once.
+  ///
+  /// - Returns: the steps of the disk in the critical section.
+  private mutating func run(
+    _ interruption: Stage.Interruption?, _ disk: SimulatedDisk, _ isVerbose: Bool
+  ) throws -> [SimulatedDisk.Step] {
+    let world = try World(Plan(scenario), disk: disk, isVerbose: isVerbose)
+    let stage = Stage(world, interruption)
+    // Closing takes steps of the disk too, which ask the stage.
+    defer { withExtendedLifetime(stage) { world.end() } }
+    var taken: Set<Transition> = []
+    let before = Trace.observer
+    Trace.observer = {
+      taken.insert($0)
+      before?($0)
+    }
+    defer { Trace.observer = before }
+    do {
+      stage.pass(3000)
+      try scenario.script(stage)
+      stage.finish()
+    } catch {
+      world.oracle.report("scenario", "it does not come to its end: \(error)")
+    }
+    if interruption == nil {
+      for transition in scenario.takes.subtracting(taken) {
+        world.oracle.report("scenario", "it does not reach \"\(transition.rawValue)\"")
+      }
+    }
+    runs += 1
+    if violations.isEmpty, !world.oracle.violations.isEmpty {
+      (violations, self.interruption) = (world.oracle.violations, interruption)
+    }
+    return stage.steps
+  }
+
+  /// One line for a reader, and the violations below it.
+  var report: String {
+    let words = "\(scenario.name) (\(scenario.guards)), \(runs) \(runs == 1 ? "run" : "runs"): "
+    if violations.isEmpty { return words + "ok" }
+    let moment = interruption.map { ", \($0.trouble.rawValue) at step \($0.step)" } ?? ""
+    return ([words + "BROKEN" + moment] + violations.prefix(3).map { "  \($0.invariant): \($0.text)" })
+      .joined(separator: "\n")
+  }
+
+  /// Runs one scenario by its name, or all; whether all were well.
+  static func all(named name: String?, on disk: SimulatedDisk) throws -> Bool {
+    let chosen = Scenario.all.filter { name == nil || $0.name == name }
+    if chosen.isEmpty { throw Options.Wrong(description: "There is no scenario of this name.") }
+    let results = try chosen.map { scenario in
+      let result = try ScenarioRun(scenario, on: disk, isVerbose: name != nil)
+      say(result.report)
+      return result
+    }
+    let broken = results.count { !$0.violations.isEmpty }
+    say("\(results.count) scenarios, \(results.reduce(0) { $0 + $1.runs }) runs, \(broken) broken")
+    return broken == 0
+  }
+}
+
+extension Command.Trouble {
+  /// The steps, counted from 1, at which it leaves something else than at the step before: each of these is tried. One more than there
+  /// are stands for the end.
+  ///
+  /// Reads and locks leave nothing. Writes in a row are one: SQLite believes the first ones only when the last is there. Of a power
+  /// loss, what may be left before a sync includes all that may be left before the writes that it would have made durable. Of
+  /// errors, those that a write can meet are tried.
+  fileprivate func moments(of steps: [SimulatedDisk.Step]) -> [Int] {
+    if steps.isEmpty { return [] }
+    var moments: [Int] = []
+    var before: [String: SimulatedDisk.Step.Kind] = [:]
+    for (index, step) in steps.enumerated() {
+      if isMoment(step.kind, after: before[step.process.machine]) { moments.append(index + 1) }
+      before[step.process.machine] = step.kind
+    }
+    return self == .kill || self == .crash ? moments + [steps.count + 1] : moments
+  }
+
+  private func isMoment(
+    _ kind: SimulatedDisk.Step.Kind, after before: SimulatedDisk.Step.Kind?
+  ) -> Bool {
+    switch self {
+    case _ where kind == .write: self != .crash && before != .write
+    case .ioError: kind == .sync || kind.changesNames
+    case .full: kind == .create || kind == .shmExtend
+    case .kill, .crash:
+      kind == .sync || kind.changesNames || before == .sync || before?.changesNames == true
+    }
+  }
+}
+
+extension SimulatedDisk.Step.Kind {
+  /// Whether it changes more than the bytes of a file.
+  fileprivate var changesNames: Bool { [.create, .truncate, .delete].contains(self) }
+}

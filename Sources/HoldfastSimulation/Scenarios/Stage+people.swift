@@ -1,0 +1,146 @@
+import Holdfast
+import HoldfastCore
+import HoldfastSQLite
+
+/// What people do on devices, told to the oracle as the world does.
+extension Stage {
+  /// Runs one transaction of the app.
+  ///
+  /// - Parameters:
+  ///   - foreign: as another program, which knows nothing of Holdfast; the triggers see it.
+  ///   - recreated: the records that it deletes and makes again.
+  /// - Returns: whether it was committed and the process lives.
+  @discardableResult
+  func write(
+    _ number: Int, process: Int = 0, foreign: Bool = false, recreated: Set<RecordKey> = [],
+    _ body: (Database) throws -> Void
+  ) -> Bool {
+    let device = self[number]
+    guard device.apps.indices.contains(process) else { return false }
+    let app = device.apps[process]
+    let environment = world.environment(of: app, device)
+    let before = device.view
+    device.recreated = recreated
+    do {
+      try world.run(as: app.process) {
+        guard foreign else { return try app.database.write(environment, body) }
+        let database = Database(local: app.database, environment: environment)
+        try app.database.connection.transaction(.immediate) { try body(database) }
+      }
+      guard world.checkLife(app, device, .writing) else { return false }
+      world.look(at: device)
+      world.oracle.wrote(
+        device: device.machine, user: world.userID(of: device), before: before.tables,
+        after: device.view.tables, recreated: recreated)
+      if foreign { try seal(app, device) }
+      guard world.checkLife(app, device, .other) else { return false }
+      world.handle(.edited, app, device)
+      return true
+    } catch {
+      note("\(device.machine): not written: \(error)")
+      guard world.checkLife(app, device, .writing) else { return false }
+      world.look(at: device)
+      expect(
+        "I6", device.view.tables == before.tables, "a write that threw \(error) left something behind")
+      device.interrupted = .writing
+      return false
+    }
+  }
+
+  /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
+  private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) throws {
+    _ = try world.run(as: app.process) { try app.database.prepareRequest(changeSetLimit: 1) }
+    world.look(at: device)
+    world.oracle.applied(device: device.machine, user: world.userID(of: device), view: device.view)
+  }
+
+  /// Makes a list; gives its id.
+  @discardableResult
+  func makeList(_ device: Int) -> String {
+    let (list, title) = (newID(), token())
+    write(device) {
+      try $0.execute("INSERT INTO lists (id, title) VALUES (?, ?)", [.text(list), .text(title)])
+    }
+    return list
+  }
+
+  /// Makes an item at the end of a list; gives its id.
+  @discardableResult
+  func makeItem(_ device: Int, in list: String, code: String? = nil) -> String {
+    let (item, title) = (newID(), token())
+    write(device) { db in
+      let last = try db.first(
+        String.self, "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC, id DESC LIMIT 1",
+        [.text(list)])
+      try db.execute(
+        "INSERT INTO items (id, list_id, title, code, position) VALUES (?, ?, ?, ?, ?)",
+        [
+          .text(item), .text(list), .text(title), code.map { .text($0) } ?? .null,
+          .text(try db.position(after: last, before: nil)),
+        ])
+    }
+    return item
+  }
+
+  @discardableResult
+  func makePart(_ device: Int, of item: String) -> String {
+    let (part, text) = (newID(), token())
+    write(device) {
+      try $0.execute(
+        "INSERT INTO parts (id, item_id, text) VALUES (?, ?, ?)", [.text(part), .text(item), .text(text)])
+    }
+    return part
+  }
+
+  /// Makes a note in the user's own zone.
+  @discardableResult
+  func makeNote(_ device: Int, id: String? = nil) -> String {
+    let (note, text) = (id ?? newID(), token())
+    write(device) {
+      try $0.execute("INSERT INTO notes (id, text) VALUES (?, ?)", [.text(note), .text(text)])
+    }
+    return note
+  }
+
+  /// Makes rows that belong together: nobody may ever see some of them.
+  func makePairs(_ device: Int, in list: String, count: Int) {
+    let ids = (0..<count).map { _ in newID() }
+    let name = newID()
+    write(device) { db in
+      for id in ids {
+        try db.execute(
+          "INSERT INTO pairs (id, list_id, pair, size) VALUES (?, ?, ?, ?)",
+          [.text(id), .text(list), .text(name), .integer(Int64(count))])
+      }
+    }
+  }
+
+  /// Writes a new text into a column; gives the text.
+  @discardableResult
+  func edit(_ device: Int, _ table: String, _ id: String, _ column: String) -> String {
+    let text = token()
+    set(device, table, id, column, .text(text))
+    return text
+  }
+
+  @discardableResult
+  func set(_ device: Int, _ table: String, _ id: String, _ column: String, _ value: SQLiteValue) -> Bool {
+    write(device) { try $0.execute("UPDATE \(table) SET \(column) = ? WHERE id = ?", [value, .text(id)]) }
+  }
+
+  func delete(_ device: Int, _ table: String, _ id: String) {
+    write(device) { try $0.execute("DELETE FROM \(table) WHERE id = ?", [.text(id)]) }
+  }
+
+  /// Makes somebody a member of a list; gives the id of the membership.
+  @discardableResult
+  func share(_ device: Int, _ list: String, with user: String, role: String = "editor") -> String {
+    let member = newID()
+    write(device) {
+      try $0.execute(
+        "INSERT INTO members (id, zone, name, role) VALUES (?, ?, ?, ?)",
+        [.text(member), .text(list), .text(user), .text(role)])
+    }
+    return member
+  }
+}

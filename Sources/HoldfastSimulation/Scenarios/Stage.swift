@@ -1,0 +1,214 @@
+import Holdfast
+import HoldfastCore
+
+/// A world that a scenario leads by hand.
+///
+/// @unchecked Sendable: the simulation has one thread.
+final class Stage: @unchecked Sendable {
+  /// What happens in the critical section, and at which step of the disk.
+  struct Interruption {
+    let trouble: Command.Trouble
+    let step: Int
+  }
+
+  let world: World
+  let interruption: Interruption?
+  /// The steps of the critical section.
+  private(set) var steps: [SimulatedDisk.Step] = []
+  /// The machines in their critical section.
+  private var critical: Set<String> = []
+  /// Devices whose messages don't get through.
+  private var offline: Set<String> = []
+  /// Decides what becomes of messages.
+  var fate: (Passing) -> Fate = { _ in .passes }
+  /// The messages that wait, oldest first.
+  var held: [Passing] = []
+  private var waiters = 1_000_000_000
+  private var chance = Chance(seed: 1, 99)
+  private var tokens = 0
+  /// How many messages there were when all had come to rest.
+  var rest: Int?
+
+  init(_ world: World, _ interruption: Interruption?) {
+    self.world = world
+    self.interruption = interruption
+    let usual = world.disk.fault
+    world.disk.fault = { [unowned self] in trouble(at: $0) ?? usual?($0) ?? .none }
+  }
+
+  // MARK: Names
+
+  subscript(_ number: Int) -> SimulatedDevice { world.devices[number] }
+
+  /// A text that is written nowhere else, to find it again.
+  func token() -> String {
+    tokens += 1
+    return "~\(tokens)~"
+  }
+
+  func newID() -> String {
+    Identifier.make(milliseconds: World.beginning + world.now, random: (chance.next(), chance.next()))
+  }
+
+  // MARK: Time
+
+  /// Lets time go by, and all happen that is due.
+  func pass(_ milliseconds: Int64) {
+    let end = world.now + milliseconds
+    while let next = world.timeline.nextTime, next <= end, world.oracle.violations.isEmpty { happen() }
+    world.now = max(world.now, end)
+  }
+
+  /// Lets the next thing happen, unless a message has another fate.
+  private func happen() {
+    switch world.timeline.next {
+    case .arrival(let message):
+      advance()
+      decide(.request(message))
+    case .answer(let message, .success(let answer)):
+      advance()
+      decide(.answer(message, answer))
+    default: world.happen()
+    }
+  }
+
+  private func advance() {
+    guard let (time, _) = world.timeline.removeNext() else { return }
+    world.now = max(world.now, time)
+  }
+
+  private func decide(_ passing: Passing) {
+    let message = passing.message
+    if offline.contains(message.device.machine) { return world.refuse(message) }
+    switch fate(passing) {
+    case .passes: deliver(passing)
+    case .isLost: note("a message of \(message.number) is lost")
+    case .isHeld:
+      note("a message of \(message.number) is held back")
+      held.append(passing)
+    case .isDoubled:
+      deliver(passing)
+      held.append(passing)
+    case .becomes(let answer):
+      note("\(message.number) is answered with \(answer.status) by the scenario")
+      world.hear(.success(answer), to: message)
+    }
+  }
+
+  private func deliver(_ passing: Passing) {
+    switch passing {
+    case .request(let message): world.arrive([message])
+    case .answer(let message, let answer): world.hear(.success(answer), to: message)
+    }
+  }
+
+  /// Lets the messages that wait come, in the same moment where they are requests.
+  func release() {
+    let all = held
+    held = []
+    world.arrive(all.compactMap { if case .request(let message) = $0 { message } else { nil } })
+    for case .answer(let message, let answer) in all { world.hear(.success(answer), to: message) }
+  }
+
+  func note(_ line: String) { world.history.add("stage: \(line)", at: world.now) }
+
+  // MARK: Machines
+
+  func goOffline(_ devices: Int...) { for device in devices { offline.insert(self[device].machine) } }
+  func goOnline(_ devices: Int...) { for device in devices { offline.remove(self[device].machine) } }
+
+  /// Syncs by hand, to the end.
+  ///
+  /// - Returns: whether it was done.
+  @discardableResult
+  func sync(_ number: Int, process: Int = 0) -> Bool {
+    guard self[number].apps.indices.contains(process) else {
+      pass(6000)
+      return false
+    }
+    let app = self[number].apps[process]
+    waiters += 1
+    let waiter = waiters
+    world.handle(.syncNow, waiter: waiter, app, self[number])
+    let first = world.messages
+    while app.finished[waiter] == nil, world.isRunning(app), world.timeline.nextTime != nil,
+      world.oracle.violations.isEmpty
+    {
+      happen()
+      expect("I12", world.messages < first + 500, "a sync comes to its end; this one asks again and again")
+    }
+    return app.finished[waiter] ?? false
+  }
+
+  /// Asks for a sync, and does not wait.
+  func begin(_ number: Int, process: Int = 0) {
+    guard self[number].apps.indices.contains(process) else { return }
+    world.handle(.syncNow, self[number].apps[process], self[number])
+  }
+
+  /// Kills the app, which stays down until the next `pass`.
+  func kill(_ number: Int) {
+    world.end(self[number])
+    self[number].interrupted = .other
+    world.timeline.add(.launch(self[number]), at: world.now + 1)
+  }
+
+  func stopServer() {
+    world.closeServerObserver()
+    world.stopServer()
+  }
+
+  /// Has one thing happen that plans have happen.
+  func perform(_ action: Command.Action, seed: UInt64 = 1) {
+    world.perform(Command(index: 0, seed: seed, action: action))
+  }
+
+  // MARK: Interruption
+
+  /// What is done here is done again and again, interrupted at each step of the disks of these machines.
+  ///
+  /// Afterwards there is room on all disks, and who died is back.
+  func interrupted(_ machines: String..., body: () throws -> Void) rethrows {
+    critical.formUnion(machines)
+    try body()
+    critical = []
+    world.full = []
+    guard let interruption else { return }
+    if interruption.step > steps.count { for machine in machines { end(machine, by: interruption.trouble) } }
+    pass(8000)
+  }
+
+  /// A machine's end between two steps.
+  private func end(_ machine: String, by trouble: Command.Trouble) {
+    note("\(trouble.rawValue) of \(machine)")
+    switch trouble {
+    case .kill: world.disk.killAll(on: machine)
+    case .crash: world.disk.crash(machine: machine)
+    case .ioError, .full: return
+    }
+    if machine == SimulatedServer.machine {
+      world.server.observer = nil
+      world.stopServer()
+      return world.timeline.add(.startServer, at: world.now + 1000)
+    }
+    for device in world.devices where device.machine == machine {
+      for app in device.apps { _ = world.checkLife(app, device, .other) }
+    }
+  }
+
+  private func trouble(at step: SimulatedDisk.Step) -> SimulatedDisk.Fault? {
+    let machine = step.process.machine
+    guard critical.contains(machine), !world.observers.contains(step.process) else { return nil }
+    steps.append(step)
+    guard let interruption, steps.count == interruption.step else { return nil }
+    note("\(interruption.trouble.rawValue) at \(step.kind) of \(step.path)")
+    switch interruption.trouble {
+    case .kill: return .kill
+    case .crash: return .crash
+    case .ioError: return .ioError
+    case .full:
+      world.full.insert(machine)
+      return .full
+    }
+  }
+}
