@@ -7,10 +7,11 @@ cd "$(dirname "$0")/.."
 
 first=${FIRST:-1}
 seeds=${SEEDS:-400}
-faults=$PWD/Tests/Faults
+checkout=$PWD
+faults=$checkout/Tests/Faults
 folder=$(mktemp -d)
 tree=$folder/tree
-trap 'git worktree remove --force "$tree" 2>/dev/null || true; rm -rf "$folder"; git worktree prune' EXIT
+trap 'cd "$checkout"; rm -rf "$folder"; git worktree prune' EXIT
 trap 'exit 130' INT TERM HUP
 
 # To say which commands are kept, though all are, spares the search for fewer that break the same.
