@@ -18,4 +18,10 @@ struct ModelRules: Sendable {
   var pairs: [String] = []
   /// The zones that everybody may read.
   var publicZones: Set<String> = []
+  /// Columns whose values are unique in a zone.
+  var unique: [(table: String, column: String)] = []
+  /// Columns that say where in its list a record is.
+  var places: [(table: String, list: String, column: String)] = []
+  /// Whether the model is told why the server refused what it refused.
+  var hearsAnswers = false
 }

@@ -28,6 +28,7 @@ extension Oracle {
     }
     memory.open = open.sorted()
     for refused in view.quarantine where memory.quarantined.insert(refused.number).inserted {
+      expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device),
         let place = waiting.firstIndex(where: { transactions[$0].matches(set) })
       else { continue }
@@ -45,6 +46,13 @@ extension Oracle {
     let unsent = outbox.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
     for key in memory.latest.keys.sorted() {
       guard let row = view.tables[key] else {
+        // What was created here, and stands under nothing that could go, stays. A public zone goes when it is followed no more.
+        let isNew = (creations[key] ?? []).contains { memory.open.contains($0) }
+        let zone = devices[device]?.tables?[key]?.zone ?? ""
+        let isAlone = !(referencesOfTable[key.table] ?? []).contains(where: \.isInZone)
+        if isNew, isAlone, !rules.publicZones.contains(zone) {
+          report("I3", "\(device): \(key) is not there while its creation waits in the outbox")
+        }
         // A record that went and comes back shows what the server has.
         memory.latest[key] = nil
         continue

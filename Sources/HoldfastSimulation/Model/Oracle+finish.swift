@@ -21,6 +21,7 @@ extension Oracle {
   /// - Returns: all violations, also those found before.
   func finish(devices final: [FinalDevice], server view: ServerView, soundness: [Soundness]) -> [Violation] {
     look(view)
+    expectPlaces(view)
     for device in final { applied(device: device.device, user: device.user, view: device.view) }
     for place in soundness {
       for fault in place.faults {

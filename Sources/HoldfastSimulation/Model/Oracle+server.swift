@@ -11,6 +11,8 @@ struct ServerMemory {
   var tokens: Set<Int> = []
   /// The conflicts of the log, by what they say.
   var conflicts: [[Cell]: RecordKey] = [:]
+  /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
+  var time: String?
 }
 
 /// What the server shows after it has handled a request.
@@ -31,6 +33,7 @@ extension Oracle {
   /// Compares the server with what it showed before.
   func look(_ view: ServerView) {
     expectCounters(view)
+    expectUnique(view)
     let before = server.view
     var ended: [RecordDifference] = []
     for difference in RecordDifference.between(before.tables, view.tables) {
@@ -66,7 +69,10 @@ extension Oracle {
       let tokens = row[column]?.tokens ?? []
       if tokens.isEmpty || difference.old?[column] == row[column] { continue }
       server.tokens.formUnion(tokens)
-      for token in tokens { expectPlace(of: token, key, column, at: "\(key).\(column)") }
+      for token in tokens {
+        expectPlace(of: token, key, column, at: "\(key).\(column)")
+        expectWriter(of: token, difference, row, in: view)
+      }
     }
   }
 
@@ -111,6 +117,12 @@ extension Oracle {
         expectPlace(of: token, record, column, at: "\(key).\(value) about \(record).\(column)")
         // What an edit was based on may be a value that was refused.
         if value != "base" { server.tokens.insert(token) }
+      }
+    }
+    for column in ["winner_at", "loser_at"] {
+      if let time = server.time, let at = row[column]?.string, at > time {
+        report(
+          "I7", "server: \(key) says \(column) \(at), and the server's clock was at \(time) at the latest")
       }
     }
     // Ordinary values may meet again and again.

@@ -30,6 +30,8 @@ final class Oracle {
     var quarantined: Set<Int64> = []
     /// The tokens of the device's last own edit of each column.
     var latest: [RecordKey: [String: Set<Int>]] = [:]
+    /// The reasons of refusals that the server has given.
+    var refusals: Set<String> = []
     /// Whether another device began as a copy of this one, or this one as a copy: then a change set may arrive twice.
     var isCopied = false
   }

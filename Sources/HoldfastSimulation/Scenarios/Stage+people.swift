@@ -18,6 +18,8 @@ extension Stage {
     let device = self[number]
     guard device.apps.indices.contains(process) else { return false }
     let app = device.apps[process]
+    // Else each transaction would draw the same positions.
+    world.seed &+= 1
     let environment = world.environment(of: app, device)
     let before = device.view
     device.recreated = recreated

@@ -27,7 +27,8 @@ enum Schemas {
       .init(table: "pairs", column: "list_id", target: "lists"),
       .init(table: "labels", column: "list_id", target: "lists"),
       .init(table: "links", column: "item_id", target: "items", isInZone: false, cascades: false),
-    ], pairs: ["pairs"], publicZones: [publicZone])
+    ], pairs: ["pairs"], publicZones: [publicZone],
+    unique: [("items", "code")], places: [("items", "list_id", "position")], hearsAnswers: true)
 
   private static let list = Column(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))

@@ -73,10 +73,13 @@ extension World {
     // The limit is kept where the bytes come in, which is not simulated.
     let tooLarge = all.filter { ($0.request.body?.count ?? 0) > plan.bodyLimit }
     for message in tooLarge {
+      oracle.refused(device: message.device.machine, code: "body-too-large")
       answer(message, HTTPResponse(status: 413, body: Problem(.bodyTooLarge).document))
     }
     let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
     if taken.isEmpty { return }
+    let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
+    oracle.server.time = max(oracle.server.time ?? time, time)
     let responses = run(as: process) { inline.respond(to: taken.map(request(of:))) }
     guard disk.isAlive(process) else { return serverDied() }
     lookAtServer()
@@ -111,8 +114,12 @@ extension World {
     if syncs == Self.syncLimit {
       oracle.report("I7", "after \(syncs) syncs there is still something to ask for")
     }
-    guard let answer = try? JSONValue(parsing: response.body), case .array(let zones)? = answer["zones"]
+    guard let answer = try? JSONValue(parsing: response.body), case .array(let zones)? = answer["zones"],
+      case .array(let refused)? = answer["refused"]
     else { return }
+    for code in refused.compactMap({ $0["problem"]?["code"]?.stringValue }) {
+      oracle.refused(device: message.device.machine, code: code)
+    }
     let told = zones.compactMap { part -> String? in
       guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
       return part["zone"]?.stringValue

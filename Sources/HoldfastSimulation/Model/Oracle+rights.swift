@@ -1,0 +1,77 @@
+import Foundation
+
+/// What the schema and the members of a zone forbid.
+extension Oracle {
+  /// I10: a token gets into a record by one who may write in its zone, before or after the request.
+  func expectWriter(of token: Int, _ difference: RecordDifference, _ row: Row, in view: ServerView) {
+    guard let zone = row.zone, let known = written[token] else { return }
+    // Who moved a record is not who wrote it.
+    if let old = difference.old, old.zone != zone { return }
+    let users = Set(known.transactions.map { user(of: $0) })
+    let writers = server.view.writers(of: zone).union(view.writers(of: zone))
+    if !users.contains(""), users.isDisjoint(with: writers) {
+      report(
+        "I10",
+        "server: \(difference.key) of zone \(zone) has \(Tokens.text(token)) of \(users.sorted().joined(separator: ", ")), who may not write there"
+      )
+    }
+  }
+
+  /// I7: a unique value is that of one record in its zone.
+  func expectUnique(_ view: ServerView) {
+    var faults: [String] = []
+    for (table, column) in rules.unique {
+      var owners: [[String]: RecordKey] = [:]
+      for (key, row) in view.tables where key.table == table {
+        guard let value = row[column] else { continue }
+        if let other = owners.updateValue(key, forKey: [row.zone ?? "", value.description]) {
+          let keys = [key, other].sorted()
+          faults.append("server: \(keys[0]) and \(keys[1]) of one zone have the same \(column), \(value)")
+        }
+      }
+    }
+    report("I7", faults)
+  }
+
+  /// I7: no two records of a list have one place in it.
+  func expectPlaces(_ view: ServerView) {
+    var faults: [String] = []
+    for (table, list, column) in rules.places {
+      var owners: [[String]: RecordKey] = [:]
+      for (key, row) in view.tables where key.table == table {
+        guard let place = row[column]?.string, let name = row[list]?.string else { continue }
+        if let other = owners.updateValue(key, forKey: [name, place]) {
+          let keys = [key, other].sorted()
+          faults.append("server: \(keys[0]) and \(keys[1]) of one list have the same place, \(place)")
+        }
+      }
+    }
+    report("I7", faults)
+  }
+
+  /// The server told a device that it refused something, and why.
+  func refused(device: String, code: String) { devices[device, default: Device()].refusals.insert(code) }
+
+  /// I3: what is in quarantine was refused, for the reason that stands there.
+  func expectRefusal(_ refused: DeviceView.Quarantined, _ memory: Device, on device: String) {
+    guard rules.hearsAnswers else { return }
+    let problem = try? JSONSerialization.jsonObject(with: Data(refused.problem.utf8)) as? [String: Any]
+    let code = problem?["code"] as? String ?? ""
+    if !memory.refusals.contains(code) {
+      report(
+        "I3",
+        "\(device): a change set is in quarantine for \(code), which the server never said: \(refused.body)")
+    }
+  }
+}
+
+extension ServerView {
+  /// Who may change the records of a zone.
+  fileprivate func writers(of zone: String) -> Set<String> {
+    var users: Set<String> = [zone]
+    for (key, row) in tables where key.table == "members" && row.zone == zone {
+      if let user = row["user"]?.string, row["role"]?.string != "viewer" { users.insert(user) }
+    }
+    return users
+  }
+}
