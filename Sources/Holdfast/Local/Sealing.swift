@@ -138,7 +138,12 @@ extension LocalDatabase {
     }
     if startsHere, endsHere { return 0 }
     if !startsHere, record.lives.contains(.delete) {
-      writer.write(.delete, table: table, id: record.id, rev: record.rev, stamp: stamp(), settings: [])
+      // What an edit that still waits hides from the person was not known to who deleted the record.
+      let known = try connection.value(
+        "SELECT min(rev) FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind = 'update'",
+        [.text(table.name), .text(record.id)])
+      let rev = min(record.rev, known?.integer ?? record.rev)
+      writer.write(.delete, table: table, id: record.id, rev: rev, stamp: stamp(), settings: [])
     }
     if endsHere { return count }
     guard let (zone, _, values) = try row(record.table, record.id) else { return count }
