@@ -94,6 +94,9 @@ struct SyncMachineTests {
     let actions = machine.handle(.failed(.diverged))
     #expect(machine.state == .waiting)
     #expect(!actions.contains(.identify))
+    // But after the wait it is asked again: the device may have been copied once more.
+    _ = machine.handle(.timer)
+    #expect(machine.handle(.failed(.diverged)) == [.identify])
   }
 
   @Test("a new identity whose answer was lost is asked for again (I3)")

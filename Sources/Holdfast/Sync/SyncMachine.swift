@@ -123,6 +123,8 @@ package struct SyncMachine {
       state = .signedOut
       return [.stopTimer, .finish(failure)]
     case .diverged where isIdentified:
+      // After the wait it may ask once more: it may have been copied again before it was answered.
+      isIdentified = false
       return fail(.later(reason: "The server does not know this device's new identity.", retryAfter: nil))
     case .diverged:
       Trace.took(.engineDiverged)
