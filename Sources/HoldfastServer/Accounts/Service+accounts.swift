@@ -25,6 +25,7 @@ extension Service {
     guard let device = signIn.device, let session = try nextSession(of: device, signIn) else {
       return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
     }
+    moves.users.insert(signIn.user)
     try connection.run(
       "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ?, session = ?, session_used = 0 WHERE id = ?",
       [

@@ -9,6 +9,8 @@ final class Service {
   let environment: ServerEnvironment
   let clock: ServiceClock
   let devices: Devices
+  /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
+  var moves = Moves()
   private let beginSet: Statement
   private let endSet: Statement
   private let undoSet: Statement
@@ -48,6 +50,12 @@ final class Service {
     }
   }
 
+  /// What the commands changed since this was asked before, for the streams of devices.
+  func takeMoves() -> Moves {
+    defer { moves = Moves() }
+    return moves
+  }
+
   /// Takes the write-ahead log into the database and closes it.
   func close() {
     do { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") } catch {
@@ -70,12 +78,14 @@ final class Service {
       var results: [Result<Outcome, Problem>] = []
       results.reserveCapacity(commands.count)
       for command in commands {
+        stores.ledger.author = 0
         // A problem is thrown before the command has written anything.
         do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
           results.append(.failure(problem))
         }
       }
       try stores.ledger.flush()
+      moves.add(stores.ledger.moves)
       return results
     }
   }
@@ -93,6 +103,7 @@ final class Service {
     case .signOut(let key):
       guard try devices.device(key) != nil else { throw Problem(.tokenInvalid) }
       try devices.forgetToken(key.number)
+      moves.devices.insert(key.number)
       return .done
     case .probe:
       try connection.run(
@@ -106,7 +117,7 @@ final class Service {
   /// - Returns: why it was refused, nil when it was applied.
   func run(_ operations: [Operation], by author: Author) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores)
-    stores.ledger.beginChangeSet()
+    stores.ledger.beginChangeSet(by: author.device)
     try beginSet.run()
     do {
       try run.run()
