@@ -161,7 +161,10 @@ final class EventStreams: @unchecked Sendable {
     switch piece {
     case .opened(let number, let stream, let token, let lastEventID):
       let (hello, older) = hub.open(number, token: token, lastEventID: lastEventID)
-      if let older { streams.removeValue(forKey: older)?.finish() }
+      if let older = older.flatMap({ streams.removeValue(forKey: $0) }) {
+        older.send(EventText.replaced)
+        older.finish()
+      }
       guard let hello else { return stream.finish() }
       if streams.isEmpty { nextTick = .exact + tick }
       streams[number] = stream
