@@ -83,7 +83,7 @@ import Testing
     let answer = try server.post("/v1/accounts", bytes: Array(body.utf8))
     #expect(answer.status == 400)
     #expect(code(answer) == .invalidRequest)
-    #expect(try Administration(data: server.path).users().rows.isEmpty)
+    #expect(try Administration(.directory(server.path)).users().rows.isEmpty)
   }
 
   @Test("neither tokens nor passwords are in the database")

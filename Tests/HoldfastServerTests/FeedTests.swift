@@ -110,7 +110,7 @@ import Testing
 
   @Test("a device may not name zones without end; one that says all it has goes on (I11)")
   func acksBounded() throws {
-    try server.inline?.service.connection.execute(
+    try server.connection.execute(
       """
       WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
       INSERT INTO holdfast_acks (device, zone, epoch, seq) SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n

@@ -1,7 +1,8 @@
 import Foundation
 import HoldfastCore
 import HoldfastHTTP
-import HoldfastServer
+import HoldfastSQLite
+@testable import HoldfastServer
 import Synchronization
 import Testing
 
@@ -70,6 +71,11 @@ final class TestServer {
     inline = try InlineServer(data: folder.path, schema: schema, environment: world.environment, log: log())
   }
 
+  /// The connection of the server that writes.
+  var connection: Connection {
+    get throws { try #require(inline?.service.store as? SQLiteStore).connection }
+  }
+
   func respond(to request: HTTPRequest) throws -> HTTPResponse { try #require(inline).respond(to: request) }
 
   /// Signs a new user up, on a first device.
@@ -99,7 +105,7 @@ final class TestServer {
 
   /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
   func findings() throws -> [String] {
-    try Administration(data: folder.path).doctor() + failures.lines.withLock { $0 }
+    try Administration(.directory(folder.path)).doctor() + failures.lines.withLock { $0 }
   }
 
   private func session(_ path: String, _ name: String, device: String?) throws -> JSONValue {

@@ -98,7 +98,7 @@ import Testing
         try await group.waitForAll()
       }
       server.stop()
-      let administration = try Administration(data: folder.path)
+      let administration = try Administration(.directory(folder.path))
       #expect(try administration.doctor().isEmpty)
       #expect(try administration.zones().rows.filter { $0[4] == "10" }.count == 16)
     }

@@ -13,10 +13,10 @@ enum ZonesCommand: Subcommand {
     let words = options.arguments
     switch words.first ?? "list" {
     case "list" where words.count <= 1:
-      show(try Administration(data: options["data"] ?? "").zones())
+      show(try Administration(.directory(options["data"] ?? "")).zones())
     case "grant" where words.count == 4:
       guard let role = Role(rawValue: words[3]) else { throw UsageError("ROLE is viewer, editor or owner.") }
-      try Administration(data: options["data"] ?? "").grant(zone: words[1], name: words[2], role: role)
+      try Administration(.directory(options["data"] ?? "")).grant(zone: words[1], name: words[2], role: role)
       print("\(words[2]) is \(role.rawValue) of \(words[1]).")
     default: throw UsageError("holdfast zones takes \(form.arguments).")
     }
@@ -29,7 +29,7 @@ enum UsersCommand: Subcommand {
   static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: [.data])
 
   static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(data: options["data"] ?? "").users())
+    show(try Administration(.directory(options["data"] ?? "")).users())
     return 0
   }
 }
@@ -39,7 +39,7 @@ enum DevicesCommand: Subcommand {
   static let form = CommandForm(name: "devices", summary: "Lists the devices.", options: [.data])
 
   static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(data: options["data"] ?? "").devices())
+    show(try Administration(.directory(options["data"] ?? "")).devices())
     return 0
   }
 }
@@ -54,7 +54,7 @@ enum ConflictsCommand: Subcommand {
     guard let limit = Int(options["limit"] ?? "100"), limit > 0 else {
       throw UsageError("--limit takes a number above 0.")
     }
-    show(try Administration(data: options["data"] ?? "").conflicts(limit: limit))
+    show(try Administration(.directory(options["data"] ?? "")).conflicts(limit: limit))
     return 0
   }
 }
@@ -66,7 +66,7 @@ enum DoctorCommand: Subcommand {
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let findings = try Administration(data: options["data"] ?? "").doctor()
+    let findings = try Administration(.directory(options["data"] ?? "")).doctor()
     for finding in findings { print(finding) }
     print(
       findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the data directory.")

@@ -25,7 +25,7 @@ public final class InlineServer {
     let directory = DataDirectory(path: data)
     try directory.make()
     let lock = try DataDirectoryLock(directory)
-    let database = try ServerDatabase(in: directory, schema: schema, random: environment.random)
+    let database = try SQLiteDatabase(in: directory, schema: schema, random: environment.random)
     try self.init(database, lock: lock, environment, log)
   }
 
@@ -36,19 +36,21 @@ public final class InlineServer {
     file: String, exists: Bool, schema: Schema?, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void
   ) throws {
-    let database = try ServerDatabase(
+    let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, random: environment.random)
     try self.init(database, lock: nil, environment, log)
   }
 
   private init(
-    _ database: ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
+    _ database: any ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
     _ log: @escaping @Sendable (String) -> Void
   ) throws {
     self.lock = lock
     self.schema = database.schema
-    service = try Service(database, environment: environment, log: log)
-    api = API(database, clock: service.clock, environment: environment, log: log)
+    let store = try database.store()
+    let clock = ServiceClock(try store.latestClock())
+    service = Service(store, database.schema, clock: clock, environment: environment, log: log)
+    api = API(database, clock: clock, environment: environment, log: log)
   }
 
   /// Answers one request.
@@ -67,7 +69,8 @@ public final class InlineServer {
     return steps.map { step in
       switch step {
       case .answer(let response): response
-      case .write(_, let answer): answer(results.popLast() ?? .failure(Problem(.internalError)))
+      case .write(_, let answer):
+        answer((results.popLast() ?? nil) ?? .failure(Problem(.busy, retryAfter: 1)))
       case .password: .problem(Problem(.internalError))
       }
     }

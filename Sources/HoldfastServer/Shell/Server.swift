@@ -21,7 +21,7 @@ public final class Server: Sendable {
   private let http: HTTPServer
   private let exchange: Exchange
   private let lock: DataDirectoryLock
-  private let database: ServerDatabase
+  private let database: any ServerDatabase
   private let isStopped = Atomic<Bool>(false)
 
   /// Opens the database and starts to serve: when this returns, the server listens.
@@ -34,7 +34,7 @@ public final class Server: Sendable {
     try directory.make()
     lock = try DataDirectoryLock(directory)
     let environment = configuration.environment
-    database = try ServerDatabase(in: directory, schema: configuration.schema, random: environment.random)
+    database = try SQLiteDatabase(in: directory, schema: configuration.schema, random: environment.random)
     let log = RequestLog(configuration.log, now: environment.now)
     let exchange = try Exchange(database, configuration, log)
     self.exchange = exchange
