@@ -37,7 +37,7 @@ let package = Package(
     .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastHTTP", "CSodium"],
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",

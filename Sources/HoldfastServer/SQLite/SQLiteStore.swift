@@ -50,6 +50,8 @@ final class SQLiteStore: Store {
 
   func beginPart() throws { try beginSet.run() }
 
+  func settle() throws {}
+
   func keepPart() throws { try endSet.run() }
 
   func undoPart() throws {

@@ -78,6 +78,7 @@ final class ChangeSetRun {
     case .update: try update(operations[index])
     case .delete: try delete(operations[index])
     }
+    try stores.store.settle()
     current = outer
   }
 

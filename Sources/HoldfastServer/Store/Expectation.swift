@@ -15,7 +15,7 @@ struct Expectation: Sendable {
   var user: String?
   /// Records that operations name.
   var records: [Key] = []
-  /// Records that are referred to.
+  /// Records of the same zone that are referred to.
   var parents: [Key] = []
   /// Zones by their names.
   var zones: [String] = []
@@ -47,7 +47,7 @@ extension Expectation {
   fileprivate mutating func add(_ operation: Operation, _ schema: Schema, user: String) {
     let table = schema.tables[operation.table]
     records.append(Key(table: operation.table, id: operation.id))
-    for link in schema.links(of: operation.table) {
+    for link in schema.links(of: operation.table) where link.isInZone {
       if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
     }
     switch table.zone {

@@ -39,6 +39,9 @@ protocol Store: AnyObject {
   /// A part begins that can be taken back alone.
   func beginPart() throws
 
+  /// One operation of the part has written all that it writes.
+  func settle() throws
+
   /// The part stays.
   func keepPart() throws
 
