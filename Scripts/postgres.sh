@@ -102,8 +102,18 @@ socket_folder() {
   if ((${#dir} < 80)); then echo "$dir"; else echo /tmp; fi
 }
 
+# A server keeps no descriptor of its starter open, who may wait for the end of a pipe or a socket.
+close_descriptors() {
+  local path fd
+  for path in /proc/$BASHPID/fd/*; do
+    fd=${path##*/}
+    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
+  done
+}
+
 start_cluster() {
   local port=$1 attempt
+  close_descriptors
   for attempt in 1 2 3 4 5; do
     local chosen=${port:-$(free_port)}
     if as_owner "$programs/pg_ctl" start --pgdata="$data" --log="$dir/server.log" --wait --silent \

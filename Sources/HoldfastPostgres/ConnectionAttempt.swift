@@ -13,17 +13,17 @@ enum ConnectionAttempt {
   /// Gives an open connection.
   static func connect(_ conninfo: String, _ options: PostgresOptions) throws(PostgresError) -> OpaquePointer {
     try check(conninfo)
-    let deadlineSettings = [
+    let defaults = [
       ("fallback_application_name", options.applicationName),
       ("connect_timeout", "\(max(options.connectTimeout.components.seconds, 1))"),
       ("keepalives", "1"),
       ("keepalives_idle", "\(max(options.keepaliveIdle.components.seconds, 1))"),
       ("keepalives_interval", "5"),
       ("keepalives_count", "3"),
-      ("tcp_user_timeout", "\(max(options.unacknowledgedTimeout / .milliseconds(1), 1).rounded())"),
+      ("tcp_user_timeout", "\(max(milliseconds(options.unacknowledgedTimeout), 1))"),
     ]
     // What stands before `dbname` gives way to the connection string, what stands after it does not.
-    let settings = deadlineSettings + [("dbname", conninfo), ("client_encoding", "UTF8")]
+    let settings = defaults + [("dbname", conninfo), ("client_encoding", "UTF8")]
     guard let connection = start(settings) else {
       throw PostgresError(.outOfMemory, "There is no memory for a connection.", while: .connecting)
     }
@@ -59,6 +59,10 @@ enum ConnectionAttempt {
       option += 1
     }
     return nil
+  }
+
+  private static func milliseconds(_ duration: Duration) -> Int32 {
+    Int32(clamping: Int64(duration / .milliseconds(1)))
   }
 
   private static func start(_ settings: [(String, String)]) -> OpaquePointer? {
