@@ -27,11 +27,13 @@ let package = Package(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: strict),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: strict),
     .target(
       name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
+    .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
     .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
@@ -54,6 +56,12 @@ let package = Package(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastSQLiteTests", dependencies: ["HoldfastSQLite"], swiftSettings: strict),
+    .target(
+      name: "TemporaryPostgres", dependencies: ["HoldfastPostgres"], path: "Tests/TemporaryPostgres",
+      swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastPostgresTests", dependencies: ["HoldfastPostgres", "TemporaryPostgres"],
+      swiftSettings: strict),
     .testTarget(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
     .testTarget(
