@@ -66,7 +66,9 @@ let package = Package(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastServerTests",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer"], swiftSettings: strict),
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+      ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
       swiftSettings: strict),

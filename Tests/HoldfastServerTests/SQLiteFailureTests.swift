@@ -38,7 +38,7 @@ import Testing
     try connection.execute("PRAGMA max_page_count = 1000000")
     _ = try alice.apply(inline.respond(to: note(alice, ids[0])))
     #expect(alice.has("notes", ids[0]))
-    #expect(try Administration(.directory(server.path)).doctor().isEmpty)
+    #expect(try Administration(server.location).doctor().isEmpty)
   }
 
   @Test("a command that fails unexpectedly fails alone (I12)")

@@ -6,7 +6,7 @@ final class PostgresDevices: DeviceTable {
   struct Row {
     let id: String
     let user: String
-    let token: [UInt8]?
+    var token: [UInt8]?
     var confirmed: Int64
     var chain: Int64
     var answered: Int64
@@ -41,7 +41,8 @@ final class PostgresDevices: DeviceTable {
   /// Zones that all devices of a user lose.
   var losses: [(zone: String, user: String)] = []
 
-  private static let findOwner: PostgresStatement = "SELECT id, account FROM holdfast.devices WHERE number = $1"
+  private static let findOwner: PostgresStatement =
+    "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
     "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
   private static let insert: PostgresStatement = """
@@ -83,7 +84,8 @@ final class PostgresDevices: DeviceTable {
   func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
     rows[number]?.confirmed = confirmed
     rows[number]?.chain = Int64(bitPattern: chain.value)
-    rows[number]?.answered = max(answered, rows[number]?.answered ?? 0)
+    let known = rows[number]?.answered ?? 0
+    rows[number]?.answered = max(answered, known)
     rows[number]?.clock = clock.rawValue
     rows[number]?.hasMoved = true
   }
@@ -112,7 +114,9 @@ final class PostgresDevices: DeviceTable {
 
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
     if losses.contains(where: { $0.zone == zone && $0.user == rows[device]?.user }) { return false }
-    if let pending = acks[AckKey(device: device, zone: zone)] { return pending.map { $0.seq >= seq } ?? false }
+    if let pending = acks[AckKey(device: device, zone: zone)] {
+      return pending.map { $0.seq >= seq } ?? false
+    }
     if rows[device]?.hasForgottenAcks == true { return false }
     return try !store.connection.query(Self.findAck, PostgresParameters(device, zone, seq)).isEmpty
   }
@@ -141,7 +145,8 @@ final class PostgresDevices: DeviceTable {
     return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
   }
 
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws {
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  {
     try store.connection.run(
       Self.changeSession,
       PostgresParameters(token.withBytes { Array($0) }, name, now.milliseconds, number, device))
@@ -149,5 +154,6 @@ final class PostgresDevices: DeviceTable {
 
   func forgetToken(_ number: Int64) throws {
     try store.connection.run(Self.dropToken, PostgresParameters(number))
+    rows[number]?.token = nil
   }
 }

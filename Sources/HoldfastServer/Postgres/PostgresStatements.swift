@@ -109,7 +109,8 @@ struct PostgresStatements {
       ["$1::text[]"] + zone.map { _ in "$2::text[]" }
       + changed.enumerated().map { "$\($0 + first)::\($1.type.postgresElement)[]" }
     let given = changed.indices.map { "c\($0)" }
-    let settings = zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
+    let settings =
+      zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
     return PostgresStatement(
       """
       UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))

@@ -45,6 +45,8 @@ struct SQLiteDatabase: ServerDatabase {
 
   func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path)) }
 
+  func patientStore() throws -> (any Store)? { nil }
+
   func reader() throws -> any StoreReader {
     let connection = try Connection(path: path, access: .readWrite)
     try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")

@@ -10,22 +10,20 @@ public final class InlineServer {
   let service: Service
   private let api: API
 
-  /// Opens the database of a data directory.
+  /// Opens a database.
   ///
   /// - Parameters:
-  ///   - data: the directory, made when it is missing.
+  ///   - location: where the database is; a directory is made when it is missing.
   ///   - schema: the schema to serve; nil takes the one that is in the database.
   ///   - environment: clock, randomness and passwords.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    data: String, schema: Schema?, environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
-    let directory = DataDirectory(path: data)
-    try directory.make()
-    let lock = try DataDirectoryLock(directory)
-    let database = try SQLiteDatabase(in: directory, schema: schema, random: environment.random)
+    let lock = try location.lock()
+    let database = try location.open(schema: schema, random: environment.random)
     try self.init(database, lock: lock, environment, log)
   }
 

@@ -12,6 +12,9 @@ protocol ServerDatabase: Sendable {
   /// A connection that writes.
   func store() throws -> any Store
 
+  /// A connection that writes, and waits for what somebody else has locked; nil where there is nobody else.
+  func patientStore() throws -> (any Store)?
+
   /// A connection that only reads.
   func reader() throws -> any StoreReader
 
