@@ -48,11 +48,14 @@ enum ConnectionAttempt {
     if value(of: "host", in: parsed)?.contains("@") == true {
       throw PostgresError(
         .invalidConnectionString,
-        "The host of the connection string holds an @; one in the password is written %40.", while: .connecting)
+        "The host of the connection string holds an @; one in the password is written %40.",
+        while: .connecting)
     }
   }
 
-  private static func value(of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>) -> String? {
+  private static func value(
+    of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>
+  ) -> String? {
     var option = options
     while let name = option.pointee.keyword {
       if String(cString: name) == keyword { return option.pointee.val.map { String(cString: $0) } }

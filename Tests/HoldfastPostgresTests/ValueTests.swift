@@ -66,7 +66,8 @@ struct ValueTests {
     var parameters = PostgresParameters()
     parameters.append(array: [] as [Int64])
     parameters.append(array: [] as [String?])
-    let sum: PostgresStatement = "SELECT coalesce(sum(n), 0)::bigint, count(t) FROM unnest($1, $2) AS r (n, t)"
+    let sum: PostgresStatement =
+      "SELECT coalesce(sum(n), 0)::bigint, count(t) FROM unnest($1, $2) AS r (n, t)"
     #expect(try connection.query(sum, parameters).int64(0, 0) == 0)
     parameters.removeAll()
     parameters.append(array: (1...1000).lazy.map { Int64($0) })

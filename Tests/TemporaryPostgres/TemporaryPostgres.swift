@@ -79,7 +79,8 @@ public final class TemporaryPostgres: Sendable {
     let name = "test_\(getpid())_\(number)"
     let connection = try PostgresConnection(url)
     defer { connection.close() }
-    try connection.execute("CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
+    try connection.execute(
+      "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
     // Copying template0 through the log is faster than copying its files, and new in 15.
     let strategy = connection.serverVersion >= 150_000 ? " STRATEGY wal_log" : ""
     try connection.execute("CREATE DATABASE \(name) OWNER \(name) TEMPLATE template0\(strategy)")
