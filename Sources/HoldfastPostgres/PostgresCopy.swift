@@ -78,8 +78,11 @@ extension PostgresConnection {
     let start = PQexec(connection, sql)
     defer { PQclear(start) }
     guard PQresultStatus(start) == PGRES_COPY_IN, PQbinaryTuples(start) == 1 else {
-      if PQresultStatus(start) == PGRES_COPY_IN { _ = try? endCopy("The format is not binary.", sql) }
-      _ = try check(start, while: .copying, sql)
+      if PQresultStatus(start) == PGRES_COPY_IN {
+        _ = try? endCopy("The format is not binary.", sql)
+      } else {
+        _ = try check(start, while: .copying, sql)
+      }
       throw PostgresError(
         .misuse, "This is no COPY FROM STDIN (FORMAT binary).", while: .copying, statement: sql)
     }

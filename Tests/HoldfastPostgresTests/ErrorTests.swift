@@ -99,18 +99,17 @@ struct ErrorTests {
   }
 
   @Test("a cancelled statement says so, from whichever thread it was cancelled")
-  func cancel() async throws {
-    let canceller = connection.canceller
-    let watcher = try PostgresConnection(fixture.url)
-    let process = connection.serverProcess
-    let cancelling = Task.detached {
+  func cancel() throws {
+    let (canceller, process, url) = (connection.canceller, connection.serverProcess, fixture.url)
+    let cancelling = Background {
+      let watcher = try PostgresConnection(url)
       let isRunning: PostgresStatement =
         "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query LIKE '%sleep%'"
       while try watcher.query(isRunning, PostgresParameters(process)).isEmpty {}
       return canceller.cancel()
     }
     #expect(code { try connection.run("SELECT pg_sleep(600)") } == .queryCanceled)
-    #expect(try await cancelling.value)
+    #expect(try cancelling.wait())
     #expect(try connection.query("SELECT 1").int64(0, 0) == 1)
     connection.close()
     #expect(!canceller.cancel())

@@ -33,15 +33,15 @@ struct NotificationTests {
   }
 
   @Test("another thread ends a wait, and one call of wake ends one wait")
-  func wake() async throws {
+  func wake() throws {
     let waker = try PostgresWaker()
     try connection.listen("a")
     waker.wake()
     waker.wake()
     #expect(try connection.notifications(timeout: nil, waker: waker).isEmpty)
-    let waking = Task.detached { waker.wake() }
+    let waking = Background { waker.wake() }
     #expect(try connection.notifications(timeout: nil, waker: waker).isEmpty)
-    await waking.value
+    try waking.wait()
     try sender.execute("NOTIFY a, '1'")
     #expect(try connection.notifications(timeout: nil, waker: waker).map(\.payload) == ["1"])
   }

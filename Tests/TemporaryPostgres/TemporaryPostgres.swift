@@ -14,7 +14,11 @@ public final class TemporaryPostgres: Sendable {
       if let url = ProcessInfo.processInfo.environment["HOLDFAST_TEST_POSTGRES"], !url.isEmpty {
         return TemporaryPostgres(url: url, folder: nil, lifeline: -1)
       }
-      return try TemporaryPostgres()
+      let server = try TemporaryPostgres()
+      // Nobody kills this one, and making databases is several times as fast.
+      try server.psql(server.url, "ALTER SYSTEM SET fsync = off")
+      try server.psql(server.url, "SELECT pg_reload_conf()")
+      return server
     } catch {
       fatalError("No PostgreSQL server could be started: \(error)")
     }
