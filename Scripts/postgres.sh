@@ -57,8 +57,8 @@ free_port() {
 server() {
   local pid
   pid=$(head -1 "$data/postmaster.pid" 2>/dev/null) || return 1
-  [[ $(readlink "/proc/$pid/cwd" 2>/dev/null || echo "$data") == "$data" ]] && kill -0 "$pid" 2>/dev/null &&
-    echo "$pid"
+  # A process that is dead but not yet waited for has no folder either.
+  [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$data" ]] && echo "$pid"
 }
 
 print_url() {
@@ -160,6 +160,8 @@ kill)
       # One that is dead but not yet waited for shows as Z.
       while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
     done
+    # All are dead, but the next start takes one that shows as Z for alive.
+    as_owner rm -f "$data/postmaster.pid"
   fi
   ;;
 *) usage ;;

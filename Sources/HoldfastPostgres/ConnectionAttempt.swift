@@ -45,16 +45,20 @@ enum ConnectionAttempt {
         "The connection string is neither a postgres:// URL nor a list of key=value.", while: .connecting)
     }
     defer { PQconninfoFree(parsed) }
-    if value(of: "host", in: parsed)?.contains("@") == true {
+    // An @ in a password cuts it: its rest becomes the host or the port, which libpq's words would quote.
+    let port = value(of: "port", in: parsed) ?? ""
+    let isCut = value(of: "host", in: parsed)?.contains("@") == true
+    if isCut || !port.utf8.allSatisfy({ (48...57).contains($0) || $0 == 44 }) {
       throw PostgresError(
         .invalidConnectionString,
-        "The host of the connection string holds an @; one in the password is written %40.",
+        "The connection string has no valid host and port; an @ in a password is written %40.",
         while: .connecting)
     }
   }
 
-  private static func value(of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>) -> String?
-  {
+  private static func value(
+    of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>
+  ) -> String? {
     var option = options
     while let name = option.pointee.keyword {
       if String(cString: name) == keyword { return option.pointee.val.map { String(cString: $0) } }

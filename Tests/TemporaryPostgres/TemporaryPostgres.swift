@@ -14,7 +14,11 @@ public final class TemporaryPostgres: Sendable {
       if let url = ProcessInfo.processInfo.environment["HOLDFAST_TEST_POSTGRES"], !url.isEmpty {
         return TemporaryPostgres(url: url, folder: nil, lifeline: -1)
       }
-      return try TemporaryPostgres()
+      let server = try TemporaryPostgres()
+      // Nobody kills this one, and making databases is several times as fast.
+      try server.psql(server.url, "ALTER SYSTEM SET fsync = off")
+      try server.psql(server.url, "SELECT pg_reload_conf()")
+      return server
     } catch {
       fatalError("No PostgreSQL server could be started: \(error)")
     }
@@ -79,7 +83,8 @@ public final class TemporaryPostgres: Sendable {
     let name = "test_\(getpid())_\(number)"
     let connection = try PostgresConnection(url)
     defer { connection.close() }
-    try connection.execute("CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
+    try connection.execute(
+      "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
     // Copying template0 through the log is faster than copying its files, and new in 15.
     let strategy = connection.serverVersion >= 150_000 ? " STRATEGY wal_log" : ""
     try connection.execute("CREATE DATABASE \(name) OWNER \(name) TEMPLATE template0\(strategy)")
