@@ -27,15 +27,17 @@ let package = Package(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: strict),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: strict),
     .target(
       name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
+    .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
     .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastHTTP", "CSodium"],
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",
@@ -54,11 +56,19 @@ let package = Package(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastSQLiteTests", dependencies: ["HoldfastSQLite"], swiftSettings: strict),
+    .target(
+      name: "TemporaryPostgres", dependencies: ["HoldfastPostgres"], path: "Tests/TemporaryPostgres",
+      swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastPostgresTests", dependencies: ["HoldfastPostgres", "TemporaryPostgres"],
+      swiftSettings: strict),
     .testTarget(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastServerTests",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer"], swiftSettings: strict),
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+      ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
       swiftSettings: strict),

@@ -13,10 +13,10 @@ extension API {
   func listener(_ token: TokenHash) -> EventHub.Listener? {
     do {
       return try readers.read { reader in
-        try reader.transaction {
-          guard let device = try reader.device(token) else { return nil }
-          let zones = try reader.zones(of: device).filter { !$0.role.isEmpty }.map(\.zone)
-          return EventHub.Listener(device: device.key.number, user: device.user, zones: zones)
+        try reader.store.transaction { () -> EventHub.Listener? in
+          guard let device = try reader.store.device(token) else { return nil }
+          let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
+          return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)
         }
       }
     } catch {

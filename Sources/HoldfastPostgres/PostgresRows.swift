@@ -1,0 +1,158 @@
+internal import CPostgres
+
+/// What one statement answered: its rows, all in memory, and how many rows it changed.
+///
+/// Rows and columns are numbered from 0. A wrong number, a column of another type than asked for, and a null where
+/// a value is asked for are the programmer's errors, and trap with the column's name. Use it from one thread at a
+/// time; it may outlive its connection.
+public final class PostgresRows {
+  private let result: OpaquePointer
+
+  /// How many rows there are.
+  public let count: Int
+
+  /// Takes a result, which this object then frees.
+  init(_ result: OpaquePointer) {
+    self.result = result
+    count = Int(PQntuples(result))
+  }
+
+  deinit { PQclear(result) }
+
+  /// Whether there are no rows.
+  public var isEmpty: Bool { count == 0 }
+
+  /// The numbers of the rows, to go through them.
+  public var indices: Range<Int> { 0..<count }
+
+  /// How many columns each row has.
+  public var columnCount: Int { Int(PQnfields(result)) }
+
+  /// How many rows the statement inserted, changed, deleted or, for a SELECT, answered; 0 for others.
+  public var affectedCount: Int {
+    PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+  }
+
+  /// The name of a column.
+  public func name(ofColumn column: Int) -> String {
+    PQfname(result, Int32(clamping: column)).map { String(cString: $0) } ?? "number \(column)"
+  }
+
+  /// Whether there is no value.
+  public func isNull(_ row: Int, _ column: Int) -> Bool {
+    let (row, column) = place(row, column)
+    return PQgetisnull(result, row, column) == 1
+  }
+
+  /// A number of a bigint, integer or smallint column.
+  public func int64(_ row: Int, _ column: Int) -> Int64 {
+    let bytes = field(row, column, ofType: "an integer") { [20, 23, 21, 26].contains($0) }
+    return switch bytes.count {
+    case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+    default: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+    }
+  }
+
+  /// A number of a double precision or real column.
+  public func double(_ row: Int, _ column: Int) -> Double {
+    let bytes = field(row, column, ofType: "a floating point number") { $0 == 701 || $0 == 700 }
+    return bytes.count == 8
+      ? Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+      : Double(Float(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
+  }
+
+  /// Whether a boolean column is true.
+  public func bool(_ row: Int, _ column: Int) -> Bool {
+    field(row, column, ofType: "a boolean") { $0 == 16 }[0] != 0
+  }
+
+  /// The string of a text, varchar, name, json, jsonb or enum column.
+  public func text(_ row: Int, _ column: Int) -> String {
+    String(decoding: textField(row, column), as: UTF8.self)
+  }
+
+  /// The bytes of a column of any type, in its binary format: for bytea as they are, for uuid its 16.
+  public func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(field(row, column)) }
+
+  /// Like `int64`, with nil for null.
+  public func optionalInt64(_ row: Int, _ column: Int) -> Int64? {
+    isNull(row, column) ? nil : int64(row, column)
+  }
+
+  /// Like `double`, with nil for null.
+  public func optionalDouble(_ row: Int, _ column: Int) -> Double? {
+    isNull(row, column) ? nil : double(row, column)
+  }
+
+  /// Like `bool`, with nil for null.
+  public func optionalBool(_ row: Int, _ column: Int) -> Bool? {
+    isNull(row, column) ? nil : bool(row, column)
+  }
+
+  /// Like `text`, with nil for null.
+  public func optionalText(_ row: Int, _ column: Int) -> String? {
+    isNull(row, column) ? nil : text(row, column)
+  }
+
+  /// Like `bytes`, with nil for null.
+  public func optionalBytes(_ row: Int, _ column: Int) -> [UInt8]? {
+    isNull(row, column) ? nil : bytes(row, column)
+  }
+
+  /// Lends the UTF-8 of a text column (see `text`) without copying it; it holds only within `body`.
+  @inlinable
+  public func withText<Value, Failure: Error>(
+    _ row: Int, _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(textField(row, column)) }
+  }
+
+  /// Lends the bytes of a column of any type without copying them; they hold only within `body`.
+  @inlinable
+  public func withBytes<Value, Failure: Error>(
+    _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(field(row, column)) }
+  }
+
+  /// The UTF-8 of a column that holds text.
+  @usableFromInline
+  func textField(_ row: Int, _ column: Int) -> UnsafeBufferPointer<UInt8> {
+    // Types made by CREATE TYPE or an extension have numbers from 16384; those of enums and citext are texts.
+    let isText: (UInt32) -> Bool = { [25, 1043, 3802, 114, 19, 1042, 705].contains($0) || $0 >= 16384 }
+    var bytes = field(row, column, ofType: "a text", isText)
+    // A jsonb begins with the version of its format.
+    if PQftype(result, Int32(column)) == 3802 { bytes = UnsafeRawBufferPointer(rebasing: bytes[1...]) }
+    return bytes.bindMemory(to: UInt8.self)
+  }
+
+  /// The bytes of a value, which live as long as this object.
+  @usableFromInline
+  func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {
+    let (y, x) = place(row, column)
+    let bytes = UnsafeRawBufferPointer(
+      start: PQgetvalue(result, y, x), count: Int(PQgetlength(result, y, x)))
+    precondition(
+      !bytes.isEmpty || PQgetisnull(result, y, x) == 0,
+      "Column \(name(ofColumn: column)) is null in row \(row).")
+    return bytes
+  }
+
+  @inline(__always)
+  private func field(
+    _ row: Int, _ column: Int, ofType expected: String, _ isExpected: (UInt32) -> Bool
+  ) -> UnsafeRawBufferPointer {
+    let bytes = field(row, column)
+    precondition(
+      isExpected(PQftype(result, Int32(column))), "Column \(name(ofColumn: column)) is not \(expected).")
+    return bytes
+  }
+
+  @inline(__always)
+  private func place(_ row: Int, _ column: Int) -> (Int32, Int32) {
+    precondition(row >= 0 && row < count, "There is no row \(row) among \(count).")
+    precondition(column >= 0 && column < columnCount, "There is no column \(column) among \(columnCount).")
+    return (Int32(row), Int32(column))
+  }
+}

@@ -1,0 +1,57 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// What can be done with a descriptor without waiting.
+struct Readiness: OptionSet, Sendable {
+  let rawValue: Int16
+
+  init(rawValue: Int16) { self.rawValue = rawValue }
+
+  /// There is something to read, or the end, or an error that a read will report.
+  static let readable = Readiness(rawValue: 1)
+  /// There is room to write, or an error that a write will report.
+  static let writable = Readiness(rawValue: 2)
+
+  private var events: Int16 {
+    Int16(contains(.readable) ? POLLIN : 0) | Int16(contains(.writable) ? POLLOUT : 0)
+  }
+
+  private init(events: Int16, asked: Readiness) {
+    if events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
+      self = asked
+    } else {
+      self = []
+      if events & Int16(POLLIN) != 0 { insert(.readable) }
+      if events & Int16(POLLOUT) != 0 { insert(.writable) }
+    }
+  }
+
+  /// Waits until one of `asked` holds; nothing when the deadline passed before, nil is for ever.
+  static func wait(for asked: Readiness, of descriptor: Int32, until deadline: Deadline?) -> Readiness {
+    wait(for: asked, of: descriptor, orReadable: -1, until: deadline).first
+  }
+
+  /// Waits until one of `asked` holds, or the other descriptor can be read; -1 is no other.
+  static func wait(
+    for asked: Readiness, of descriptor: Int32, orReadable other: Int32, until deadline: Deadline?
+  ) -> (first: Readiness, other: Bool) {
+    var places = (
+      pollfd(fd: descriptor, events: asked.events, revents: 0),
+      pollfd(fd: other, events: Int16(POLLIN), revents: 0)
+    )
+    while true {
+      let ready = withUnsafeMutableBytes(of: &places) { bytes in
+        poll(bytes.baseAddress?.assumingMemoryBound(to: pollfd.self), 2, deadline?.milliseconds ?? -1)
+      }
+      if ready > 0 {
+        return (Readiness(events: places.0.revents, asked: asked), places.1.revents != 0)
+      }
+      if ready == 0 { return ([], false) }
+      // A poll that a signal broke off is begun again; with any other failure the next read or write reports it.
+      if errno != EINTR { return (asked, false) }
+    }
+  }
+}

@@ -1,9 +1,0 @@
-public import HoldfastCore
-
-extension Schema {
-  /// The SQL of a new server database for this schema, for people to read.
-  public var serverSQL: String {
-    let tables = ServerTables(schema: self)
-    return ServerTables.own + "\n" + self.tables.indices.map { tables.create($0) }.joined()
-  }
-}

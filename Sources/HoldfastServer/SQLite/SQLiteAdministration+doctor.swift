@@ -1,0 +1,67 @@
+import HoldfastCore
+import HoldfastSQLite
+
+extension SQLiteAdministration {
+  func doctor() throws -> [String] {
+    try connection.transaction(.deferred) {
+      try integrity() + references() + sequences() + stamps() + owners()
+    }
+  }
+
+  private func integrity() throws -> [String] {
+    try connection.rows("PRAGMA integrity_check").compactMap { $0.first?.text }.filter { $0 != "ok" }
+      .map { "integrity: \($0)" }
+  }
+
+  private func references() throws -> [String] {
+    try connection.rows("PRAGMA foreign_key_check").map { row in
+      "reference: a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+    }
+  }
+
+  /// Each seq of a zone belongs to one record or tombstone, and none is beyond the zone's own.
+  private func sequences() throws -> [String] {
+    let all = (schema.tables.map(\.name) + ["holdfast_tombstones"])
+      .map { "SELECT zone, seq FROM \"\($0)\"" }.joined(separator: " UNION ALL ")
+    let twice = try connection.rows("SELECT zone, seq FROM (\(all)) GROUP BY zone, seq HAVING count(*) > 1")
+    let beyond = try connection.rows(
+      """
+      SELECT a.zone, max(a.seq) FROM (\(all)) a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+      WHERE z.seq IS NULL OR a.seq > z.seq OR a.seq < 1 GROUP BY a.zone
+      """)
+    // The zone's seq was given to its last change, which nothing can have taken away.
+    let behind = try connection.rows(
+      """
+      SELECT z.zone, z.seq FROM holdfast_zones z LEFT JOIN (\(all)) a ON a.zone = z.zone AND a.seq = z.seq
+      WHERE z.seq > z.purged AND a.seq IS NULL
+      """)
+    return twice.map { "seq: \(place($0)) was given twice" }
+      + beyond.map { "seq: \(place($0)) is beyond its zone" }
+      + behind.map { "seq: \(place($0)) has no record" }
+  }
+
+  private func stamps() throws -> [String] {
+    var findings: [String] = []
+    for table in schema.tables {
+      try connection.forEachRow("SELECT id, stamps, rev FROM \"\(table.name)\"") { row in
+        if RecordStamps(row.text(1)) == nil || row.integer(2) < 1 {
+          findings.append("stamps: those of \(table.name) \(row.text(0)) can't be read")
+        }
+      }
+    }
+    return findings
+  }
+
+  private func owners() throws -> [String] {
+    let roots = schema.tables.filter { $0.zone == .root }.map { "SELECT id FROM \"\($0.name)\"" }
+    let live = (roots + ["SELECT id FROM holdfast_accounts"]).joined(separator: " UNION ALL ")
+    return try connection.rows(
+      """
+      SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner')
+      """
+    ).map { "owner: the zone \($0[0].text ?? "") has none" }
+  }
+
+  private func place(_ row: [SQLiteValue]) -> String { "\(row[1].integer ?? 0) of zone \(row[0].text ?? "")" }
+}

@@ -1,0 +1,160 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The server's database as one SQLite file: made, checked and extended here; connections to it.
+struct SQLiteDatabase: ServerDatabase {
+  /// The database file.
+  let path: String
+  let schema: Schema
+  let epoch: String
+  let readingWaits = false
+
+  /// Opens the database of a data directory, and makes or extends it for `schema`.
+  ///
+  /// - Parameters:
+  ///   - schema: what to serve; nil takes the one in the database.
+  ///   - random: gives the epoch of a new database.
+  /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
+  init(in directory: DataDirectory, schema: Schema?, random: (Int) -> [UInt8]) throws {
+    try self.init(
+      file: directory.database, exists: try directory.hasDatabase(), schema: schema, random: random)
+  }
+
+  /// Opens the database file at `path`; see above.
+  init(file path: String, exists: Bool, schema: Schema?, random: (Int) -> [UInt8]) throws {
+    self.path = path
+    let known = try exists && Self.isOurs(path)
+    guard known || schema != nil else {
+      throw ServerError(
+        .schemaMissing,
+        "There is no database \(path) yet. Start the server once with --schema FILE.")
+    }
+    let connection = try Self.writer(path)
+    if known {
+      epoch = try Self.meta("epoch", connection)
+      let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
+      self.schema = schema ?? stored
+      if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema) }
+    } else {
+      let schema = try schema ?? Schema(json: [])
+      self.schema = schema
+      epoch = random(4).map { hexadecimal($0) }.joined()
+      try Self.create(connection, schema, epoch: epoch)
+    }
+  }
+
+  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path)) }
+
+  func patientStore() throws -> (any Store)? { nil }
+
+  func reader() throws -> any StoreReader {
+    let connection = try Connection(path: path, access: .readWrite)
+    try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
+    return try SQLiteReader(schema, epoch: epoch, on: connection)
+  }
+
+  func administration() throws -> any StoreAdministration {
+    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path)), schema)
+  }
+
+  private static func writer(_ path: String) throws -> Connection {
+    let connection = try Connection(path: path)
+    // Until it has its write-ahead log SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a
+    // loss of power.
+    try connection.execute(
+      "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
+    )
+    return connection
+  }
+
+  /// Looks at a file without writing to it: true for a database of Holdfast's server, false for an empty one.
+  private static func isOurs(_ path: String) throws -> Bool {
+    do {
+      let connection = try Connection(path: path, access: .readOnly)
+      let application = try connection.value("PRAGMA application_id")?.integer
+      let version = try connection.value("PRAGMA user_version")?.integer ?? 0
+      if application == SQLiteTables.applicationID {
+        if version > SQLiteTables.formatVersion {
+          throw ServerError(
+            .newer,
+            "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
+          )
+        }
+        return true
+      }
+      if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 {
+        return false
+      }
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {
+    } catch let error as SQLiteError where error.code.primary == .corrupt {
+      throw ServerError(.damaged, "\(path) is damaged: \(error). Restore it from a backup.")
+    } catch let error as SQLiteError {
+      throw ServerError(
+        .unreachable, "\(path) can't be read: \(error). Check that it is a file, and its rights.")
+    }
+    throw ServerError(
+      .notOurs,
+      "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
+  }
+
+  private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
+    let tables = SQLiteTables(schema: schema)
+    try connection.transaction(.immediate) {
+      try connection.execute(SQLiteTables.own)
+      for index in schema.tables.indices { try connection.execute(tables.create(index)) }
+      try addPublicZones(connection, schema)
+      try setMeta("epoch", epoch, connection)
+      try setMeta("schema", schema.text, connection)
+      try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
+    }
+  }
+
+  private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {
+    let addition: SchemaAddition
+    do { addition = try SchemaAddition(from: old, to: new) } catch {
+      throw ServerError(.schemaCannotChange, error.description)
+    }
+    let tables = SQLiteTables(schema: new)
+    try connection.transaction(.immediate) {
+      for (table, column) in addition.columns {
+        try connection.execute(
+          "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
+        for link in new.links(of: table) where link.column == column {
+          try connection.execute(link.index(in: new))
+        }
+      }
+      for table in addition.tables { try connection.execute(tables.create(table)) }
+      try addPublicZones(connection, new)
+      try setMeta("schema", new.text, connection)
+    }
+  }
+
+  private static func addPublicZones(_ connection: Connection, _ schema: Schema) throws {
+    for zone in schema.publicZones {
+      try connection.run(
+        "INSERT OR IGNORE INTO holdfast_zones (zone, seq, public) VALUES (?, 0, 1)", [.text(zone)])
+    }
+  }
+
+  private static func meta(_ key: String, _ connection: Connection) throws -> String {
+    guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
+    else {
+      throw ServerError(.notOurs, "The database has no \(key): it is damaged. Restore it from a backup.")
+    }
+    return text
+  }
+
+  private static func setMeta(_ key: String, _ value: String, _ connection: Connection) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
+  }
+}
+
+extension Schema {
+  /// The schema as the text of `holdfast.json`.
+  var text: String { String(decoding: json.bytes, as: UTF8.self) }
+}
+
+/// Two lower-case digits.
+func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }

@@ -1,0 +1,106 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The records of one table in SQLite: its statements, prepared once.
+final class SQLiteRecordTable: RecordTable {
+  let table: Table
+  private let index: Int
+  private let connection: Connection
+  private let find: Statement
+  private let findZone: Statement
+  private let add: Statement
+  private let change: Statement
+  private let drop: Statement
+
+  init(_ index: Int, of schema: Schema, on connection: Connection) throws {
+    self.index = index
+    self.connection = connection
+    table = schema.tables[index]
+    let name = "\"\(table.name)\""
+    let columns = table.columns.map { ", \"\($0.name)\"" }.joined()
+    let places = String(repeating: ", ?", count: table.columns.count)
+    let settings = table.columns.map { ", \"\($0.name)\" = ?" }.joined()
+    find = try connection.statement("SELECT zone, seq, rev, stamps\(columns) FROM \(name) WHERE id = ?")
+    findZone = try connection.statement("SELECT zone FROM \(name) WHERE id = ?")
+    add = try connection.statement(
+      "INSERT INTO \(name) (id, zone, seq, rev, stamps\(columns)) VALUES (?, ?, ?, ?, ?\(places))")
+    change = try connection.statement(
+      "UPDATE \(name) SET zone = ?, seq = ?, rev = ?, stamps = ?\(settings) WHERE id = ?")
+    drop = try connection.statement("DELETE FROM \(name) WHERE id = ?")
+  }
+
+  func record(_ id: String) throws -> Record? {
+    try find.bind(id, at: 1)
+    defer { find.reset() }
+    guard try find.step() else { return nil }
+    return Record(
+      table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2),
+      stamps: find.text(3),
+      values: table.columns.indices.map { find.columnValue(4 + $0) })
+  }
+
+  func zone(of id: String) throws -> String? {
+    try findZone.bind(id, at: 1)
+    return try findZone.firstText()
+  }
+
+  func insert(_ record: Record) throws {
+    try add.bind(record.id, at: 1)
+    try add.bind(record.zone, at: 2)
+    try add.bind(record.seq, at: 3)
+    try add.bind(record.rev, at: 4)
+    try add.bind(record.stamps, at: 5)
+    for (index, value) in record.values.enumerated() { try add.bind(value, at: 6 + index) }
+    try run(add, for: record)
+  }
+
+  func update(_ record: Record) throws {
+    try change.bind(record.zone, at: 1)
+    try change.bind(record.seq, at: 2)
+    try change.bind(record.rev, at: 3)
+    try change.bind(record.stamps, at: 4)
+    for (index, value) in record.values.enumerated() { try change.bind(value, at: 5 + index) }
+    try change.bind(record.id, at: 5 + record.values.count)
+    try run(change, for: record)
+  }
+
+  func remove(_ id: String) throws {
+    try drop.bind(id, at: 1)
+    try drop.run()
+  }
+
+  func ids(where column: Int, is value: String) throws -> [String] {
+    let statement = try connection.statement(
+      "SELECT id FROM \"\(table.name)\" WHERE \"\(table.columns[column].name)\" = ?")
+    try statement.bind(value, at: 1)
+    defer { statement.reset() }
+    var ids: [String] = []
+    while try statement.step() { ids.append(statement.text(0)) }
+    return ids
+  }
+
+  private func run(_ statement: Statement, for record: Record) throws {
+    do { try statement.run() } catch {
+      guard error.code == .constraintUnique, let problem = try uniqueProblem(record) else { throw error }
+      throw problem
+    }
+  }
+
+  /// Which group of unique columns has the record's values already; SQLite's message is not asked.
+  private func uniqueProblem(_ record: Record) throws -> Problem? {
+    for group in table.unique {
+      let same = group.map { " AND \"\($0)\" = ?" }.joined()
+      let statement = try connection.statement(
+        "SELECT 1 FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
+      try statement.bind(record.zone, at: 1)
+      try statement.bind(record.id, at: 2)
+      for (place, name) in group.enumerated() {
+        try statement.bind(table.index(of: name).map { record.values[$0] } ?? .null, at: 3 + place)
+      }
+      if try statement.hasRow() {
+        return Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
+      }
+    }
+    return nil
+  }
+}

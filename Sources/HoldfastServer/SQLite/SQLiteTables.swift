@@ -1,0 +1,87 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The SQL that makes the server's database: Holdfast's own tables, and the schema's with the same names.
+///
+/// Records are clustered by (zone, seq), so that what is new in a zone is one range of each table.
+struct SQLiteTables {
+  /// Stored as `PRAGMA application_id`: "HfSv".
+  static let applicationID: Int64 = 0x4866_5376
+  /// Stored as `PRAGMA user_version`.
+  static let formatVersion: Int64 = 1
+
+  let schema: Schema
+
+  /// Holdfast's own tables.
+  static let own = """
+    CREATE TABLE holdfast_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE holdfast_zones (
+      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL, purged INTEGER NOT NULL DEFAULT 0,
+      public INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE TABLE holdfast_tombstones (
+      zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
+      rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
+      deleted_seq INTEGER NOT NULL,
+      PRIMARY KEY (zone, seq)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
+    CREATE TABLE holdfast_accounts (
+      id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, password TEXT NOT NULL, created_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE holdfast_devices (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+      user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
+      confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
+      clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
+      session_used INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
+    CREATE TABLE holdfast_acks (
+      device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
+      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone)
+    ) WITHOUT ROWID;
+    CREATE TABLE holdfast_refusals (
+      device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
+      problem BLOB NOT NULL, PRIMARY KEY (device, first)
+    ) WITHOUT ROWID;
+    """
+
+  /// One table with its indexes.
+  func create(_ index: Int) -> String {
+    let table = schema.tables[index]
+    var lines = [
+      "\"id\" TEXT NOT NULL", "\"zone\" TEXT NOT NULL", "\"seq\" INTEGER NOT NULL",
+      "\"rev\" INTEGER NOT NULL",
+      "\"stamps\" TEXT NOT NULL",
+    ]
+    for column in table.columns.indices { lines.append(self.column(column, of: index)) }
+    lines.append("PRIMARY KEY (\"zone\", \"seq\")")
+    var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
+    sql += "CREATE UNIQUE INDEX \"holdfast_\(table.name)_id\" ON \"\(table.name)\" (\"id\");\n"
+    for link in schema.links(of: index) { sql += link.index(in: schema) }
+    for (number, group) in table.unique.enumerated() {
+      let columns = group.map { ", \"\($0)\"" }.joined()
+      sql += """
+        CREATE UNIQUE INDEX "holdfast_\(table.name)_unique_\(number)" ON "\(table.name)" ("zone"\(columns));
+
+        """
+    }
+    if table.zone == .explicit {
+      sql += "CREATE INDEX \"holdfast_members_of_user\" ON \"\(table.name)\" (\"user\", \"role\");\n"
+    }
+    return sql
+  }
+
+  /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
+  func column(_ column: Int, of index: Int) -> String {
+    let definition = schema.tables[index].columns[column]
+    var sql = "\"\(definition.name)\" \(definition.type.affinity)"
+    if definition.required { sql += " NOT NULL" }
+    if let value = definition.defaultValue, value != .null { sql += " DEFAULT \(value.literal)" }
+    if let reference = definition.reference {
+      sql += " REFERENCES \"\(reference.table)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
+    }
+    return sql
+  }
+}

@@ -1,0 +1,112 @@
+import HoldfastCore
+
+/// The zones that a batch touches: their seq, given out in memory and written once before the commit, and the roles
+/// in them. Lives as long as the batch's transaction.
+final class ZoneLedger {
+  private struct Zone {
+    var seq: Int64
+    let isPublic: Bool
+    var isDirty = false
+    /// The device that alone changed it in this batch.
+    var author: Int64?
+  }
+
+  private struct Membership: Hashable {
+    let zone: String
+    let user: String
+  }
+
+  private let table: any ZoneTable
+  private var zones: [String: Zone] = [:]
+  private var roles: [Membership: Role?] = [:]
+  /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
+  private var journal: [(name: String, before: Zone?)] = []
+  private var changedUsers: Set<String> = []
+  /// The device whose change set is applied; 0 is the server itself.
+  var author: Int64 = 0
+
+  init(_ table: any ZoneTable) { self.table = table }
+
+  /// Forgets everything: a new transaction begins.
+  func beginBatch() {
+    zones.removeAll(keepingCapacity: true)
+    roles.removeAll(keepingCapacity: true)
+    journal.removeAll(keepingCapacity: true)
+    changedUsers.removeAll(keepingCapacity: true)
+  }
+
+  /// A change set begins.
+  func beginChangeSet(by device: Int64) {
+    author = device
+    journal.removeAll(keepingCapacity: true)
+  }
+
+  /// What the batch changes, for the streams of devices.
+  var moves: Moves {
+    var moves = Moves()
+    for (name, zone) in zones where zone.isDirty { moves.add(zone: name, by: zone.author) }
+    moves.users = changedUsers
+    return moves
+  }
+
+  /// The change set's savepoint was rolled back.
+  func rollBackChangeSet() {
+    for (name, before) in journal.reversed() { zones[name] = before }
+    journal.removeAll(keepingCapacity: true)
+    roles.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what was given out; right before the commit.
+  func flush(at clock: Stamp) throws {
+    for (name, zone) in zones where zone.isDirty { try table.setSeq(zone.seq, of: name, clock: clock) }
+  }
+
+  /// Gives the next seq of a zone that is there.
+  func next(_ name: String) throws -> Int64 {
+    guard var zone = try zone(name) else {
+      throw ServerError(.damaged, "A record is in a zone that is not there.")
+    }
+    journal.append((name, zone))
+    zone.seq += 1
+    zone.author = zone.isDirty && zone.author != author ? nil : author
+    zone.isDirty = true
+    zones[name] = zone
+    return zone.seq
+  }
+
+  /// Whether there is a zone of this name.
+  func exists(_ name: String) throws -> Bool { try zone(name) != nil }
+
+  /// Whether everybody may read the zone.
+  func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
+
+  /// Makes a zone.
+  func create(_ name: String) throws {
+    try table.add(name)
+    journal.append((name, nil))
+    zones[name] = Zone(seq: 0, isPublic: false)
+  }
+
+  /// What a user may do in a zone; nil for a stranger, and when there is no such zone.
+  func role(of user: String, in zone: String) throws -> Role? {
+    let key = Membership(zone: zone, user: user)
+    if let known = roles[key] { return known }
+    let role = try table.role(of: user, in: zone) ?? (isPublic(zone) ? .viewer : nil)
+    roles[key] = .some(role)
+    return role
+  }
+
+  /// A membership of a user was written: roles are read anew.
+  func changedMember(_ user: String?) {
+    roles.removeAll(keepingCapacity: true)
+    if let user { changedUsers.insert(user) }
+  }
+
+  private func zone(_ name: String) throws -> Zone? {
+    if let known = zones[name] { return known }
+    guard let found = try table.zone(name) else { return nil }
+    let zone = Zone(seq: found.seq, isPublic: found.isPublic)
+    zones[name] = zone
+    return zone
+  }
+}

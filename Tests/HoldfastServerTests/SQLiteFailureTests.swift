@@ -1,0 +1,84 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastSQLite
+import Testing
+
+@testable import HoldfastServer
+
+/// Failures below the rules: a full disk, a statement that can't run. Invariants I2, I6, I12.
+@Suite struct SQLiteFailureTests {
+  let server: TestServer
+  let alice: TestDevice
+  let bob: TestDevice
+
+  init() throws {
+    server = try TestServer()
+    alice = try server.signUp("alice")
+    bob = try server.signUp("bob")
+  }
+
+  private func note(_ device: TestDevice, _ id: String) -> HTTPRequest {
+    device.request([[.create("notes", id, ["text": .string(String(repeating: "x", count: 9000))])]])
+  }
+
+  @Test(
+    "a full disk answers 507 to all of the batch, writes nothing, and is over when there is space (disk full)"
+  )
+  func full() throws {
+    let inline = try #require(server.inline)
+    let connection = try server.connection
+    let pages = try #require(try connection.value("PRAGMA page_count")?.integer)
+    try connection.execute("PRAGMA max_page_count = \(pages)")
+    let ids = (0..<2).map { _ in alice.newID() }
+    let answers = inline.respond(to: [note(alice, ids[0]), note(bob, ids[1])])
+    #expect(answers.map(\.status) == [507, 507])
+    #expect(answers.allSatisfy { Problem(document: $0.body)?.retryAfter != nil })
+    #expect(inline.respond(to: alice.request([])).status == 200)
+    #expect(try connection.value("SELECT count(*) FROM notes")?.integer == 0)
+    try connection.execute("PRAGMA max_page_count = 1000000")
+    _ = try alice.apply(inline.respond(to: note(alice, ids[0])))
+    #expect(alice.has("notes", ids[0]))
+    #expect(try Administration(server.location).doctor().isEmpty)
+  }
+
+  @Test("a command that fails unexpectedly fails alone (I12)")
+  func alone() throws {
+    let inline = try #require(server.inline)
+    try alice.pull()
+    let list = bob.newID()
+    try server.connection.execute(
+      """
+      CREATE TRIGGER broken BEFORE UPDATE ON holdfast_devices WHEN NEW.id = '\(alice.id)'
+      BEGIN SELECT RAISE(ABORT, 'broken'); END
+      """)
+    let broken = alice.request([[.create("lists", alice.newID(), ["title": "x"])]])
+    let answers = inline.respond(to: [broken, bob.request([[.create("lists", list, ["title": "Bob's"])]])])
+    #expect(answers.map(\.status) == [500, 200])
+    _ = try bob.apply(answers[1])
+    #expect(bob.has("lists", list))
+    #expect(try alice.sync().confirmed == 0)
+  }
+
+  @Test("what a trigger of the team's own forbids is refused, and blocks nothing (I12)")
+  func trigger() throws {
+    try server.connection.execute(
+      "CREATE TRIGGER ours BEFORE INSERT ON notes WHEN NEW.text = 'x' BEGIN SELECT RAISE(ABORT, 'no x'); END")
+    let note = alice.newID()
+    let answer = try alice.sync(
+      [.create("notes", alice.newID(), ["text": "x"])], [.create("notes", note, ["text": "y"])])
+    #expect(answer.refused.map(\.first) == [1])
+    #expect(answer.confirmed == 2)
+    #expect(alice.has("notes", note))
+  }
+
+  @Test("a read that meets no writer answers from the moment before an open transaction (I6)")
+  func snapshot() throws {
+    let inline = try #require(server.inline)
+    // A session's first request is written.
+    try alice.pull()
+    let connection = try Connection(path: server.database)
+    try connection.execute("BEGIN IMMEDIATE; DELETE FROM members")
+    #expect(inline.respond(to: alice.request([])).status == 200)
+    try connection.execute("ROLLBACK")
+  }
+}
