@@ -81,13 +81,13 @@ extension World {
   /// Sends what has moved to who listens, and ends the streams that are to end.
   func pushEvents() {
     guard let inline = server.inline else { return }
+    for (number, bytes) in inline.takeEvents() {
+      if let stream = server.streams[number] { send(bytes, on: stream) }
+    }
     for number in inline.takeEnded() {
       guard let stream = server.streams.removeValue(forKey: number), !stream.isDead else { continue }
       timeline.add(
         .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
-    }
-    for (number, bytes) in inline.takeEvents() {
-      if let stream = server.streams[number] { send(bytes, on: stream) }
     }
   }
 
