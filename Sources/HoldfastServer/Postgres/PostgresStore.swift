@@ -88,6 +88,15 @@ final class PostgresStore: Store {
   }
 
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+    do { return try start(expectations, isCareful: isCareful) } catch let error as PostgresError {
+      // The database may have been started again since the last use. Nothing was written yet.
+      guard error.isConnectionLost, opened != nil else { throw error }
+      rollBack()
+      return try start(expectations, isCareful: isCareful)
+    }
+  }
+
+  private func start(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     working.removeAll()
     zonesMade.removeAll(keepingCapacity: true)
     zonesWritten = 0
@@ -105,12 +114,10 @@ final class PostgresStore: Store {
 
   func rollBack() {
     guard let opened else { return }
-    do {
-      if opened.isUsable, opened.transactionStatus != .idle { try opened.execute("ROLLBACK") }
-    } catch {
-      opened.close()
-      self.opened = nil
-    }
+    if opened.isUsable, opened.transactionStatus == .idle { return }
+    if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
+    opened.close()
+    self.opened = nil
   }
 
   func beginPart() throws {
