@@ -119,7 +119,8 @@ public final class TemporaryPostgres: Sendable {
   }
 
   private static let scriptPath = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Scripts/postgres.sh").path
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Scripts/postgres.sh")
+    .path
 
   /// Runs Scripts/postgres.sh and gives what it printed.
   private static func script(_ arguments: String...) throws -> String {

@@ -8,8 +8,8 @@ enum SchemaCommand: Subcommand {
     argumentCount: 0...1,
     options: [
       .init(
-        name: "print", value: "sql|json",
-        help: "Print the server's tables, or the schema with all that is implied"),
+        name: "print", value: "sql|postgres|json",
+        help: "Print the server's tables in SQLite or PostgreSQL, or the schema with all that is implied"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
     ])
 
@@ -25,8 +25,9 @@ enum SchemaCommand: Subcommand {
       let own = schema.tables.filter { !$0.isBuiltIn }
       print("\(path) is good: \(own.count) tables, \(own.reduce(0) { $0 + $1.columns.count }) columns.")
     case "sql": print(schema.serverSQL)
+    case "postgres": print(schema.postgresSQL)
     case "json": print(String(decoding: schema.json.bytes, as: UTF8.self))
-    case let other?: throw UsageError("--print takes sql or json, not \"\(other)\".")
+    case let other?: throw UsageError("--print takes sql, postgres or json, not \"\(other)\".")
     }
     return 0
   }

@@ -1,0 +1,63 @@
+import HoldfastCore
+
+/// How the store's statements read and write the tables of the schema; docs/POSTGRES.md, section 1.
+struct PostgresLayout: Sendable {
+  /// One column of a table.
+  struct Column: Sendable {
+    /// The name, quoted.
+    let name: String
+    /// The expression, over the table as `t`, that reads it as a value of the wire: text, bigint, double precision or boolean.
+    let read: String
+    /// What is put behind such a value to make it one of the column: `::timestamptz`, or nothing.
+    var cast = ""
+    /// What the database puts where a new record has no value; nil for null.
+    var filling: String?
+    let type: ColumnType
+  }
+
+  /// One table.
+  struct Relation: Sendable {
+    /// The name in the schema.
+    let table: String
+    /// The relation, quoted, with its namespace.
+    let name: String
+    /// Whether it has a `zone` column, as those have that Holdfast made.
+    let hasZone: Bool
+    /// The type of `id`.
+    var idType = "text"
+    let columns: [Column]
+
+    /// What is put behind a text to make it an id.
+    var idCast: String { idType == "text" ? "" : "::" + idType }
+  }
+
+  /// In the order of the schema.
+  let relations: [Relation]
+  /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
+  let order: [Int]
+
+  init(_ schema: Schema, relations: [Relation]) {
+    self.relations = relations
+    var order: [Int] = []
+    var waiting = Array(schema.tables.indices)
+    while !waiting.isEmpty {
+      let free = waiting.firstIndex { table in
+        schema.links(of: table).allSatisfy { $0.target == table || order.contains($0.target) }
+      }
+      order.append(waiting.remove(at: free ?? 0))
+    }
+    self.order = order
+  }
+}
+
+extension ColumnType {
+  /// The type of the elements in which the column's values travel to the server.
+  var postgresElement: String {
+    switch self {
+    case .integer: "bigint"
+    case .real: "double precision"
+    case .boolean: "boolean"
+    case .text, .timestamp, .json, .reference, .position: "text"
+    }
+  }
+}
