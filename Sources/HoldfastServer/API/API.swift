@@ -47,12 +47,14 @@ final class API: Sendable {
     case ("/v1/sessions", "POST"): return try signIn(request)
     case ("/v1/devices", "POST"): return try copyDevice(request)
     case ("/v1/sessions/current", "DELETE"): return try signOut(request)
+    case ("/v1/events", "GET"): return try events(request)
     case ("/v1/schema", "GET"), ("/v1/schema", "HEAD"): return .answer(.json(schemaBody))
     case ("/healthz", "GET"), ("/healthz", "HEAD"): return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case ("/readyz", "GET"), ("/readyz", "HEAD"): return readiness()
     case ("/v1/sync", _), ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/devices", _):
       return .answer(.problem(Problem(.methodNotAllowed), allow: "POST"))
     case ("/v1/sessions/current", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "DELETE"))
+    case ("/v1/events", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "GET"))
     case ("/v1/schema", _), ("/healthz", _), ("/readyz", _):
       return .answer(.problem(Problem(.methodNotAllowed), allow: "GET, HEAD"))
     default: return .problem(Problem(.notFound))

@@ -85,9 +85,9 @@ final class PostgresChangeFeed {
     }
     if tables.isEmpty { return [:] }
     let parameters = PostgresParameters(zone, seq, places.int64(places.count - 1, 0))
-    let answers = try connection.pipeline { pipe throws(PostgresError) in
+    let answers = try connection.pipeline { pipe in
       for table in tables {
-        if let source = sources[table] { try pipe.send(source.statement, parameters) }
+        if let source = sources[table] { pipe.send(source.statement, parameters) }
       }
     }
     return Dictionary(

@@ -8,6 +8,8 @@ struct PostgresDatabase: ServerDatabase {
   let epoch: String
   let layout: PostgresLayout
   let readingWaits = true
+  /// Who this server is among those on the database.
+  let node: String
 
   /// Opens the database, and makes or extends it for `schema`.
   ///
@@ -17,6 +19,7 @@ struct PostgresDatabase: ServerDatabase {
   /// - Throws: `ServerError`.
   init(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws {
     self.location = location
+    node = random(8).map { hexadecimal($0) }.joined()
     let opened = try PostgresOpening.open(location, schema: schema, random: random)
     (self.schema, epoch, layout) = (opened.schema, opened.epoch, opened.layout)
   }
@@ -34,7 +37,7 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane) { [location] () throws(PostgresError) in
+    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
       try location.connect()
     }
   }

@@ -76,12 +76,12 @@ final class PostgresReader: StoreReader {
     var parameters = PostgresParameters()
     token.withBytes { parameters.append(bytes: $0) }
     let begins = isInTransaction && !hasBegun
-    let answers = try connection.pipeline { pipe throws(PostgresError) in
-      if begins { try pipe.send(Self.begin) }
-      try pipe.send(Self.findDevice, parameters)
+    let answers = try connection.pipeline { pipe in
+      if begins { pipe.send(Self.begin) }
+      pipe.send(Self.findDevice, parameters)
       guard isInTransaction else { return }
-      try pipe.send(Self.findZones, parameters)
-      try pipe.send(Self.findRefusals, parameters)
+      pipe.send(Self.findZones, parameters)
+      pipe.send(Self.findRefusals, parameters)
     }
     if begins { hasBegun = true }
     let rows = answers[begins ? 1 : 0]

@@ -14,6 +14,8 @@ final class PostgresStore: Store {
   let schema: Schema
   let layout: PostgresLayout
   let lane: Lane
+  /// Who this server is among those on the database.
+  let node: String
   private(set) var tables: [any RecordTable] = []
   private(set) lazy var tombstones: any TombstoneTable = PostgresTombstones(self)
   private(set) lazy var zoneTable = PostgresZones(self)
@@ -50,12 +52,13 @@ final class PostgresStore: Store {
 
   /// - Parameter open: makes a connection; called again when one was lost.
   init(
-    _ schema: Schema, layout: PostgresLayout, lane: Lane,
+    _ schema: Schema, layout: PostgresLayout, lane: Lane, node: String,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
     self.schema = schema
     self.layout = layout
     self.lane = lane
+    self.node = node
     self.open = open
     statements = PostgresStatements(schema, layout, lane)
     guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
@@ -98,7 +101,7 @@ final class PostgresStore: Store {
     return waiting
   }
 
-  func commit() throws { try write(andCommit: true) }
+  func commit(announcing moves: Moves) throws { try write(andCommit: moves) }
 
   func rollBack() {
     guard let opened else { return }
@@ -117,13 +120,13 @@ final class PostgresStore: Store {
   }
 
   /// An operation has done all that it does.
-  func settle() throws { if isCareful { try write(andCommit: false) } }
+  func settle() throws { if isCareful { try write() } }
 
   func keepPart() throws {
     guard isCareful else { return }
     // What is checked at the commit is checked now, while it is known whose fault it is.
-    try connection.pipeline { pipe throws(PostgresError) in
-      for statement in [Self.check, Self.uncheck, Self.release] { try pipe.send(statement) }
+    try connection.pipeline { pipe in
+      for statement in [Self.check, Self.uncheck, Self.release] { pipe.send(statement) }
     }
   }
 
@@ -133,8 +136,8 @@ final class PostgresStore: Store {
     zonesWritten = min(zonesWritten, part.zonesMade)
     deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
     if isCareful {
-      try connection.pipeline { pipe throws(PostgresError) in
-        for statement in [Self.undo, Self.release] { try pipe.send(statement) }
+      try connection.pipeline { pipe in
+        for statement in [Self.undo, Self.release] { pipe.send(statement) }
       }
     }
   }

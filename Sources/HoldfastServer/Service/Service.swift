@@ -10,6 +10,8 @@ final class Service {
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
+  /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
+  var moves = Moves()
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
@@ -52,6 +54,12 @@ final class Service {
     }
   }
 
+  /// What the commands changed since this was asked before, for the streams of devices.
+  func takeMoves() -> Moves {
+    defer { moves = Moves() }
+    return moves
+  }
+
   /// Ends the use of the store.
   func close() {
     do { try store.close() } catch { log("The database was not closed well: \(error)") }
@@ -75,13 +83,15 @@ final class Service {
         results.append(nil)
         continue
       }
+      stores.ledger.author = 0
       // A problem is thrown before the command has written anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
       }
     }
     try stores.ledger.flush(at: now)
-    try store.commit()
+    moves.add(stores.ledger.moves)
+    try store.commit(announcing: moves)
     return results
   }
 
@@ -98,6 +108,7 @@ final class Service {
     case .signOut(let key):
       guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
       try store.devices.forgetToken(key.number)
+      moves.devices.insert(key.number)
       return .done
     case .probe:
       try store.probe(now.text)
@@ -110,7 +121,7 @@ final class Service {
   /// - Returns: why it was refused, nil when it was applied.
   func run(_ operations: [Operation], by author: Author) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores)
-    stores.ledger.beginChangeSet()
+    stores.ledger.beginChangeSet(by: author.device)
     try store.beginPart()
     do {
       try run.run()

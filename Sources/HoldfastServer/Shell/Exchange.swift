@@ -20,6 +20,7 @@ final class Exchange: Sendable {
   }
 
   private let api: API
+  private let events: EventStreams
   private let log: RequestLog
   private let service: WriterOnly
   private let writer: Worker<Write>
@@ -36,10 +37,17 @@ final class Exchange: Sendable {
       service: Service(store, database.schema, clock: clock, environment: environment, log: failed))
     self.service = service
     self.log = log
-    api = API(database, clock: clock, environment: environment, log: failed)
+    let api = API(database, clock: clock, environment: environment, log: failed)
+    self.api = api
     run = environment.random(4).map { hexadecimal($0) }.joined()
+    let events = try EventStreams(
+      limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
+      heartbeat: max(configuration.heartbeat, .milliseconds(100)),
+      run: environment.random(8).map { hexadecimal($0) }.joined(), listener: { api.listener($0) })
+    self.events = events
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes in
       let results = service.service.apply(writes.map(\.command))
+      events.moved(service.service.takeMoves())
       for (write, result) in zip(writes, results) {
         write.finish(result ?? .failure(Problem(.busy, retryAfter: 1)))
       }
@@ -64,6 +72,7 @@ final class Exchange: Sendable {
   func stop() {
     passwords.stop()
     writer.stop()
+    events.stop()
     api.readers.close()
     service.service.close()
   }
@@ -80,6 +89,15 @@ final class Exchange: Sendable {
         responder.respond { [self] in finished(answer(result), logged) }
       }
       if !writer.enqueue(write) { refuse(entry, responder) }
+    case .events(let device, let lastEventID):
+      var entry = entry
+      entry.device = device.number
+      if events.open(device.token, lastEventID: lastEventID, responder) {
+        log.request(entry, HTTPResponse(status: 200))
+      } else {
+        responder.respond(
+          finished(.problem(Problem(.busy, "Too many streams are open.", retryAfter: 30)), entry))
+      }
     case .password(let work):
       let check = PasswordCheck(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check) { refuse(entry, responder) }

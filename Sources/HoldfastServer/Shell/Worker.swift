@@ -69,7 +69,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
 }
 
 /// Starts a thread that runs `body` and must be joined.
-private func startThread(_ body: @escaping @Sendable () -> Void) throws(ServerError) -> pthread_t {
+func startThread(_ body: @escaping @Sendable () -> Void) throws(ServerError) -> pthread_t {
   let box = Unmanaged.passRetained(ThreadBody(body))
   #if canImport(Glibc)
     var thread = pthread_t()
