@@ -63,9 +63,11 @@ final class Exchange: Sendable {
       try database.patientStore().map { service($0, .much) }
     }
     services = [fast] + patient
-    let waiting = try patient.isEmpty
+    let waiting =
+      try patient.isEmpty
       ? nil
-      : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: patient.count) { writes, thread in
+      : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: patient.count) {
+        writes, thread in
         Self.perform(writes, on: patient[thread].service, events) { $0.finish(.failure(Self.busy)) }
       }
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
@@ -105,7 +107,9 @@ final class Exchange: Sendable {
     let entry = RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, started: monotonicMicroseconds()
     )
-    guard let reading, !api.isImmediate(request) else { return perform(api.handle(request), entry, responder) }
+    guard let reading, !api.isImmediate(request) else {
+      return perform(api.handle(request), entry, responder)
+    }
     let isTaken = reading.enqueue { [self] in perform(api.handle(request), entry, responder) }
     if !isTaken { refuse(entry, responder) }
   }
