@@ -161,7 +161,7 @@ kill)
       while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
     done
     # All are dead, but the next start takes one that shows as Z for alive.
-    as_owner rm -f "$data/postmaster.pid"
+    as_owner rm -f "$data/postmaster.pid" "$(socket_folder)/.s.PGSQL.$(cat "$dir/port").lock"
   fi
   ;;
 *) usage ;;

@@ -16,7 +16,8 @@ struct NotificationTests {
   func arrives() throws {
     try connection.listen("Zone \"a\"")
     #expect(try connection.notifications(timeout: .zero).isEmpty)
-    try sender.execute("BEGIN; NOTIFY \"Zone \"\"a\"\"\", 'é'; NOTIFY \"Zone \"\"a\"\"\"; NOTIFY other; COMMIT")
+    try sender.execute(
+      "BEGIN; NOTIFY \"Zone \"\"a\"\"\", 'é'; NOTIFY \"Zone \"\"a\"\"\"; NOTIFY other; COMMIT")
     let received = try connection.notifications(timeout: nil)
     #expect(received.map(\.channel) == ["Zone \"a\"", "Zone \"a\""])
     #expect(received.map(\.payload) == ["é", ""])

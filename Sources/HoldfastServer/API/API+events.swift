@@ -4,7 +4,7 @@ import HoldfastHTTP
 extension API {
   /// `GET /v1/events`.
   func events(_ request: HTTPRequest) throws -> Step {
-    let device = try readers.read { try self.device(of: request, $0) }
+    let device = try read { try self.device(of: request, $0) }
     return .events(device.key, lastEventID: request.headers["Last-Event-ID"])
   }
 
@@ -12,8 +12,8 @@ extension API {
   /// again.
   func listener(_ token: TokenHash) -> EventHub.Listener? {
     do {
-      return try readers.read { reader in
-        try reader.store.transaction { () -> EventHub.Listener? in
+      return try read { reader in
+        try reader.store.transaction { () throws -> EventHub.Listener? in
           guard let device = try reader.store.device(token) else { return nil }
           let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
           return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)

@@ -15,6 +15,7 @@ final class EventStreams: @unchecked Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
     case ended(Int)
     case moved(Moves)
+    case deaf
   }
 
   /// After events were sent, further moves are collected for so long.
@@ -34,6 +35,8 @@ final class EventStreams: @unchecked Sendable {
   private var count = 0
   private var lastNumber = 0
   private var isStopping = false
+  /// Whether changes may be missed: no stream can be opened, as it would promise too much.
+  private var isDeaf = false
   /// Whether the thread is to be woken for what has come.
   private var isUrgent = false
   /// Moves that come before then do not wake the thread.
@@ -63,10 +66,10 @@ final class EventStreams: @unchecked Sendable {
 
   /// Answers a request with a stream. Any thread.
   ///
-  /// - Returns: false when there are too many; then the request is not answered.
+  /// - Returns: false when there are too many, or changes may be missed; then the request is not answered.
   func open(_ token: TokenHash, lastEventID: String?, _ responder: HTTPResponder) -> Bool {
     let number: Int? = lock.hold {
-      if isStopping || count >= limit { return nil }
+      if isStopping || isDeaf || count >= limit { return nil }
       count += 1
       lastNumber += 1
       return lastNumber
@@ -100,6 +103,22 @@ final class EventStreams: @unchecked Sendable {
       }
       news.append(.moved(all))
       if count > 0 ? MonotonicTime.exact >= holdUntil : all.zones.count >= Self.moveLimit { wake() }
+    }
+  }
+
+  /// Takes what is heard of the changes that others make. Any thread; returns at once.
+  ///
+  /// When something may have been missed all streams end: their devices come back, spread over time, and pull.
+  func hear(_ heard: HeardMoves) {
+    switch heard {
+    case .moves(let moves): moved(moves)
+    case .hearing: lock.hold { isDeaf = false }
+    case .deaf:
+      lock.hold {
+        isDeaf = true
+        news.append(.deaf)
+        wake()
+      }
     }
   }
 
@@ -170,6 +189,12 @@ final class EventStreams: @unchecked Sendable {
       streams[number] = stream
       send([EventHub.Event(stream: number, bytes: hello)])
     case .ended(let number): forget(number)
+    case .deaf:
+      for (number, stream) in streams {
+        stream.finish()
+        hub.close(number)
+      }
+      streams = [:]
     case .moved(let moves):
       for number in hub.moved(moves) { streams.removeValue(forKey: number)?.finish() }
     }

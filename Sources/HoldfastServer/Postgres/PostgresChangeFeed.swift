@@ -3,8 +3,8 @@ import HoldfastPostgres
 
 /// Writes the changes of a zone in seq order: a stretch of the ledger at a time, with the values of its records, from libpq's
 /// memory straight into JSON.
-final class PostgresChangeFeed {
-  private struct Source {
+struct PostgresChangeFeed: Sendable {
+  private struct Source: Sendable {
     let statement: PostgresStatement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
     /// The name of the table as JSON.

@@ -53,19 +53,22 @@ extension PostgresStore {
 
   /// Writes all that has changed, in one round trip.
   ///
-  /// - Parameter andCommit: whether that ends the transaction; else only records are written.
-  func write(andCommit: Bool) throws(PostgresError) {
+  /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
+  func write(andCommit moves: Moves? = nil) throws(PostgresError) {
     let changed = working.changed
-    if changed.isEmpty, !andCommit { return }
+    if changed.isEmpty, moves == nil { return }
     try connection.pipeline { pipe in
       writeZones(pipe)
       if !changed.isEmpty {
         writePlaces(changed, pipe)
         writeRecords(changed, pipe)
       }
-      if andCommit {
+      if let moves {
         writeDevices(pipe)
         writeAcks(pipe)
+        for payload in moves.payloads(from: node) {
+          pipe.send(PostgresStatements.notify, PostgresParameters(payload))
+        }
         pipe.send(PostgresStatements.commit)
       }
     }

@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
   public var limits: HTTPLimits
   /// How many requests may wait to write; 4,096 unless given.
   public var writeQueueLimit: Int
+  /// How many requests may wait to read, where the database is PostgreSQL; 4,096 unless given.
+  public var readQueueLimit: Int
   /// How many password checks may wait; 64 unless given.
   public var passwordQueueLimit: Int
   /// How often a stream of events hears something, at least; 25 seconds unless given, a tenth of a second or more.
@@ -44,6 +46,7 @@ public struct Configuration: Sendable {
       maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 20000,
       maximumConnectionsPerAddress: 20000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
     writeQueueLimit = 4096
+    readQueueLimit = 4096
     passwordQueueLimit = 64
     heartbeat = .seconds(25)
     eventStreamLimit = 16000

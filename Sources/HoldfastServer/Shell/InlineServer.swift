@@ -8,6 +8,8 @@ public final class InlineServer {
   public let schema: Schema
   private let lock: DataDirectoryLock?
   let service: Service
+  /// Applies what the other has put off; nil where there is nobody else.
+  private let patient: Service?
   private let api: API
   private var hub: EventHub
   private var ended: [Int] = []
@@ -50,7 +52,11 @@ public final class InlineServer {
     self.schema = database.schema
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
-    service = Service(store, database.schema, clock: clock, environment: environment, log: log)
+    service = Service(
+      store, database.schema, .little, clock: clock, environment: environment, log: log)
+    patient = try database.patientStore().map {
+      Service($0, database.schema, .much, clock: clock, environment: environment, log: log)
+    }
     let api = API(database, clock: clock, environment: environment, log: log)
     self.api = api
     let text = EventText(
@@ -69,17 +75,26 @@ public final class InlineServer {
       return step
     }
     let commands = steps.compactMap { if case .write(let command, _) = $0 { command } else { nil } }
-    var results = commands.isEmpty ? [] : service.apply(commands)
+    var results = apply(commands)
     results.reverse()
-    ended += hub.moved(service.takeMoves())
     return steps.map { step in
       switch step {
       case .answer(let response): response
       case .write(_, let answer):
-        answer((results.popLast() ?? nil) ?? .failure(Problem(.busy, retryAfter: 1)))
+        answer(results.popLast() ?? .failure(Problem(.internalError)))
       case .password, .events: .problem(Problem(.internalError))
       }
     }
+  }
+
+  private func apply(_ commands: [Command]) -> [Result<Outcome, Problem>] {
+    if commands.isEmpty { return [] }
+    let results = zip(commands, service.apply(commands)).map { command, result in
+      (result ?? patient?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+    }
+    ended += hub.moved(service.takeMoves())
+    if let patient { ended += hub.moved(patient.takeMoves()) }
+    return results
   }
 
   // MARK: Streams of events
