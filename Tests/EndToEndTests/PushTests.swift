@@ -1,7 +1,9 @@
 import Foundation
-import Holdfast
+import HoldfastServer
 import Synchronization
 import Testing
+
+@testable import Holdfast
 
 @Suite("Push, over real sockets")
 struct PushTests {
@@ -164,5 +166,48 @@ struct PushTests {
     scene.server.resume()
     try await add("afterwards", on: writer)
     try await listener.waitFor("afterwards")
+  }
+
+  @Test(
+    "a node has only so many streams; the others are told when to come back, and requests are still served")
+  func limit() async throws {
+    let folder = try Programs.makeFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var configuration = Configuration(
+      schema: try Scene.schema(), database: .directory(folder.appendingPathComponent("data").path),
+      log: { _ in })
+    configuration.eventStreamLimit = 2
+    let server = try Server(configuration)
+    defer { server.stop() }
+    let url = try #require(URL(string: server.url))
+    let transport = URLSessionTransport(server: url)
+    var held: [AsyncThrowingStream<[UInt8], any Error>.Iterator] = []
+    var tokens: [String] = []
+    for name in ["ann", "ben", "cid"] {
+      let store = try Store(path: folder.appendingPathComponent("\(name).db").path, schema: Scene.schema())
+      let engine = SyncEngine(store: store, server: url)
+      try await engine.signUp(name: name, password: "correct-horse", device: name)
+      tokens.append(try #require(try await store.writer.perform { try $0.sessionToken() }))
+    }
+    for token in tokens.prefix(2) {
+      var stream = transport.events(token: token, lastEventID: nil).makeAsyncIterator()
+      #expect(try await stream.next() != nil)
+      held.append(stream)
+    }
+    var refused = transport.events(token: tokens[2], lastEventID: nil).makeAsyncIterator()
+    let refusal = await #expect(throws: EventStreamRefusal.self) { try await refused.next() }
+    #expect(refusal?.status == 503)
+    #expect((refusal?.retryAfter ?? 0) > 0)
+    var wrong = transport.events(token: "wrong", lastEventID: nil).makeAsyncIterator()
+    let unknown = await #expect(throws: EventStreamRefusal.self) { try await wrong.next() }
+    #expect(unknown?.status == 401)
+    let health = try await transport.send(TransportRequest(method: "GET", path: "healthz"))
+    #expect(health.status == 200)
+    // One goes, and there is room for another.
+    held.removeLast()
+    while true {
+      var next = transport.events(token: tokens[2], lastEventID: nil).makeAsyncIterator()
+      if (try? await next.next()) != nil { break }
+    }
   }
 }
