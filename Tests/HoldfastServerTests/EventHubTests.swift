@@ -84,6 +84,20 @@ struct EventHubTests {
     #expect(!hub.hasEvents)
   }
 
+  @Test("when moves may have been missed, nobody from before is told that nothing was (I4)")
+  func deaf() {
+    var hub = hub(zones: ["a"])
+    _ = hub.moved(moves(["b"]))
+    func hasMissed(_ number: Int, _ id: String) -> Bool {
+      String(decoding: hub.open(number, token: token(0), lastEventID: id).hello ?? [], as: UTF8.self)
+        .contains(#""missed":true"#)
+    }
+    #expect(!hasMissed(1, "run-1"))
+    hub.forget()
+    #expect(hasMissed(2, "run-1"))
+    #expect(!hasMissed(3, "run-2"))
+  }
+
   @Test("what closes leaves nothing behind")
   func closed() {
     var hub = hub(zones: ["a", "b"])
