@@ -23,10 +23,13 @@ enum Programs {
 final class ServerProcess {
   let data: URL
   private let schema: URL
+  private let options: [String]
   private var process: Process?
   private(set) var port = 0
 
-  init(folder: URL, schema: Schema) throws {
+  /// - Parameter options: further options of `holdfast serve`.
+  init(folder: URL, schema: Schema, options: [String] = []) throws {
+    self.options = options
     data = folder.appendingPathComponent("data")
     self.schema = folder.appendingPathComponent("holdfast.json")
     try Data(schema.json.bytes).write(to: self.schema)
@@ -39,9 +42,10 @@ final class ServerProcess {
   func start() throws {
     let process = Process()
     process.executableURL = Programs.path("holdfast")
-    process.arguments = [
-      "serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)",
-    ]
+    process.arguments =
+      [
+        "serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)",
+      ] + options
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -62,6 +66,12 @@ final class ServerProcess {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
+
+  /// SIGSTOP: it answers nothing any more, and nobody is told.
+  func pause() { if let process { Foundation.kill(process.processIdentifier, SIGSTOP) } }
+
+  /// SIGCONT.
+  func resume() { if let process { Foundation.kill(process.processIdentifier, SIGCONT) } }
 
   /// SIGTERM; gives the exit status.
   func stop() -> Int32 {
