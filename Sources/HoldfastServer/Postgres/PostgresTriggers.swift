@@ -1,0 +1,88 @@
+import HoldfastCore
+
+/// The SQL by which writers that go round the server take part: functions in the schema `holdfast`, and triggers of the schema's tables that
+/// call them. docs/POSTGRES.md, section 4.
+///
+/// A table has a function that *settles* records: it compares what stands in the tables with what stands in the ledger, and makes the
+/// ledger say the same. Whatever order a statement's triggers run in, and whatever triggers of the team did before, the last one finds the
+/// truth. An update of columns, the common case, is written to the ledger without looking at the table again.
+///
+/// The functions run with the rights of who installed them, as a writer of the team's tables need not know Holdfast's.
+struct PostgresTriggers {
+  let schema: Schema
+  let layout: PostgresLayout
+
+  /// How many records a trigger settles at once, which bounds its memory.
+  static let portion = 500_000
+
+  /// All functions and triggers, replacing those that are there.
+  var all: String {
+    Self.shared + schema.tables.indices.map { functions(of: $0) }.joined()
+      + schema.tables.indices.map { triggers(of: $0) }.joined()
+  }
+
+  /// The functions of one table.
+  func functions(of index: Int) -> String {
+    settle(index) + inserted(index) + updated(index) + deleted(index) + truncated(index) + (placed(index) ?? "")
+  }
+
+  /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
+  func triggers(of index: Int) -> String {
+    let relation = layout.tables[index].relation
+    let events = [
+      ("insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new"),
+      (
+        "update",
+        "AFTER UPDATE ON \(relation) REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"
+      ),
+      ("delete", "AFTER DELETE ON \(relation) REFERENCING OLD TABLE AS holdfast_old"),
+      ("truncate", "AFTER TRUNCATE ON \(relation)"),
+    ]
+    var sql = ""
+    for (event, clause) in events {
+      sql += trigger("holdfast_\(event)", clause, "STATEMENT", on: relation, calls: function(index, event))
+    }
+    if placed(index) != nil {
+      for event in ["INSERT", "UPDATE"] {
+        sql += trigger(
+          "holdfast_place_\(event.lowercased())", "BEFORE \(event)\(placing(index, event)) ON \(relation)", "ROW",
+          on: relation, calls: function(index, "place"))
+      }
+    }
+    return sql
+  }
+
+  private func trigger(
+    _ name: String, _ clause: String, _ level: String, on relation: String, calls function: String
+  ) -> String {
+    """
+    DROP TRIGGER IF EXISTS \(name) ON \(relation);
+    CREATE TRIGGER \(name) \(clause) FOR EACH \(level)
+      WHEN (current_setting('holdfast.service', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION \(function)();
+
+    """
+  }
+
+  /// The name of a function of a table, quoted, with its schema.
+  func function(_ index: Int, _ purpose: String) -> String {
+    "holdfast." + PostgresName.made(schema.tables[index].name, purpose)
+  }
+
+  /// The name of a table of the schema as a literal.
+  func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
+
+  /// A function in plpgsql. Each statement of it is planned for the rows at hand: a plan for one row would take hours for a million.
+  func function(
+    _ name: String, returns: String = "trigger", declare: [String] = [], _ body: String
+  ) -> String {
+    """
+    CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
+      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB'
+    AS $holdfast$
+    \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
+    \(body)
+    END $holdfast$;
+
+    """
+  }
+}
