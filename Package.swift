@@ -37,7 +37,7 @@ let package = Package(
     .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastHTTP", "CSodium"],
+      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",
@@ -66,7 +66,9 @@ let package = Package(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastServerTests",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer"], swiftSettings: strict),
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+      ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
       swiftSettings: strict),

@@ -57,8 +57,8 @@ free_port() {
 server() {
   local pid
   pid=$(head -1 "$data/postmaster.pid" 2>/dev/null) || return 1
-  [[ $(readlink "/proc/$pid/cwd" 2>/dev/null || echo "$data") == "$data" ]] && kill -0 "$pid" 2>/dev/null &&
-    echo "$pid"
+  # A process that is dead but not yet waited for has no folder either.
+  [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$data" ]] && echo "$pid"
 }
 
 print_url() {
@@ -102,8 +102,18 @@ socket_folder() {
   if ((${#dir} < 80)); then echo "$dir"; else echo /tmp; fi
 }
 
+# A server keeps no descriptor of its starter open, who may wait for the end of a pipe or a socket.
+close_descriptors() {
+  local path fd
+  for path in /proc/$BASHPID/fd/*; do
+    fd=${path##*/}
+    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
+  done
+}
+
 start_cluster() {
   local port=$1 attempt
+  close_descriptors
   for attempt in 1 2 3 4 5; do
     local chosen=${port:-$(free_port)}
     if as_owner "$programs/pg_ctl" start --pgdata="$data" --log="$dir/server.log" --wait --silent \
@@ -150,6 +160,8 @@ kill)
       # One that is dead but not yet waited for shows as Z.
       while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
     done
+    # All are dead, but the next start takes one that shows as Z for alive.
+    as_owner rm -f "$data/postmaster.pid" "$(socket_folder)/.s.PGSQL.$(cat "$dir/port").lock"
   fi
   ;;
 *) usage ;;

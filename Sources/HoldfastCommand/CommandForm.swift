@@ -96,9 +96,3 @@ struct Options {
   /// Whether an option was given.
   func has(_ name: String) -> Bool { values[name] != nil }
 }
-
-extension CommandForm.Option {
-  /// The option that names the data directory.
-  static let data = CommandForm.Option(
-    name: "data", value: "DIR", help: "The data directory of the server", isRequired: true)
-}

@@ -13,17 +13,17 @@ enum ConnectionAttempt {
   /// Gives an open connection.
   static func connect(_ conninfo: String, _ options: PostgresOptions) throws(PostgresError) -> OpaquePointer {
     try check(conninfo)
-    let deadlineSettings = [
+    let defaults = [
       ("fallback_application_name", options.applicationName),
       ("connect_timeout", "\(max(options.connectTimeout.components.seconds, 1))"),
       ("keepalives", "1"),
       ("keepalives_idle", "\(max(options.keepaliveIdle.components.seconds, 1))"),
       ("keepalives_interval", "5"),
       ("keepalives_count", "3"),
-      ("tcp_user_timeout", "\(max(options.unacknowledgedTimeout / .milliseconds(1), 1).rounded())"),
+      ("tcp_user_timeout", "\(max(milliseconds(options.unacknowledgedTimeout), 1))"),
     ]
     // What stands before `dbname` gives way to the connection string, what stands after it does not.
-    let settings = deadlineSettings + [("dbname", conninfo), ("client_encoding", "UTF8")]
+    let settings = defaults + [("dbname", conninfo), ("client_encoding", "UTF8")]
     guard let connection = start(settings) else {
       throw PostgresError(.outOfMemory, "There is no memory for a connection.", while: .connecting)
     }
@@ -45,20 +45,30 @@ enum ConnectionAttempt {
         "The connection string is neither a postgres:// URL nor a list of key=value.", while: .connecting)
     }
     defer { PQconninfoFree(parsed) }
-    if value(of: "host", in: parsed)?.contains("@") == true {
+    // An @ in a password cuts it: its rest becomes the host or the port, which libpq's words would quote.
+    let port = value(of: "port", in: parsed) ?? ""
+    let isCut = value(of: "host", in: parsed)?.contains("@") == true
+    if isCut || !port.utf8.allSatisfy({ (48...57).contains($0) || $0 == 44 }) {
       throw PostgresError(
         .invalidConnectionString,
-        "The host of the connection string holds an @; one in the password is written %40.", while: .connecting)
+        "The connection string has no valid host and port; an @ in a password is written %40.",
+        while: .connecting)
     }
   }
 
-  private static func value(of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>) -> String? {
+  private static func value(
+    of keyword: String, in options: UnsafeMutablePointer<PQconninfoOption>
+  ) -> String? {
     var option = options
     while let name = option.pointee.keyword {
       if String(cString: name) == keyword { return option.pointee.val.map { String(cString: $0) } }
       option += 1
     }
     return nil
+  }
+
+  private static func milliseconds(_ duration: Duration) -> Int32 {
+    Int32(clamping: Int64(duration / .milliseconds(1)))
   }
 
   private static func start(_ settings: [(String, String)]) -> OpaquePointer? {

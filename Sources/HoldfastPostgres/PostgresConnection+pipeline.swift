@@ -6,16 +6,16 @@ extension PostgresConnection {
   /// Without BEGIN among them they are one transaction, that of the connection if it is in one. When one fails,
   /// the server skips the rest, and the first failure is thrown. A transaction that began inside a pipeline which
   /// failed is rolled back; one that was open before is left as failed, to be rolled back by whoever began it.
-  /// When `body` throws, what it sent has no effect either.
   ///
   /// Any number and size will do: what is sent waits in memory while the server is busy, and answers are read
   /// while sending. Source: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
-  /// - Parameter body: sends the statements; it must not use the connection in another way.
+  /// - Parameter body: sends the statements; it must not use the connection in another way, nor keep the pipeline.
   /// - Returns: the rows of each `send`, in order.
-  /// - Throws: `PostgresError`, any code, of the first statement that failed, or what `body` threw.
+  /// - Throws: `PostgresError`, any code, of the first statement that failed; `.invalidText` when a text holds
+  ///   U+0000, and then nothing has an effect either.
   @discardableResult
   public func pipeline(
-    _ body: (PostgresPipeline) throws(PostgresError) -> Void
+    _ body: (PostgresPipeline) -> Void
   ) throws(PostgresError) -> [PostgresRows] {
     try dropStaleStatements()
     let wasIdle = transactionStatus == .idle
@@ -23,14 +23,10 @@ extension PostgresConnection {
       throw PostgresError(nil, of: connection, while: .running, statement: nil)
     }
     let pipe = PostgresPipeline(self)
-    var failure: PostgresError?
-    do throws(PostgresError) {
-      try body(pipe)
-    } catch {
-      failure = error
-      // The sync that ends the pipeline would commit what was sent.
-      if wasIdle { _ = PQsendQueryParams(connection, "ROLLBACK", 0, nil, nil, nil, nil, 1) }
-    }
+    body(pipe)
+    var failure = pipe.failure
+    // The sync that ends the pipeline would commit what was sent.
+    if failure != nil, wasIdle { _ = PQsendQueryParams(connection, "ROLLBACK", 0, nil, nil, nil, nil, 1) }
     var rows: [PostgresRows] = []
     do throws(PostgresError) {
       rows = try finish(pipe.steps, expecting: pipe.count)

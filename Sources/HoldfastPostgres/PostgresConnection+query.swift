@@ -72,7 +72,8 @@ extension PostgresConnection {
 
   /// Passes a result on that is no error; the caller frees it either way.
   func check(
-    _ result: OpaquePointer?, while action: PostgresError.Action, _ sql: String, statementIsPublic: Bool = true
+    _ result: OpaquePointer?, while action: PostgresError.Action, _ sql: String,
+    statementIsPublic: Bool = true
   ) throws(PostgresError) -> OpaquePointer {
     switch PQresultStatus(result) {
     case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:

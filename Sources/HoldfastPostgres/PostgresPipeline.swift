@@ -17,6 +17,8 @@ public final class PostgresPipeline {
 
   private let owner: PostgresConnection
   private(set) var steps: [Step] = []
+  /// The first thing that went wrong with sending; what is sent after it is passed over.
+  private(set) var failure: PostgresError?
   /// Bytes given to libpq since it last had none left to send.
   private var unsent = 0
 
@@ -30,16 +32,29 @@ public final class PostgresPipeline {
 
   /// Sends a statement, or puts it in the buffer of what will be sent.
   ///
+  /// What is wrong with it shows when the pipeline ends: a text that holds U+0000, what the server finds.
   /// - Parameters:
   ///   - statement: exactly one statement; BEGIN and COMMIT too.
   ///   - parameters: as many as the statement has, with the types of its first use.
   /// - Returns: the number, from 0, of its rows in what `pipeline` returns.
-  /// - Throws: `.invalidText` when a text holds U+0000, and `.connectionLost`; what the server finds wrong shows
-  ///   when the pipeline ends.
   @discardableResult
   public func send(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
-  ) throws(PostgresError) -> Int {
+  ) -> Int {
+    count += 1
+    if failure == nil {
+      do throws(PostgresError) {
+        try pass(statement, parameters)
+      } catch {
+        failure = error
+      }
+    }
+    return count - 1
+  }
+
+  private func pass(
+    _ statement: PostgresStatement, _ parameters: PostgresParameters
+  ) throws(PostgresError) {
     try parameters.check(for: statement.sql)
     let connection = owner.connection
     let isPrepared = owner.options.preparesStatements
@@ -59,13 +74,11 @@ public final class PostgresPipeline {
     }
     try check(sent, statement)
     steps.append(.run(statement))
-    count += 1
     unsent += parameters.bytes.count + 64
     if unsent > Self.unsentLimit {
       try owner.flush()
       unsent = 0
     }
-    return count - 1
   }
 
   private func check(_ result: Int32, _ statement: PostgresStatement) throws(PostgresError) {

@@ -35,7 +35,7 @@ public final class PostgresRows {
 
   /// The name of a column.
   public func name(ofColumn column: Int) -> String {
-    PQfname(result, Int32(clamping: column)).map { String(cString: $0) } ?? "number \(column), which there is not"
+    PQfname(result, Int32(clamping: column)).map { String(cString: $0) } ?? "number \(column)"
   }
 
   /// Whether there is no value.

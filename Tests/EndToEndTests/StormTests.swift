@@ -21,7 +21,7 @@ final class StormyServer: Transport, @unchecked Sendable {
       "holdfast-storm-\(UUID().uuidString)")
     random = Mutex(SeededRandom(seed: seed))
     server = try InlineServer(
-      data: folder.path, schema: schema,
+      .directory(folder.path), schema: schema,
       environment: ServerEnvironment(
         now: { Environment.system.now() },
         random: { count in (0..<count).map { _ in .random(in: .min ... .max) } },

@@ -147,7 +147,7 @@ import Testing
   func publicZone() throws {
     let product = alice.newID()
     #expect(try alice.refused(.create("products", product, ["name": "Soap"])).code == .roleInsufficient)
-    try Administration(data: server.path).grant(zone: "catalogue", name: "alice", role: .editor)
+    try Administration(server.location).grant(zone: "catalogue", name: "alice", role: .editor)
     #expect(try alice.sync([.create("products", product, ["name": "Soap"])]).refused.isEmpty)
     try bob.pull()
     #expect(!bob.has("products", product))
@@ -159,7 +159,7 @@ import Testing
 
   @Test("the operator's grant is seen like every other change of members (I4)")
   func operatorGrant() throws {
-    let administration = try Administration(data: server.path)
+    let administration = try Administration(server.location)
     try administration.grant(zone: list, name: "bob", role: .viewer)
     try bob.pull()
     #expect(bob.has("items", item))

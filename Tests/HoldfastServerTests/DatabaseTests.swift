@@ -1,60 +1,18 @@
 import Foundation
 import HoldfastCore
-import HoldfastSQLite
 import HoldfastServer
 import Testing
 
-/// Opening a data directory: what is ours, what is extended, what is refused without a trace.
+/// Opening a database: what is extended, and what is refused.
 @Suite struct DatabaseTests {
-  @Test("a database of another program is refused and not written to")
-  func notOurs() throws {
-    let server = try TestServer()
-    server.inline = nil
-    try FileManager.default.removeItem(atPath: server.database)
-    try Connection(path: server.database).execute("CREATE TABLE theirs (x)")
-    let before = try Data(contentsOf: URL(fileURLWithPath: server.database))
-    #expect(code { try server.reopen(TestServer.schema()) } == .notOurs)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: server.database)) == before)
-    try Data("no database at all, only some text that is long enough".utf8).write(
-      to: URL(fileURLWithPath: server.database))
-    #expect(code { try server.reopen(TestServer.schema()) } == .notOurs)
-  }
-
-  @Test("a database of a newer version is refused")
-  func newer() throws {
-    let server = try TestServer()
-    server.inline = nil
-    try Connection(path: server.database).execute("PRAGMA user_version = 99")
-    #expect(code { try server.reopen(TestServer.schema()) } == .newer)
-  }
-
-  @Test("a damaged database, or one that can't be read, is refused with its path")
-  func unusable() throws {
-    let server = try TestServer()
-    server.inline = nil
-    let file = URL(fileURLWithPath: server.database)
-    try Data(contentsOf: file).prefix(20000).write(to: file)
-    #expect(code { try server.reopen() } == .damaged)
-    try FileManager.default.removeItem(at: file)
-    try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
-    #expect(code { try server.reopen() } == .unreachable)
-  }
-
-  @Test("a second server on the same directory is refused")
-  func locked() throws {
-    let server = try TestServer()
-    #expect(
-      code {
-        _ = try InlineServer(data: server.path, schema: nil, environment: server.world.environment)
-      } == .inUse)
-  }
-
   @Test("without a database there must be a schema")
   func schemaMissing() throws {
     let server = try TestServer()
-    server.inline = nil
-    try FileManager.default.removeItem(atPath: server.database)
-    #expect(code { try server.reopen() } == .schemaMissing)
+    #expect(
+      code {
+        let other = try Engine.used.makeLocation(in: server.folder.appendingPathComponent("other"))
+        _ = try InlineServer(other, schema: nil, environment: server.world.environment)
+      } == .schemaMissing)
   }
 
   @Test("added tables and columns are made, and old records show the default (schema change)")
@@ -103,14 +61,18 @@ import Testing
     try server.reopen(TestServer.schema())
   }
 
-  @Test("the doctor finds a seq that was given twice, a missing owner and unreadable stamps")
+  @Test("the doctor finds a seq beyond its zone, a missing owner and unreadable stamps")
   func doctor() throws {
     let server = try TestServer()
     let alice = try server.signUp("alice")
     let list = try alice.makeList()
     _ = try alice.makeItem(list)
-    let database = try Connection(path: server.database)
-    try database.execute("UPDATE items SET seq = 1, stamps = 'x'; DELETE FROM members")
+    try server.change(
+      sqlite: "UPDATE items SET seq = 9, stamps = 'x'; DELETE FROM members",
+      postgres: """
+        SET holdfast.service = 'on'; DELETE FROM holdfast.records WHERE record_table = 'members';
+        UPDATE holdfast.records SET seq = 9, stamps = 'x' WHERE record_table = 'items'; DELETE FROM holdfast.members
+        """)
     let findings = try server.findings().map { $0.prefix { $0 != ":" } }
     #expect(Set(findings) == ["seq", "stamps", "owner"])
   }

@@ -19,11 +19,11 @@ import Testing
   func upToDate() throws {
     _ = try alice.makeList()
     try alice.pull()
-    let before = try database("SELECT clock FROM holdfast_devices")
+    let before = try server.integer(ofDevices: "clock")
     server.world.advance(1000)
     let answer = try alice.sync()
     #expect(answer.parts.isEmpty && answer.lost.isEmpty && !answer.mustResend)
-    #expect(try database("SELECT clock FROM holdfast_devices") == before)
+    #expect(try server.integer(ofDevices: "clock") == before)
     #expect(answer.clock.milliseconds == server.world.now)
   }
 
@@ -82,7 +82,9 @@ import Testing
     #expect(answer.parts.map(\.isReset) == [true])
     try alice.pull()
     #expect(alice.has("lists", list))
-    try change("UPDATE holdfast_zones SET purged = seq WHERE zone = '\(list)'")
+    try server.change(
+      sqlite: "UPDATE holdfast_zones SET purged = seq WHERE zone = '\(list)'",
+      postgres: "UPDATE holdfast.zones SET purged = seq WHERE zone = '\(list)'")
     alice.acks[list] = try #require(alice.acks[list]?.replacingSeq(with: 1))
     alice.news = [.init(zone: list, token: alice.acks[list])]
     #expect(try alice.sync().parts.map(\.isReset) == [true])
@@ -110,11 +112,17 @@ import Testing
 
   @Test("a device may not name zones without end; one that says all it has goes on (I11)")
   func acksBounded() throws {
-    try server.inline?.service.connection.execute(
-      """
-      WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-      INSERT INTO holdfast_acks (device, zone, epoch, seq) SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n
-      """)
+    try server.change(
+      sqlite: """
+        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+        INSERT INTO holdfast_acks (device, zone, epoch, seq)
+        SELECT (SELECT number FROM holdfast_devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0 FROM n
+        """,
+      postgres: """
+        INSERT INTO holdfast.acks (device, zone, epoch, seq)
+        SELECT (SELECT number FROM holdfast.devices WHERE id = '\(alice.id)'), 'zone ' || i, '', 0
+        FROM generate_series(0, 100000) i
+        """)
     func post(_ rest: String) throws -> HTTPResponse {
       try server.post(
         "/v1/sync", bytes: Array(#"{"protocol":1,"acks":{"one more":""}\#(rest)}"#.utf8), token: alice.token)
@@ -139,14 +147,8 @@ import Testing
     try alice.pull()
     server.world.advance(90_000_000)
     try alice.sync()
-    #expect(try database("SELECT seen_at FROM holdfast_devices") == .integer(server.world.now))
+    #expect(try server.integer(ofDevices: "seen_at") == server.world.now)
   }
-
-  private func database(_ sql: String) throws -> SQLiteValue? {
-    try Connection(path: server.database, access: .readOnly).value(sql)
-  }
-
-  private func change(_ sql: String) throws { try Connection(path: server.database).execute(sql) }
 }
 
 extension String {

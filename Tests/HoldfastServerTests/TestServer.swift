@@ -1,8 +1,11 @@
 import Foundation
 import HoldfastCore
 import HoldfastHTTP
-import HoldfastServer
+import HoldfastPostgres
+import HoldfastSQLite
+@testable import HoldfastServer
 import Synchronization
+import TemporaryPostgres
 import Testing
 
 /// A clock that stands until it is moved, and random bytes that a seed decides.
@@ -37,12 +40,30 @@ final class TestWorld: Sendable {
   }
 }
 
+/// The engines that the one suite of the store contract runs on: SQLite, or what HOLDFAST_TEST_STORE names.
+enum Engine: String {
+  case sqlite, postgres
+
+  static var used: Engine {
+    ProcessInfo.processInfo.environment["HOLDFAST_TEST_STORE"].flatMap(Engine.init) ?? .sqlite
+  }
+
+  /// A new place for a database.
+  func makeLocation(in folder: URL) throws -> DatabaseLocation {
+    switch self {
+    case .sqlite: .directory(folder.path)
+    case .postgres: .postgres(PostgresLocation(try TemporaryPostgres.shared.makeDatabase()))
+    }
+  }
+}
+
 /// A server on real files, without threads, and what tests need around it.
 final class TestServer {
   let world = TestWorld()
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "holdfast-server-\(UUID().uuidString)")
   var inline: InlineServer?
+  let location: DatabaseLocation
   private(set) var failures = Failures()
 
   /// Collects what the server logged as unexpected.
@@ -51,8 +72,9 @@ final class TestServer {
   }
 
   init(_ schema: Schema? = nil) throws {
+    location = try Engine.used.makeLocation(in: folder)
     inline = try InlineServer(
-      data: folder.path, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
+      location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
   }
 
   deinit {
@@ -67,7 +89,43 @@ final class TestServer {
   /// Closes the database and opens it again, as after a restart.
   func reopen(_ schema: Schema? = nil) throws {
     inline = nil
-    inline = try InlineServer(data: folder.path, schema: schema, environment: world.environment, log: log())
+    inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
+  }
+
+  /// Changes the database behind the server's back.
+  func change(sqlite: String, postgres: String) throws {
+    switch location {
+    case .directory: try Connection(path: database).execute(sqlite)
+    case .postgres(let location): try PostgresConnection(location.url).execute(postgres)
+    }
+  }
+
+  /// A number of the first device.
+  func integer(ofDevices column: String) throws -> Int64? {
+    switch location {
+    case .directory:
+      return try Connection(path: database, access: .readOnly).value(
+        "SELECT \(column) FROM holdfast_devices")?.integer
+    case .postgres(let location):
+      let sql = PostgresStatement("SELECT \(column) FROM holdfast.devices ORDER BY number")
+      return try PostgresConnection(location.url).query(sql).int64(0, 0)
+    }
+  }
+
+  /// All that is stored.
+  func dump() throws -> String {
+    switch location {
+    case .directory:
+      return String(decoding: try Data(contentsOf: URL(fileURLWithPath: database)), as: UTF8.self)
+    case .postgres(let location):
+      let rows = try PostgresConnection(location.url).query("SELECT database_to_xml(true, false, '')::text")
+      return rows.text(0, 0)
+    }
+  }
+
+  /// The connection of the server that writes, in SQLite.
+  var connection: Connection {
+    get throws { try #require(inline?.service.store as? SQLiteStore).connection }
   }
 
   func respond(to request: HTTPRequest) throws -> HTTPResponse { try #require(inline).respond(to: request) }
@@ -99,7 +157,7 @@ final class TestServer {
 
   /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
   func findings() throws -> [String] {
-    try Administration(data: folder.path).doctor() + failures.lines.withLock { $0 }
+    try Administration(location).doctor() + failures.lines.withLock { $0 }
   }
 
   private func session(_ path: String, _ name: String, device: String?) throws -> JSONValue {

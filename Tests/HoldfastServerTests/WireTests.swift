@@ -12,6 +12,9 @@ import Testing
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "holdfast-wire-\(UUID().uuidString)")
   let lines = Lines()
+  let location: DatabaseLocation
+
+  init() throws { location = try Engine.used.makeLocation(in: folder) }
 
   final class Lines: Sendable {
     let all = Mutex<[String]>([])
@@ -23,7 +26,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let lines = lines
     var configuration = Configuration(
-      schema: try TestServer.schema(), data: folder.path, environment: world.environment,
+      schema: try TestServer.schema(), database: location, environment: world.environment,
       log: { line in lines.all.withLock { $0.append(line) } })
     change(&configuration)
     let server = try Server(configuration)
@@ -98,7 +101,7 @@ import Testing
         try await group.waitForAll()
       }
       server.stop()
-      let administration = try Administration(data: folder.path)
+      let administration = try Administration(location)
       #expect(try administration.doctor().isEmpty)
       #expect(try administration.zones().rows.filter { $0[4] == "10" }.count == 16)
     }
@@ -149,7 +152,7 @@ import Testing
       let token = try await signUp(server, "alice")
       server.stop()
       let again = try Server(
-        Configuration(data: folder.path, environment: world.environment, log: { _ in }))
+        Configuration(database: location, environment: world.environment, log: { _ in }))
       defer { again.stop() }
       let answer = try await send(again, "POST", "/v1/sync", Array(#"{"protocol":1}"#.utf8), token: token)
       #expect(answer.status == 200)

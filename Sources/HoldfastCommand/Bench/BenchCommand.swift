@@ -56,7 +56,8 @@ struct Bench: Sendable {
   func all() async throws -> [Measurement.Result] {
     let schema = try Self.schema()
     let server = try Server(
-      Configuration(schema: schema, data: folder.appendingPathComponent("data").path, log: { _ in }))
+      Configuration(
+        schema: schema, database: .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
     let load = try await signUp(needsLoad ? 64 : 0, at: server.url)

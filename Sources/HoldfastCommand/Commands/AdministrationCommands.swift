@@ -5,7 +5,7 @@ import HoldfastServer
 enum ZonesCommand: Subcommand {
   static let form = CommandForm(
     name: "zones", summary: "Lists zones, or makes a user a member of one.",
-    arguments: "[list | grant ZONE NAME ROLE]", argumentCount: 0...4, options: [.data],
+    arguments: "[list | grant ZONE NAME ROLE]", argumentCount: 0...4, options: .database,
     notes:
       "ROLE is viewer, editor or owner. Works while the server runs; devices see it with their next sync.")
 
@@ -13,10 +13,10 @@ enum ZonesCommand: Subcommand {
     let words = options.arguments
     switch words.first ?? "list" {
     case "list" where words.count <= 1:
-      show(try Administration(data: options["data"] ?? "").zones())
+      show(try Administration(options.location).zones())
     case "grant" where words.count == 4:
       guard let role = Role(rawValue: words[3]) else { throw UsageError("ROLE is viewer, editor or owner.") }
-      try Administration(data: options["data"] ?? "").grant(zone: words[1], name: words[2], role: role)
+      try Administration(options.location).grant(zone: words[1], name: words[2], role: role)
       print("\(words[2]) is \(role.rawValue) of \(words[1]).")
     default: throw UsageError("holdfast zones takes \(form.arguments).")
     }
@@ -26,20 +26,20 @@ enum ZonesCommand: Subcommand {
 
 /// `holdfast users`: lists accounts.
 enum UsersCommand: Subcommand {
-  static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: [.data])
+  static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: .database)
 
   static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(data: options["data"] ?? "").users())
+    show(try Administration(options.location).users())
     return 0
   }
 }
 
 /// `holdfast devices`: lists devices.
 enum DevicesCommand: Subcommand {
-  static let form = CommandForm(name: "devices", summary: "Lists the devices.", options: [.data])
+  static let form = CommandForm(name: "devices", summary: "Lists the devices.", options: .database)
 
   static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(data: options["data"] ?? "").devices())
+    show(try Administration(options.location).devices())
     return 0
   }
 }
@@ -48,13 +48,15 @@ enum DevicesCommand: Subcommand {
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(
     name: "conflicts", summary: "Lists edits that met, newest first, with both values.",
-    options: [.data, .init(name: "limit", value: "COUNT", help: "How many at the most; 100 unless given")])
+    options: .database + [
+      .init(name: "limit", value: "COUNT", help: "How many at the most; 100 unless given")
+    ])
 
   static func run(_ options: Options) throws -> Int32 {
     guard let limit = Int(options["limit"] ?? "100"), limit > 0 else {
       throw UsageError("--limit takes a number above 0.")
     }
-    show(try Administration(data: options["data"] ?? "").conflicts(limit: limit))
+    show(try Administration(options.location).conflicts(limit: limit))
     return 0
   }
 }
@@ -62,14 +64,14 @@ enum ConflictsCommand: Subcommand {
 /// `holdfast doctor`: checks the database.
 enum DoctorCommand: Subcommand {
   static let form = CommandForm(
-    name: "doctor", summary: "Checks the database for everything that must always hold.", options: [.data],
+    name: "doctor", summary: "Checks the database for everything that must always hold.", options: .database,
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let findings = try Administration(data: options["data"] ?? "").doctor()
+    let findings = try Administration(options.location).doctor()
     for finding in findings { print(finding) }
     print(
-      findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the data directory.")
+      findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the database.")
     return findings.isEmpty ? 0 : 1
   }
 }

@@ -7,11 +7,9 @@ enum ServeCommand: Subcommand {
     options: [
       .init(name: "schema", value: "FILE", help: "The schema; without it, the one that is in the database"),
       .init(
-        name: "data", value: "DIR", help: "The data directory; made when it is missing", isRequired: true),
-      .init(
         name: "listen", value: "ADDRESS:PORT",
         help: "Where to listen; 127.0.0.1:8080 unless given, port 0 is any free one"),
-    ],
+    ] + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
 
@@ -19,7 +17,7 @@ enum ServeCommand: Subcommand {
     let (address, port) = try endpoint(options["listen"] ?? "127.0.0.1:8080")
     let schema = try options["schema"].map(readSchema)
     let configuration = Configuration(
-      schema: schema, data: options["data"] ?? "", address: address, port: port)
+      schema: schema, database: try options.location, address: address, port: port)
     try Server.run(configuration) { server in
       writeLine("listening on \(server.url)")
     }

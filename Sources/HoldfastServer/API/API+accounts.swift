@@ -25,7 +25,7 @@ extension API {
     let (name, password, device) = try credentials.complete()
     return .password { [self] in
       do {
-        let account = try readers.read { try $0.account(name) }
+        let account = try readers.read { try $0.store.account(name) }
         let stored = account?.password ?? decoy
         guard environment.passwords.verify(password, stored), let account else {
           return .problem(Problem(.credentialsWrong))

@@ -6,14 +6,14 @@ extension API {
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
     return try readers.read { reader in
-      try reader.transaction {
+      try reader.store.transaction {
         let device = try device(of: request, reader)
         let body = try SyncRequest(body: request.body, operations: operations)
         let command = try SyncCommand(body, body: request.body, key: device.key)
         try command.requireAnswers(from: device.answered)
         let now = environment.now()
         if body.changeSets.isEmpty {
-          let zones = try reader.zones(of: device)
+          let zones = try reader.store.zones(of: device.key)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
             Trace.took(.quietRequest)
             return .answer(
@@ -34,9 +34,11 @@ extension API {
   private func answer(_ request: SyncRequest, key: DeviceKey) -> HTTPResponse {
     do {
       return try readers.read { reader in
-        try reader.transaction {
-          guard let device = try reader.device(key.token) else { return .problem(Problem(.tokenInvalid)) }
-          let zones = try reader.zones(of: device)
+        try reader.store.transaction {
+          guard let device = try reader.store.device(key.token) else {
+            return .problem(Problem(.tokenInvalid))
+          }
+          let zones = try reader.store.zones(of: device.key)
           return .json(
             try reader.answer(
               request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now())))

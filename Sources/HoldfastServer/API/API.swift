@@ -16,7 +16,7 @@ final class API: Sendable {
   private let isStopping = Atomic<Bool>(false)
 
   init(
-    _ database: ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
+    _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
@@ -78,7 +78,9 @@ final class API: Sendable {
   ///
   /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
   func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
-    guard let device = try reader.device(try tokenHash(of: request)) else { throw Problem(.tokenInvalid) }
+    guard let device = try reader.store.device(try tokenHash(of: request)) else {
+      throw Problem(.tokenInvalid)
+    }
     return device
   }
 

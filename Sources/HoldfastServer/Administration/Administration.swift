@@ -1,7 +1,6 @@
 public import HoldfastCore
-import HoldfastSQLite
 
-/// What an operator looks at and does in the database of a data directory, also while a server runs on it.
+/// What an operator looks at and does in the shared database, also while servers run on it.
 public final class Administration {
   /// Rows of text, for a table on a terminal.
   public struct Listing: Sendable, Equatable {
@@ -11,65 +10,50 @@ public final class Administration {
     public let rows: [[String]]
   }
 
-  let connection: Connection
-  let schema: Schema
+  private let schema: Schema
   private let environment: ServerEnvironment
+  private let operators: any StoreAdministration
 
-  /// Opens the database of a data directory.
+  /// Opens the database of a server.
   ///
   /// - Throws: `ServerError` when there is none, or it is not ours.
-  public init(data: String, environment: ServerEnvironment = .system) throws {
-    let directory = DataDirectory(path: data)
-    let database = try ServerDatabase(in: directory, schema: nil, random: environment.random)
-    connection = try database.writer()
+  public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
+    let database = try location.open(schema: nil, random: environment.random)
+    operators = try database.administration()
     schema = database.schema
     self.environment = environment
   }
 
   /// All zones, with how many members and records they have.
   public func zones() throws -> Listing {
-    let records = schema.tables.filter { !$0.isBuiltIn }
-      .map { "(SELECT count(*) FROM \"\($0.name)\" r WHERE r.zone = z.zone)" }.joined(separator: " + ")
-    return try listing(
-      ["zone", "public", "seq", "members", "records"],
-      """
-      SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq,
-      (SELECT count(*) FROM members m WHERE m.zone = z.zone), \(records) FROM holdfast_zones z ORDER BY z.zone
-      """)
+    Listing(columns: ["zone", "public", "seq", "members", "records"], rows: try operators.zones())
   }
 
   /// All accounts.
   public func users() throws -> Listing {
-    try listing(
-      ["user", "name", "created", "devices"],
-      """
-      SELECT a.id, a.name, strftime('%Y-%m-%dT%H:%M:%SZ', a.created_at / 1000, 'unixepoch'),
-      (SELECT count(*) FROM holdfast_devices d WHERE d.user = a.id) FROM holdfast_accounts a ORDER BY a.name
-      """)
+    Listing(columns: ["user", "name", "created", "devices"], rows: try operators.users())
   }
 
   /// All devices.
   public func devices() throws -> Listing {
-    try listing(
-      ["device", "user", "name", "signed in", "operations", "last written"],
-      """
-      SELECT d.id, a.name, d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed,
-      strftime('%Y-%m-%dT%H:%M:%SZ', d.seen_at / 1000, 'unixepoch')
-      FROM holdfast_devices d JOIN holdfast_accounts a ON a.id = d.user ORDER BY a.name, d.number
-      """)
+    Listing(
+      columns: ["device", "user", "name", "signed in", "operations", "last written"],
+      rows: try operators.devices())
   }
 
   /// Edits that met, newest first.
   ///
   /// - Parameter limit: how many at the most.
   public func conflicts(limit: Int = 100) throws -> Listing {
-    try listing(
-      ["at", "zone", "table", "record", "column", "policy", "winner", "loser"],
-      """
-      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value, '(deleted)'),
-      loser_value FROM conflicts ORDER BY id DESC LIMIT ?
-      """, [.integer(Int64(limit))])
+    Listing(
+      columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser"],
+      rows: try operators.conflicts(limit: limit))
   }
+
+  /// Looks for everything in the database that contradicts itself.
+  ///
+  /// - Returns: a line for each finding; empty when all is well.
+  public func doctor() throws -> [String] { try operators.doctor() }
 
   /// Makes a user a member of a zone, or changes the role of one.
   ///
@@ -77,45 +61,36 @@ public final class Administration {
   /// - Throws: `ServerError.notFound` when there is no such zone or user; `refused` when the zone would lose its last
   ///   owner.
   public func grant(zone: String, name: String, role: Role) throws {
-    let stores = try RecordStores(schema, on: connection, random: environment.random)
-    try connection.transaction(.immediate) {
-      stores.ledger.beginBatch()
-      guard try stores.ledger.exists(zone) else {
-        throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
-      }
-      guard let user = try stores.user(named: name) else {
-        throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
-      }
-      let latest = try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0
-      let now = Stamp(rawValue: latest).next(milliseconds: environment.now())
-      let author = Author(device: 0, user: user, clock: now)
-      let id = try connection.value(
-        "SELECT id FROM members WHERE zone = ? AND user = ?", [.text(zone), .text(user)])?.text
-      if let id, let member = try stores.tables[stores.members].record(id) {
-        do { try ChangeSetRun([], by: author, on: stores).setRole(role, of: member) } catch let problem
-          as Problem
-        {
-          throw ServerError(.refused, problem.description)
-        }
-      } else {
-        try stores.addMember(user, named: name, role: role, to: zone, by: author)
-      }
-      try stores.ledger.flush()
+    let store = operators.store
+    let stores = RecordStores(schema, on: store, random: environment.random)
+    let clock = ServiceClock(try store.latestClock())
+    stores.ledger.beginBatch()
+    _ = try store.begin([Expectation(zones: [zone])], isCareful: true)
+    do {
+      let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+      try grant(zone: zone, name: name, role: role, on: stores, at: now)
+      try stores.ledger.flush(at: now)
+      try store.commit()
+    } catch {
+      store.rollBack()
+      throw error
     }
   }
 
-  private func listing(_ columns: [String], _ sql: String, _ values: [SQLiteValue] = []) throws -> Listing {
-    let rows = try connection.rows(sql, values).map { row in
-      row.map { value in
-        switch value {
-        case .null: ""
-        case .integer(let number): String(number)
-        case .real(let number): String(number)
-        case .text(let text): text
-        case .blob(let bytes): "(\(bytes.count) bytes)"
-        }
-      }
+  private func grant(zone: String, name: String, role: Role, on stores: RecordStores, at now: Stamp) throws {
+    guard try stores.ledger.exists(zone) else {
+      throw ServerError(.notFound, "There is no zone \(zone). `holdfast zones` lists them.")
     }
-    return Listing(columns: columns, rows: rows)
+    guard let user = try stores.store.accounts.id(ofName: name) else {
+      throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+    }
+    let author = Author(device: 0, user: user, clock: now)
+    guard let id = try operators.membership(of: user, in: zone),
+      let member = try stores.tables[stores.members].record(id)
+    else { return try stores.addMember(user, named: name, role: role, to: zone, by: author) }
+    do { try ChangeSetRun([], by: author, on: stores).setRole(role, of: member) } catch let problem as Problem
+    {
+      throw ServerError(.refused, problem.description)
+    }
   }
 }

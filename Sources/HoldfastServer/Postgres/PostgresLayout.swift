@@ -1,61 +1,63 @@
 import HoldfastCore
 
-/// Where the schema's tables are in the database, and how their columns are read and written.
-struct PostgresLayout: Sendable, Hashable {
-  /// One entry for each table of the schema, at its index.
-  let tables: [PostgresRelation]
-
-  /// The layout of tables that Holdfast makes itself.
-  ///
-  /// - Parameter namespace: the schema of the database that they are in; nil for the one that `search_path` names first.
-  static func own(_ schema: Schema, namespace: String?) -> PostgresLayout {
-    let tables = PostgresTables(schema: schema, namespace: namespace)
-    return PostgresLayout(
-      tables: schema.tables.enumerated().map { index, table in
-        .own(table, relation: tables.relation(of: index))
-      })
+/// How the store's statements read and write the tables of the schema; docs/POSTGRES.md, section 1.
+struct PostgresLayout: Sendable {
+  /// One column of a table.
+  struct Column: Sendable {
+    /// The name, quoted.
+    let name: String
+    /// The expression, over the table as `t`, that reads it as a value of the wire: text, bigint, double precision or boolean.
+    let read: String
+    /// What is put behind such a value to make it one of the column: `::timestamptz`, or nothing.
+    var cast = ""
+    /// What the database puts where a new record has no value; nil for null.
+    var filling: String?
+    let type: ColumnType
   }
-}
 
-/// A table of the schema as it is in the database.
-struct PostgresRelation: Sendable, Hashable {
-  /// The name of the relation, quoted, with its schema: `"public"."items"`.
-  let relation: String
-  /// Whether the table was the team's before: it has no column `zone`, and is never altered.
-  let isAdopted: Bool
-  /// The column of the record's id.
-  let id: PostgresColumn
-  /// One entry for each column of the table in the schema, at its index.
-  let columns: [PostgresColumn]
+  /// One table.
+  struct Relation: Sendable {
+    /// The name in the schema.
+    let table: String
+    /// The relation, quoted, with its namespace.
+    let name: String
+    /// Whether it has a `zone` column, as those have that Holdfast made.
+    let hasZone: Bool
+    /// The type of `id`.
+    var idType = "text"
+    let columns: [Column]
 
-  /// Whether the table has a column `zone`.
-  var hasZone: Bool { !isAdopted }
-
-  /// A table that Holdfast makes itself.
-  static func own(_ table: Table, relation: String) -> PostgresRelation {
-    PostgresRelation(
-      relation: relation, isAdopted: false,
-      id: PostgresColumn(
-        name: "id", kind: .text, type: "text", collation: PostgresColumn.byteCollation,
-        defaultExpression: "holdfast.new_id()", isRequired: true),
-      columns: table.columns.map { .own($0, isBuiltIn: table.isBuiltIn) })
+    /// What is put behind a text to make it an id.
+    var idCast: String { idType == "text" ? "" : "::" + idType }
   }
-}
 
-extension PostgresColumn {
-  /// A column of a table that Holdfast makes itself.
-  static func own(_ column: Column, isBuiltIn: Bool) -> PostgresColumn {
-    let (kind, type): (Kind, String) =
-      switch column.type {
-      case .text, .timestamp, .reference, .position: (.text, "text")
-      case .integer: (.bigint, "bigint")
-      case .real: (.double, "double precision")
-      case .boolean: (.boolean, "boolean")
-      case .json: (.json, "json")
+  /// In the order of the schema.
+  let relations: [Relation]
+  /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
+  let order: [Int]
+
+  init(_ schema: Schema, relations: [Relation]) {
+    self.relations = relations
+    var order: [Int] = []
+    var waiting = Array(schema.tables.indices)
+    while !waiting.isEmpty {
+      let free = waiting.firstIndex { table in
+        schema.links(of: table).allSatisfy { $0.target == table || order.contains($0.target) }
       }
-    let isPlain = column.type == .text && !isBuiltIn
-    return PostgresColumn(
-      name: column.name, kind: kind, type: type,
-      collation: kind == .text ? (isPlain ? "\"default\"" : byteCollation) : nil, isRequired: column.required)
+      order.append(waiting.remove(at: free ?? 0))
+    }
+    self.order = order
+  }
+}
+
+extension ColumnType {
+  /// The type of the elements in which the column's values travel to the server.
+  var postgresElement: String {
+    switch self {
+    case .integer: "bigint"
+    case .real: "double precision"
+    case .boolean: "boolean"
+    case .text, .timestamp, .json, .reference, .position: "text"
+    }
   }
 }

@@ -104,7 +104,7 @@ struct PostgresTables {
   var all: String {
     Self.own + schema.tables.indices.map { create($0) }.joined()
       + schema.tables.indices.map { references(of: $0) }.joined()
-      + PostgresTriggers(schema: schema, layout: .own(schema, namespace: namespace)).all
+      + PostgresTriggers(schema: schema, relations: PostgresRelation.own(schema, namespace: namespace)).all
   }
 }
 

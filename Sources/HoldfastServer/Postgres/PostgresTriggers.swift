@@ -10,7 +10,8 @@ import HoldfastCore
 /// The functions run with the rights of who installed them, as a writer of the team's tables need not know Holdfast's.
 struct PostgresTriggers {
   let schema: Schema
-  let layout: PostgresLayout
+  /// One entry for each table of the schema, at its index.
+  let relations: [PostgresRelation]
 
   /// How many records a trigger settles at once, which bounds its memory.
   static let portion = 500_000
@@ -28,7 +29,7 @@ struct PostgresTriggers {
 
   /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
   func triggers(of index: Int) -> String {
-    let relation = layout.tables[index].relation
+    let relation = relations[index].relation
     let events = [
       ("insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new"),
       (

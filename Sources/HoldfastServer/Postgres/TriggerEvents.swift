@@ -6,7 +6,7 @@ extension PostgresTriggers {
     function(
       "\(function(index, "insert"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(layout.tables[index].id.id("n")) AS id FROM holdfast_new n"))  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))  RETURN NULL;
       """)
   }
 
@@ -22,7 +22,7 @@ extension PostgresTriggers {
     return function(
       "\(function(index, "delete"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(layout.tables[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)  RETURN NULL;
       """)
   }
 
@@ -53,7 +53,7 @@ extension PostgresTriggers {
   /// The function that fills the column `zone` of a row, where there is one, so that its unique groups hold from the first moment; nil where
   /// the writer says the zone. What it can't know yet, as the parent is of the same statement, is put right when the record is settled.
   func placed(_ index: Int) -> String? {
-    let relation = layout.tables[index]
+    let relation = relations[index]
     guard relation.hasZone else { return nil }
     let body: String
     var variables: [String] = []

@@ -8,7 +8,7 @@ extension PostgresTriggers {
   /// changed in all columns: it was replaced.
   func settle(_ index: Int) -> String {
     let source = zoneSource(index)
-    let relation = layout.tables[index]
+    let relation = relations[index]
     let truth = """
       SELECT s.id, t.\(relation.id.quoted) IS NOT NULL AS stands, \(source.zone) AS zone
         FROM unnest(ids) s (id) LEFT JOIN \(relation.relation) t ON t.\(relation.id.quoted) = \(relation.id.key("s.id"))\(source.joins)
@@ -95,7 +95,7 @@ extension PostgresTriggers {
 
   /// Takes along what is under records that moved, and keeps the column `zone` right where there is one.
   private func follow(_ index: Int, _ truth: String) -> String {
-    let relation = layout.tables[index]
+    let relation = relations[index]
     var sql = ""
     if relation.hasZone, !isPlain(index) {
       sql += """
@@ -111,8 +111,8 @@ extension PostgresTriggers {
     sql += "  IF moved IS NOT NULL THEN\n"
     for (child, column) in children {
       sql += """
-            PERFORM \(function(child, "settle"))(ARRAY(SELECT \(layout.tables[child].id.id("t"))
-              FROM \(layout.tables[child].relation) t JOIN unnest(moved) m (id) ON t.\(column.quoted) = \(column.key("m.id"))), false);
+            PERFORM \(function(child, "settle"))(ARRAY(SELECT \(relations[child].id.id("t"))
+              FROM \(relations[child].relation) t JOIN unnest(moved) m (id) ON t.\(column.quoted) = \(column.key("m.id"))), false);
 
         """
     }

@@ -7,7 +7,7 @@ extension PostgresTriggers {
   /// counts, finds the zones and locks them; the second writes the ledger. Records whose id changed, that went to another zone, or that the
   /// ledger does not know where the row says, are settled.
   func updated(_ index: Int) -> String {
-    let (relation, settle) = (layout.tables[index], function(index, "settle"))
+    let (relation, settle) = (relations[index], function(index, "settle"))
     let ledger = "l.record_table = \(name(index)) AND l.id = c.id AND l.state = 0"
     let pairs = pairs(index)
     let strays = rowZone(index) == nil ? "" : " OR l.zone <> c.zone"
@@ -51,7 +51,7 @@ extension PostgresTriggers {
 
   /// The rows of the statement before and after it: whether they differ, in which columns, and whether the record moves.
   private func pairs(_ index: Int) -> String {
-    let relation = layout.tables[index]
+    let relation = relations[index]
     let columns = relation.columns
     let names = columns.map { "CASE WHEN \($0.differs("o", "n")) THEN '\($0.name)' END" }
     let differs = columns.map { $0.differs("o", "n") }.joined(separator: " OR ")
@@ -74,9 +74,9 @@ extension PostgresTriggers {
 
   /// The zone of a record as its row says it; nil for a table without a zone whose records are found by those above them.
   private func rowZone(_ index: Int) -> String? {
-    if layout.tables[index].hasZone { return "n.\"zone\"" }
+    if relations[index].hasZone { return "n.\"zone\"" }
     switch schema.tables[index].zone {
-    case .root: return layout.tables[index].id.id("n")
+    case .root: return relations[index].id.id("n")
     case .public(let name): return "'\(name)'::text"
     case .parent: return isPlain(index) ? parent(of: index)?.column.id("n") : nil
     case .explicit, .server, .user: return nil

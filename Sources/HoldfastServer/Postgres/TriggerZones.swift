@@ -18,13 +18,13 @@ extension PostgresTriggers {
     var (table, row) = (index, "t")
     while true {
       switch schema.tables[table].zone {
-      case .root: source.zone = layout.tables[table].id.id(row)
+      case .root: source.zone = relations[table].id.id(row)
       case .public(let name): source.zone = "'\(name)'::text"
       case .explicit, .server: source.zone = "\(row).\"zone\""
       case .user:
         source.joins += """
            LEFT JOIN holdfast.records g ON g.record_table = \(name(table)) AND g.state = 0
-            AND g.id = \(layout.tables[table].id.id(row))
+            AND g.id = \(relations[table].id.id(row))
           """
         source.zone = "CASE WHEN \(row).\"id\" IS NOT NULL THEN coalesce(g.zone, home) END"
       case .parent:
@@ -33,7 +33,7 @@ extension PostgresTriggers {
           source.zone = column.id(row)
         } else {
           let above = "\(row)p"
-          let target = layout.tables[link.target]
+          let target = relations[link.target]
           source.joins += """
              LEFT JOIN \(target.relation) \(above) ON \(above).\(target.id.quoted) = \(row).\(column.quoted)
             """
@@ -50,7 +50,7 @@ extension PostgresTriggers {
     guard case .parent(let name) = schema.tables[index].zone,
       let link = schema.links(of: index).first(where: { schema.tables[index].columns[$0.column].name == name })
     else { return nil }
-    return (link, layout.tables[index].columns[link.column])
+    return (link, relations[index].columns[link.column])
   }
 
   /// The tables whose records go where those of this one go, with the reference by which they do.

@@ -1,92 +1,133 @@
 import HoldfastCore
-import HoldfastSQLite
 
-/// What a reader knows of the device that asks.
-struct KnownDevice: Sendable {
-  let key: DeviceKey
-  let user: String
-  let confirmed: Int64
-  let chain: Fingerprint
-  /// When it last wrote, in milliseconds since 1970.
-  let seenAt: Int64
-  /// The greatest number up to which it has said to have dealt with the answers.
-  let answered: Int64
-  /// Whether the session's first request was written.
-  let isSessionUsed: Bool
-}
-
-/// Reads for one request at a time, over a connection that can't write.
+/// Makes the answers for one request at a time.
 final class Reader {
-  let connection: Connection
-  let epoch: String
-  let feed: ChangeFeed
+  let store: any StoreReader
+  private let epoch: String
   /// The size of an answer from which on no further change is begun.
-  let answerSize: Int
-  private let begin: Statement
-  private let end: Statement
-  private let findDevice: Statement
-  private let findRefusal: Statement
-  private let findAccount: Statement
-  let findZones: Statement
-  let findRefusals: Statement
+  private let answerSize: Int
 
-  init(_ database: ServerDatabase, answerSize: Int) throws {
+  init(_ database: any ServerDatabase, answerSize: Int) throws {
     self.answerSize = answerSize
-    connection = try database.reader()
+    store = try database.reader()
     epoch = database.epoch
-    feed = try ChangeFeed(database.schema, on: connection)
-    begin = try connection.statement("BEGIN")
-    end = try connection.statement("COMMIT")
-    findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered, session_used FROM holdfast_devices WHERE token_hash = ?"
-    )
-    findRefusal = try connection.statement("SELECT 1 FROM holdfast_refusals WHERE device = ? AND last <= ?")
-    findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
-    findZones = try connection.statement(
-      """
-      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost
-      FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
-      LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
-      UNION ALL
-      SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0
-      FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
-      AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
-      """)
-    findRefusals = try connection.statement(
-      "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
   }
 
-  /// Runs `body` in one read transaction: all it sees is of one moment.
-  func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try begin.run()
-    defer { try? end.run() }
-    return try body()
+  /// Whether a request says anything that has to be written.
+  func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws -> Bool {
+    if !command.request.changeSets.isEmpty || command.request.isComplete { return true }
+    // That a device is alive is written once a session and once a day.
+    if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
+    // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
+    if command.acks.count > 64 { return true }
+    for (zone, ack) in command.acks {
+      let known = zones.first { $0.zone == zone && $0.isStored }?.ack
+      if known != ack { return true }
+    }
+    guard command.request.answers > 0 else { return false }
+    return try store.refusals(of: device.key.number).contains { $0.last <= command.request.answers }
   }
 
-  /// The device of a token, or nil.
-  func device(_ token: TokenHash) throws -> KnownDevice? {
-    try token.withBytes { (bytes: UnsafeRawBufferPointer) in try findDevice.bind(blob: bytes, at: 1) }
-    defer { findDevice.reset() }
-    guard try findDevice.step() else { return nil }
-    return KnownDevice(
-      key: DeviceKey(number: findDevice.integer(0), token: token), user: findDevice.text(1),
-      confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
-      seenAt: findDevice.integer(4), answered: findDevice.integer(5),
-      isSessionUsed: findDevice.integer(6) == 1)
+  /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a read transaction.
+  func answer(
+    _ request: SyncRequest, of device: KnownDevice, zones: [ZoneState], clock: Stamp
+  ) throws -> [UInt8] {
+    var digest = AckDigest()
+    for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
+    let mustResend = !request.isComplete && digest.text != request.digest
+    if mustResend { Trace.took(.resendAsked) }
+    var writer = JSONWriter(capacity: 512)
+    writer.beginObject()
+    writer.key("clock")
+    writer.string(clock.text)
+    writer.key("confirmed")
+    writer.int64(device.confirmed)
+    writer.key("chain")
+    writer.string(device.chain.text)
+    writer.key("refused")
+    try writeRefused(device.key.number, to: &writer)
+    writer.key("resend")
+    writer.bool(mustResend)
+    writer.key("zones")
+    writer.beginArray()
+    if !mustResend { try writeParts(zones, to: &writer) }
+    writer.endArray()
+    writer.key("lost")
+    writer.beginArray()
+    for zone in zones where zone.role.isEmpty {
+      Trace.took(.lossTold)
+      writer.string(zone.zone)
+    }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
   }
 
-  /// The account of a name with its stored password, or nil.
-  func account(_ name: String) throws -> (id: String, password: String)? {
-    try findAccount.bind(name, at: 1)
-    defer { findAccount.reset() }
-    return try findAccount.step() ? (findAccount.text(0), findAccount.text(1)) : nil
+  private func writeRefused(_ device: Int64, to writer: inout JSONWriter) throws {
+    writer.beginArray()
+    for refusal in try store.refusals(of: device) {
+      writer.beginObject()
+      writer.key("first")
+      writer.int64(refusal.first)
+      writer.key("last")
+      writer.int64(refusal.last)
+      writer.key("operation")
+      writer.int64(refusal.operation)
+      writer.key("problem")
+      writer.rawValue(refusal.problem)
+      writer.endObject()
+    }
+    writer.endArray()
   }
 
-  /// Whether refusals are stored that the device says it has dealt with.
-  func hasRefusals(_ device: Int64, upTo answers: Int64) throws -> Bool {
-    if answers <= 0 { return false }
-    try findRefusal.bind(device, at: 1)
-    try findRefusal.bind(answers, at: 2)
-    return try findRefusal.hasRow()
+  /// The zones that have something new, smallest rest first, until the answer is full.
+  private func writeParts(_ zones: [ZoneState], to writer: inout JSONWriter) throws {
+    var waiting: [ZoneState] = []
+    for zone in zones where !zone.role.isEmpty {
+      if zone.isFenced(epoch: epoch) {
+        Trace.took(.fenced)
+        writer.beginObject()
+        writer.key("zone")
+        writer.string(zone.zone)
+        writer.key("reset")
+        writer.bool(true)
+        writer.endObject()
+      } else if zone.hasNews {
+        waiting.append(zone)
+      }
+    }
+    waiting.sort { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
+    let limit = writer.count + answerSize
+    for zone in waiting where try writePart(zone, to: &writer, limit: limit) { break }
+  }
+
+  /// Writes a zone's part, with as many of its changes as there is room for.
+  ///
+  /// - Returns: whether the zone goes on.
+  private func writePart(_ zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> Bool {
+    writer.beginObject()
+    writer.key("zone")
+    writer.string(zone.zone)
+    writer.key("role")
+    writer.string(zone.role)
+    writer.key("from")
+    writer.string(zone.token)
+    writer.key("changes")
+    let (last, count, hasMore) = try store.writeChanges(
+      of: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
+    writer.key("count")
+    writer.int64(count)
+    // A part without a change, for which there was no room, leaves the device where it is.
+    let isUntouched = hasMore && last == zone.ack.seq
+    Trace.took(isUntouched ? .partWithoutRoom : hasMore ? .partUnfinished : .partWhole)
+    let reached = hasMore ? last : zone.seq
+    writer.key("to")
+    writer.string(isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text)
+    writer.key("more")
+    writer.bool(hasMore)
+    writer.key("remaining")
+    writer.int64(zone.seq - reached)
+    writer.endObject()
+    return hasMore
   }
 }

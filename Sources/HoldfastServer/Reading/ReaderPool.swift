@@ -5,12 +5,12 @@ import HoldfastHTTP
 /// @unchecked Sendable: the list is touched under the lock alone, and a reader that was taken out of it is used by the one
 /// thread that took it until it is put back.
 final class ReaderPool: @unchecked Sendable {
-  private let database: ServerDatabase
+  private let database: any ServerDatabase
   private let answerSize: Int
   private let lock = Lock()
   private var idle: [Reader] = []
 
-  init(_ database: ServerDatabase, answerSize: Int) {
+  init(_ database: any ServerDatabase, answerSize: Int) {
     self.database = database
     self.answerSize = answerSize
   }

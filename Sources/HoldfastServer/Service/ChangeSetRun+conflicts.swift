@@ -8,7 +8,10 @@ extension ChangeSetRun {
 
   private func log(_ overlap: Overlap, of id: String, table: Int, zone: String) throws {
     let column = schema.tables[table].columns[overlap.column]
-    let (winner, loser) = (try stores.device(overlap.winner.device), try stores.device(overlap.loser.device))
+    let (winner, loser) = (
+      try stores.store.devices.owner(of: overlap.winner.device),
+      try stores.store.devices.owner(of: overlap.loser.device)
+    )
     func time(_ side: Overlap.Side) -> Value { .text(Timestamp.text(milliseconds: side.stamp.milliseconds)) }
     let facts: [String: Value] = [
       "record_table": .text(schema.tables[table].name), "record_id": .text(id),

@@ -37,7 +37,8 @@ extension ChangeSetRun {
   private func isRestore(_ operation: Operation, of tombstone: Tombstone) throws -> Bool {
     if tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
-    return try stores.hasAcked(tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
+    return try stores.store.devices.hasAcked(
+      tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
   }
 
   private func insert(_ operation: Operation, zone: String, rev: Int64, isNew: Bool) throws {
@@ -55,7 +56,7 @@ extension ChangeSetRun {
       ledger.forgetRoles()
     }
     if table.zone == .root, isNew {
-      let name = try stores.name(ofUser: author.user) ?? ""
+      let name = try stores.store.accounts.name(ofID: author.user) ?? ""
       try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
     }
     for link in schema.links(of: operation.table) { try check(link, of: record) }

@@ -16,7 +16,9 @@ extension ChangeSetRun {
     try remove(live, at: stamp(of: operation))
     if table.zone == .explicit {
       ledger.forgetRoles()
-      if let user = live.values[stores.memberUser].text { try stores.noteLoss(of: live.zone, by: user) }
+      if let user = live.values[stores.memberUser].text {
+        try stores.store.devices.noteLoss(of: live.zone, by: user)
+      }
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
         ownerLosses.append((live.zone, current))
       }

@@ -5,10 +5,10 @@ extension ChangeSetRun {
   func completeMember(_ values: inout [Value]) throws {
     let (user, name) = (stores.memberUser, stores.memberName)
     if let id = values[user].text {
-      guard let known = try stores.name(ofUser: id) else { throw Problem(.userUnknown) }
+      guard let known = try stores.store.accounts.name(ofID: id) else { throw Problem(.userUnknown) }
       values[name] = .text(known)
     } else if let text = values[name].text {
-      guard let id = try stores.user(named: text) else { throw Problem(.userUnknown) }
+      guard let id = try stores.store.accounts.id(ofName: text) else { throw Problem(.userUnknown) }
       values[user] = .text(id)
     } else {
       throw Problem(.valueMissing, "members takes user or name.")

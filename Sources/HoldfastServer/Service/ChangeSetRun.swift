@@ -61,7 +61,7 @@ final class ChangeSetRun {
 
   /// Applies all operations, then checks what holds only for the set as a whole.
   ///
-  /// - Throws: `Problem` when the set is refused; `SQLiteError`.
+  /// - Throws: `Problem` when the set is refused; what the store throws.
   func run() throws {
     for index in operations.indices { try run(index) }
     try checkOpenReferences()
@@ -78,6 +78,7 @@ final class ChangeSetRun {
     case .update: try update(operations[index])
     case .delete: try delete(operations[index])
     }
+    try stores.store.settle()
     current = outer
   }
 
@@ -122,7 +123,7 @@ final class ChangeSetRun {
   private func checkOwners() throws {
     for (zone, operation) in ownerLosses {
       // A public zone needs no owner, and of a zone whose root is deleted everybody may take leave.
-      if try !stores.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
+      if try !stores.store.zones.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))
       }
     }

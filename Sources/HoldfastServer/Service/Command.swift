@@ -30,6 +30,8 @@ struct Session: Sendable, Equatable {
 /// A device as its token named it. The writer looks again, so that a token that died meanwhile writes nothing.
 struct DeviceKey: Sendable, Equatable {
   let number: Int64
+  /// The id of its user.
+  let user: String
   let token: TokenHash
 }
 

@@ -1,12 +1,11 @@
 import HoldfastCore
-import HoldfastSQLite
 
-/// All that change sets are applied to: the tables of records, the tombstones and the zones, on the one connection that
-/// writes.
+/// All that change sets are applied to: the records, the tombstones and the zones of a store, with what the schema says of them.
 final class RecordStores {
   let schema: Schema
-  let tables: [RecordTable]
-  let tombstones: Tombstones
+  let store: any Store
+  let tables: [any RecordTable]
+  let tombstones: any TombstoneTable
   let ledger: ZoneLedger
   /// The indexes of the built-in tables, and of their columns.
   let members: Int
@@ -15,19 +14,14 @@ final class RecordStores {
   let memberName: Int
   let memberRole: Int
   private let random: @Sendable (Int) -> [UInt8]
-  private let findOwner: Statement
-  private let findAccount: Statement
-  private let findName: Statement
-  private let findDevice: Statement
-  private let noteLoss: Statement
-  private let findAck: Statement
 
-  init(_ schema: Schema, on connection: Connection, random: @escaping @Sendable (Int) -> [UInt8]) throws {
+  init(_ schema: Schema, on store: any Store, random: @escaping @Sendable (Int) -> [UInt8]) {
     self.schema = schema
     self.random = random
-    tables = try schema.tables.indices.map { try RecordTable($0, of: schema, on: connection) }
-    tombstones = try Tombstones(on: connection)
-    ledger = try ZoneLedger(on: connection)
+    self.store = store
+    tables = store.tables
+    tombstones = store.tombstones
+    ledger = ZoneLedger(store.zones)
     guard let members = schema.index(of: Table.members.name),
       let conflicts = schema.index(of: Table.conflicts.name),
       let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
@@ -36,70 +30,20 @@ final class RecordStores {
     (self.members, self.conflicts, memberUser, memberName, memberRole) = (
       members, conflicts, user, name, role
     )
-    findOwner = try connection.statement("SELECT 1 FROM members WHERE zone = ? AND role = 'owner' LIMIT 1")
-    findAccount = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
-    findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ?")
-    findAck = try connection.statement(
-      "SELECT 1 FROM holdfast_acks WHERE device = ? AND zone = ? AND seq >= ? AND lost = 0")
-    noteLoss = try connection.statement(
-      """
-      UPDATE holdfast_acks SET lost = 1 WHERE zone = ? AND device IN (SELECT number FROM holdfast_devices WHERE user = ?)
-      """)
-    findDevice = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
-  }
-
-  /// Whether a zone has an owner.
-  func hasOwner(_ zone: String) throws -> Bool {
-    try findOwner.bind(zone, at: 1)
-    return try findOwner.hasRow()
   }
 
   /// Whether a zone still stands: of a user, or of a root record that is live.
   func isLive(_ zone: String) throws -> Bool {
-    if try name(ofUser: zone) != nil { return true }
+    if try store.accounts.name(ofID: zone) != nil { return true }
     for store in tables where store.table.zone == .root {
       if try store.zone(of: zone) != nil { return true }
     }
     return false
   }
 
-  /// The id of the account of a name, or nil.
-  func user(named name: String) throws -> String? {
-    try findAccount.bind(name, at: 1)
-    return try findAccount.firstText()
-  }
-
-  /// The name of an account, or nil.
-  func name(ofUser id: String) throws -> String? {
-    try findName.bind(id, at: 1)
-    return try findName.firstText()
-  }
-
-  /// The ids of a device and of its user; nil for the server itself.
-  func device(_ number: Int64) throws -> (id: String, user: String)? {
-    try findDevice.bind(number, at: 1)
-    defer { findDevice.reset() }
-    return try findDevice.step() ? (findDevice.text(0), findDevice.text(1)) : nil
-  }
-
   /// Makes an id for a record of the server's own.
   func newID(at clock: Stamp) -> String {
     makeIdentifier(milliseconds: clock.milliseconds, random: random)
-  }
-
-  /// Whether a device has a zone up to some seq.
-  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
-    try findAck.bind(device, at: 1)
-    try findAck.bind(zone, at: 2)
-    try findAck.bind(seq, at: 3)
-    return try findAck.hasRow()
-  }
-
-  /// Remembers that the devices of a user lose a zone: should the user get it back before they hear of it, they begin it anew.
-  func noteLoss(of zone: String, by user: String) throws {
-    try noteLoss.bind(zone, at: 1)
-    try noteLoss.bind(user, at: 2)
-    try noteLoss.run()
   }
 
   /// Makes a user a member of a zone, as a record of the zone.

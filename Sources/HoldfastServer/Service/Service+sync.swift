@@ -8,26 +8,28 @@ extension Service {
   ///
   /// - Throws: `Problem` before anything is written.
   func sync(_ command: SyncCommand, at now: Stamp) throws {
-    guard let device = try devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    guard let device = try store.devices.device(command.key) else { throw Problem(.tokenInvalid) }
     try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
     if replays < request.changeSets.count,
-      try devices.refusals(number, after: request.answers) > Self.refusalLimit
+      try store.devices.refusals(number, after: request.answers) > Self.refusalLimit
     {
       // All of them are in each answer. A device that reads its answers never gets here.
       throw Problem(.invalidRequest, "answers: deal with the refusals before sending more.")
     }
-    if !command.acks.isEmpty, !request.isComplete, try devices.hasAcks(number, beyond: SyncRequest.ackLimit) {
+    if !command.acks.isEmpty, !request.isComplete,
+      try store.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
+    {
       throw Problem(
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
-    if request.answers > 0 { try devices.forgetRefusals(number, upTo: request.answers) }
+    if request.answers > 0 { try store.devices.forgetRefusals(number, upTo: request.answers) }
     if request.isComplete {
       Trace.took(.completeAcks)
-      try devices.forgetAcks(number)
+      try store.devices.forgetAcks(number)
     }
-    for (zone, ack) in command.acks { try devices.setAck(number, zone: zone, ack) }
+    for (zone, ack) in command.acks { try store.devices.setAck(number, zone: zone, ack) }
 
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
@@ -36,14 +38,15 @@ extension Service {
       let set = request.changeSets[index]
       if let refused = try apply(set, by: author) {
         Trace.took(.setRefused)
-        try devices.addRefusal(number, first: confirmed + 1, count: set.count, refused)
+        try store.devices.addRefusal(number, first: confirmed + 1, count: set.count, refused)
       } else {
         Trace.took(.setApplied)
       }
       confirmed += Int64(set.count)
       chain = command.chains[index]
     }
-    try devices.advance(number, confirmed: confirmed, chain: chain, answered: request.answers, clock: now)
+    try store.devices.advance(
+      number, confirmed: confirmed, chain: chain, answered: request.answers, clock: now)
   }
 
   private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {

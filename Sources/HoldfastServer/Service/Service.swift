@@ -1,83 +1,88 @@
 import HoldfastCore
-import HoldfastSQLite
 
-/// The rules of the server over one connection: applies commands, many in one transaction. One thread at a time uses it;
+/// The rules of the server over one store: applies commands, many in one transaction. One thread at a time uses it;
 /// it has no threads, no clock and no randomness of its own.
 final class Service {
-  let connection: Connection
+  /// How often a batch is done again when somebody else was in its way.
+  static let attempts = 5
+
+  let store: any Store
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
-  let devices: Devices
-  private let beginSet: Statement
-  private let endSet: Statement
-  private let undoSet: Statement
   private let log: @Sendable (String) -> Void
 
-  /// - Parameter log: takes the reason of an unexpected failure, without a user's data.
-  init(_ database: ServerDatabase, environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void)
-    throws
-  {
-    connection = try database.writer()
+  /// - Parameters:
+  ///   - clock: shared with whoever else writes in this process.
+  ///   - log: takes the reason of an unexpected failure, without a user's data.
+  init(
+    _ store: any Store, _ schema: Schema, clock: ServiceClock, environment: ServerEnvironment,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
     self.environment = environment
+    self.clock = clock
     self.log = log
-    stores = try RecordStores(database.schema, on: connection, random: environment.random)
-    devices = try Devices(on: connection)
-    let latest = try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0
-    clock = ServiceClock(Stamp(rawValue: latest))
-    beginSet = try connection.statement("SAVEPOINT change_set")
-    endSet = try connection.statement("RELEASE change_set")
-    undoSet = try connection.statement("ROLLBACK TO change_set")
+    stores = RecordStores(schema, on: store, random: environment.random)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.
   ///
-  /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing. When the disk is
-  ///   full or fails, that is the problem of all, and nothing was written.
-  func apply(_ commands: [Command]) -> [Result<Outcome, Problem>] {
-    do {
-      return try attempt(commands)
-    } catch let error as SQLiteError where error.code.primary == .full {
-      return fail(commands, Problem(.storageFull, retryAfter: 30), error)
-    } catch let error as SQLiteError where error.code.primary.isOfTheDisk {
-      return fail(commands, Problem(.busy, retryAfter: 5), error)
-    } catch {
-      if commands.count == 1 { return fail(commands, Problem(.internalError), error) }
-      // One of them is at fault. Alone, it harms no other.
-      return commands.flatMap { apply([$0]) }
+  /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it has to wait for
+  ///   somebody else's transaction. When the disk is full or fails, that is the problem of all, and nothing was written.
+  func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
+    var (attempt, isCareful) = (1, false)
+    while true {
+      do { return try self.attempt(commands, isCareful: isCareful) } catch {
+        store.rollBack()
+        switch store.meaning(of: error) {
+        case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
+        case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
+        case .transient where attempt < Self.attempts: attempt += 1
+        case .transient: return fail(commands, Problem(.busy, retryAfter: 1), error)
+        case .rule, .other:
+          // One of them is at fault. Alone, it harms no other.
+          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          guard case .rule = store.meaning(of: error), !isCareful else {
+            return fail(commands, Problem(.internalError), error)
+          }
+          isCareful = true
+        }
+      }
     }
   }
 
-  /// Takes the write-ahead log into the database and closes it.
+  /// Ends the use of the store.
   func close() {
-    do { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") } catch {
-      log("The last checkpoint failed: \(error)")
-    }
-    connection.close()
+    do { try store.close() } catch { log("The database was not closed well: \(error)") }
   }
 
   private func fail(_ commands: [Command], _ problem: Problem, _ error: any Error) -> [Result<
     Outcome, Problem
-  >] {
+  >?] {
     log("\(commands.count) commands were rolled back: \(error)")
     return commands.map { _ in .failure(problem) }
   }
 
-  private func attempt(_ commands: [Command]) throws -> [Result<Outcome, Problem>] {
-    let now = clock.advance(milliseconds: environment.now())
+  private func attempt(_ commands: [Command], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
     stores.ledger.beginBatch()
-    return try connection.transaction(.immediate) {
-      var results: [Result<Outcome, Problem>] = []
-      results.reserveCapacity(commands.count)
-      for command in commands {
-        // A problem is thrown before the command has written anything.
-        do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
-          results.append(.failure(problem))
-        }
+    let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
+    let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+    var results: [Result<Outcome, Problem>?] = []
+    results.reserveCapacity(commands.count)
+    for (index, command) in commands.enumerated() {
+      if waiting.contains(index) {
+        results.append(nil)
+        continue
       }
-      try stores.ledger.flush()
-      return results
+      // A problem is thrown before the command has written anything.
+      do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
+        results.append(.failure(problem))
+      }
     }
+    try stores.ledger.flush(at: now)
+    try store.commit()
+    return results
   }
 
   private func apply(_ command: Command, at now: Stamp) throws -> Outcome {
@@ -88,15 +93,14 @@ final class Service {
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
     case .copyDevice(let key, let name, let token):
-      guard let device = try devices.device(key) else { throw Problem(.tokenInvalid) }
+      guard let device = try store.devices.device(key) else { throw Problem(.tokenInvalid) }
       return .session(try addDevice(to: device.user, named: name, token: token, at: now))
     case .signOut(let key):
-      guard try devices.device(key) != nil else { throw Problem(.tokenInvalid) }
-      try devices.forgetToken(key.number)
+      guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
+      try store.devices.forgetToken(key.number)
       return .done
     case .probe:
-      try connection.run(
-        "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('probe', ?)", [.text(now.text)])
+      try store.probe(now.text)
       return .done
     }
   }
@@ -107,14 +111,15 @@ final class Service {
   func run(_ operations: [Operation], by author: Author) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores)
     stores.ledger.beginChangeSet()
-    try beginSet.run()
+    try store.beginPart()
     do {
       try run.run()
-      try endSet.run()
+      try store.keepPart()
       return nil
     } catch let problem as Problem {
       return try refuse(run, problem)
-    } catch let error as SQLiteError where error.code.primary == .constraint {
+    } catch {
+      guard case .rule = store.meaning(of: error) else { throw error }
       // A trigger or check that a team added in SQL. To fail would block the device's queue for ever.
       log("A change set broke a rule of the database: \(error)")
       return try refuse(run, Problem(.invalidOperation, "A rule of the server's database forbids it."))
@@ -123,17 +128,9 @@ final class Service {
 
   private func refuse(_ run: ChangeSetRun, _ problem: Problem) throws -> RefusedOperation {
     if let transition = Transition(refusal: problem.code) { Trace.took(transition) }
-    try undoSet.run()
-    try endSet.run()
+    try store.undoPart()
     stores.ledger.rollBackChangeSet()
     return RefusedOperation(index: run.current, problem: problem)
-  }
-}
-
-extension SQLiteError.Code {
-  /// Whether the code speaks of the file system or a lock, not of what was asked.
-  fileprivate var isOfTheDisk: Bool {
-    self == .ioError || self == .readOnly || self == .cantOpen || self == .busy || self == .outOfMemory
   }
 }
 

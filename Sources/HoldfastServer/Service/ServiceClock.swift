@@ -1,7 +1,7 @@
 import HoldfastCore
 import Synchronization
 
-/// The service's hybrid logical clock: never behind a stamp that was written. The writer moves it, all read it.
+/// The service's hybrid logical clock: never behind a stamp that was written. Writers move it, all read it.
 final class ServiceClock: Sendable {
   private let value: Atomic<Int64>
 
@@ -12,10 +12,14 @@ final class ServiceClock: Sendable {
     max(Stamp(rawValue: value.load(ordering: .acquiring)), Stamp(milliseconds: milliseconds))
   }
 
-  /// Moves on and gives the new time; one thread calls it.
-  func advance(milliseconds: Int64) -> Stamp {
-    let next = Stamp(rawValue: value.load(ordering: .acquiring)).next(milliseconds: milliseconds)
-    value.store(next.rawValue, ordering: .releasing)
-    return next
+  /// Moves on and gives the new time, which is later than any before and than `seen`.
+  func advance(milliseconds: Int64, past seen: Stamp) -> Stamp {
+    while true {
+      let last = value.load(ordering: .acquiring)
+      let next = max(Stamp(rawValue: last), seen).next(milliseconds: milliseconds)
+      let (isMoved, _) = value.compareExchange(
+        expected: last, desired: next.rawValue, ordering: .acquiringAndReleasing)
+      if isMoved { return next }
+    }
   }
 }

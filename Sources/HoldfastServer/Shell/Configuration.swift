@@ -5,8 +5,8 @@ public import HoldfastHTTP
 public struct Configuration: Sendable {
   /// The schema to serve; nil takes the one that is in the database.
   public var schema: Schema?
-  /// The data directory, made when it is missing.
-  public var data: String
+  /// Where the database is; a data directory is made when it is missing.
+  public var database: DatabaseLocation
   /// The IP address to listen on; 127.0.0.1 unless given.
   public var address: String
   /// The port; 0, the default, is any free one.
@@ -24,13 +24,13 @@ public struct Configuration: Sendable {
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 
-  /// A configuration; everything but the data directory has a default.
+  /// A configuration; everything but the database has a default.
   public init(
-    schema: Schema? = nil, data: String, address: String = "127.0.0.1", port: UInt16 = 0,
+    schema: Schema? = nil, database: DatabaseLocation, address: String = "127.0.0.1", port: UInt16 = 0,
     environment: ServerEnvironment = .system, log: (@Sendable (String) -> Void)? = nil
   ) {
     self.schema = schema
-    self.data = data
+    self.database = database
     self.address = address
     self.port = port
     self.environment = environment

@@ -27,17 +27,22 @@ final class Exchange: Sendable {
   /// What the ids of the requests of this run begin with.
   private let run: String
 
-  init(_ database: ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
+  init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
     let environment = configuration.environment
-    let service = WriterOnly(service: try Service(database, environment: environment, log: failed))
+    let store = try database.store()
+    let clock = ServiceClock(try store.latestClock())
+    let service = WriterOnly(
+      service: Service(store, database.schema, clock: clock, environment: environment, log: failed))
     self.service = service
     self.log = log
-    api = API(database, clock: service.service.clock, environment: environment, log: failed)
+    api = API(database, clock: clock, environment: environment, log: failed)
     run = environment.random(4).map { hexadecimal($0) }.joined()
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes in
       let results = service.service.apply(writes.map(\.command))
-      for (write, result) in zip(writes, results) { write.finish(result) }
+      for (write, result) in zip(writes, results) {
+        write.finish(result ?? .failure(Problem(.busy, retryAfter: 1)))
+      }
     }
     passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks in
       for check in checks { check.finish(check.work()) }

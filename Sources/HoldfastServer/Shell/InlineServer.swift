@@ -10,22 +10,20 @@ public final class InlineServer {
   let service: Service
   private let api: API
 
-  /// Opens the database of a data directory.
+  /// Opens a database.
   ///
   /// - Parameters:
-  ///   - data: the directory, made when it is missing.
+  ///   - location: where the database is; a directory is made when it is missing.
   ///   - schema: the schema to serve; nil takes the one that is in the database.
   ///   - environment: clock, randomness and passwords.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    data: String, schema: Schema?, environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
-    let directory = DataDirectory(path: data)
-    try directory.make()
-    let lock = try DataDirectoryLock(directory)
-    let database = try ServerDatabase(in: directory, schema: schema, random: environment.random)
+    let lock = try location.lock()
+    let database = try location.open(schema: schema, random: environment.random)
     try self.init(database, lock: lock, environment, log)
   }
 
@@ -36,19 +34,21 @@ public final class InlineServer {
     file: String, exists: Bool, schema: Schema?, environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void
   ) throws {
-    let database = try ServerDatabase(
+    let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, random: environment.random)
     try self.init(database, lock: nil, environment, log)
   }
 
   private init(
-    _ database: ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
+    _ database: any ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
     _ log: @escaping @Sendable (String) -> Void
   ) throws {
     self.lock = lock
     self.schema = database.schema
-    service = try Service(database, environment: environment, log: log)
-    api = API(database, clock: service.clock, environment: environment, log: log)
+    let store = try database.store()
+    let clock = ServiceClock(try store.latestClock())
+    service = Service(store, database.schema, clock: clock, environment: environment, log: log)
+    api = API(database, clock: clock, environment: environment, log: log)
   }
 
   /// Answers one request.
@@ -67,7 +67,8 @@ public final class InlineServer {
     return steps.map { step in
       switch step {
       case .answer(let response): response
-      case .write(_, let answer): answer(results.popLast() ?? .failure(Problem(.internalError)))
+      case .write(_, let answer):
+        answer((results.popLast() ?? nil) ?? .failure(Problem(.busy, retryAfter: 1)))
       case .password: .problem(Problem(.internalError))
       }
     }

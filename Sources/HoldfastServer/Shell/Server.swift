@@ -20,8 +20,8 @@ public final class Server: Sendable {
 
   private let http: HTTPServer
   private let exchange: Exchange
-  private let lock: DataDirectoryLock
-  private let database: ServerDatabase
+  private let lock: DataDirectoryLock?
+  private let database: any ServerDatabase
   private let isStopped = Atomic<Bool>(false)
 
   /// Opens the database and starts to serve: when this returns, the server listens.
@@ -30,11 +30,9 @@ public final class Server: Sendable {
   /// - Throws: `ServerError` when the data directory or the schema can't be used, `HTTPServerError` when the address
   ///   can't, `SQLiteError` when the database can't be read.
   public init(_ configuration: Configuration) throws {
-    let directory = DataDirectory(path: configuration.data)
-    try directory.make()
-    lock = try DataDirectoryLock(directory)
+    lock = try configuration.database.lock()
     let environment = configuration.environment
-    database = try ServerDatabase(in: directory, schema: configuration.schema, random: environment.random)
+    database = try configuration.database.open(schema: configuration.schema, random: environment.random)
     let log = RequestLog(configuration.log, now: environment.now)
     let exchange = try Exchange(database, configuration, log)
     self.exchange = exchange
@@ -63,7 +61,7 @@ public final class Server: Sendable {
     exchange.announceStop()
     http.stop(grace: grace)
     exchange.stop()
-    lock.giveUp()
+    lock?.giveUp()
   }
 
   /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly.

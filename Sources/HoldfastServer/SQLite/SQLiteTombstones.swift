@@ -1,19 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What stays of a record that was deleted, or that moved to another zone.
-struct Tombstone {
-  let zone: String
-  let rev: Int64
-  let stamp: Stamp
-  /// The number of the device that deleted or moved it.
-  let device: Int64
-  /// The seq at which the record went; nil for a tombstone that is just made. It keeps it when it is sent again under a later one.
-  var deletedSeq: Int64?
-}
-
 /// The statements of `holdfast_tombstones`, prepared once.
-final class Tombstones {
+final class SQLiteTombstones: TombstoneTable {
   private let find: Statement
   private let add: Statement
   private let depart: Statement
@@ -37,7 +26,6 @@ final class Tombstones {
       "DELETE FROM holdfast_tombstones WHERE id = ? AND record_table = ? AND zone = ?")
   }
 
-  /// The tombstone of a deletion; departures are none.
   func deletion(_ id: String, of table: String) throws -> Tombstone? {
     try find.bind(id, at: 1)
     try find.bind(table, at: 2)
@@ -48,7 +36,6 @@ final class Tombstones {
       device: find.integer(3), deletedSeq: find.integer(4))
   }
 
-  /// Writes a tombstone.
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) throws {
     try add.bind(tombstone.zone, at: 1)
     try add.bind(seq, at: 2)
@@ -62,12 +49,10 @@ final class Tombstones {
     try add.run()
   }
 
-  /// Turns the tombstone of a deletion into one of a departure: the record lives on in another zone.
   func becomeDeparture(_ id: String, of table: String, in zone: String) throws {
     try run(depart, id, table, zone)
   }
 
-  /// Removes a record's tombstone from a zone in which it lives again.
   func remove(_ id: String, of table: String, in zone: String) throws { try run(drop, id, table, zone) }
 
   private func run(_ statement: Statement, _ id: String, _ table: String, _ zone: String) throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastServer
 
 /// Failures below the rules: a full disk, a statement that can't run. Invariants I2, I6, I12.
-@Suite struct FailureTests {
+@Suite struct SQLiteFailureTests {
   let server: TestServer
   let alice: TestDevice
   let bob: TestDevice
@@ -26,7 +26,7 @@ import Testing
   )
   func full() throws {
     let inline = try #require(server.inline)
-    let connection = inline.service.connection
+    let connection = try server.connection
     let pages = try #require(try connection.value("PRAGMA page_count")?.integer)
     try connection.execute("PRAGMA max_page_count = \(pages)")
     let ids = (0..<2).map { _ in alice.newID() }
@@ -38,7 +38,7 @@ import Testing
     try connection.execute("PRAGMA max_page_count = 1000000")
     _ = try alice.apply(inline.respond(to: note(alice, ids[0])))
     #expect(alice.has("notes", ids[0]))
-    #expect(try Administration(data: server.path).doctor().isEmpty)
+    #expect(try Administration(server.location).doctor().isEmpty)
   }
 
   @Test("a command that fails unexpectedly fails alone (I12)")
@@ -46,7 +46,7 @@ import Testing
     let inline = try #require(server.inline)
     try alice.pull()
     let list = bob.newID()
-    try inline.service.connection.execute(
+    try server.connection.execute(
       """
       CREATE TRIGGER broken BEFORE UPDATE ON holdfast_devices WHEN NEW.id = '\(alice.id)'
       BEGIN SELECT RAISE(ABORT, 'broken'); END
@@ -61,8 +61,7 @@ import Testing
 
   @Test("what a trigger of the team's own forbids is refused, and blocks nothing (I12)")
   func trigger() throws {
-    let inline = try #require(server.inline)
-    try inline.service.connection.execute(
+    try server.connection.execute(
       "CREATE TRIGGER ours BEFORE INSERT ON notes WHEN NEW.text = 'x' BEGIN SELECT RAISE(ABORT, 'no x'); END")
     let note = alice.newID()
     let answer = try alice.sync(

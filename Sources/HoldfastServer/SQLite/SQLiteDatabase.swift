@@ -1,14 +1,13 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// The server's database file: made, checked and extended here; connections to it.
-struct ServerDatabase: Sendable {
+/// The server's database as one SQLite file: made, checked and extended here; connections to it.
+struct SQLiteDatabase: ServerDatabase {
   /// The database file.
   let path: String
-  /// The schema in force.
   let schema: Schema
-  /// The identity of this history: 8 hex digits.
   let epoch: String
+  let readingWaits = false
 
   /// Opens the database of a data directory, and makes or extends it for `schema`.
   ///
@@ -44,14 +43,18 @@ struct ServerDatabase: Sendable {
     }
   }
 
-  /// The connection that writes.
-  func writer() throws -> Connection { try Self.writer(path) }
+  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path)) }
 
-  /// A connection that can only read.
-  func reader() throws -> Connection {
+  func patientStore() throws -> (any Store)? { nil }
+
+  func reader() throws -> any StoreReader {
     let connection = try Connection(path: path, access: .readWrite)
     try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
-    return connection
+    return try SQLiteReader(schema, epoch: epoch, on: connection)
+  }
+
+  func administration() throws -> any StoreAdministration {
+    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path)), schema)
   }
 
   private static func writer(_ path: String) throws -> Connection {
@@ -70,8 +73,8 @@ struct ServerDatabase: Sendable {
       let connection = try Connection(path: path, access: .readOnly)
       let application = try connection.value("PRAGMA application_id")?.integer
       let version = try connection.value("PRAGMA user_version")?.integer ?? 0
-      if application == ServerTables.applicationID {
-        if version > ServerTables.formatVersion {
+      if application == SQLiteTables.applicationID {
+        if version > SQLiteTables.formatVersion {
           throw ServerError(
             .newer,
             "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
@@ -95,15 +98,15 @@ struct ServerDatabase: Sendable {
   }
 
   private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
-    let tables = ServerTables(schema: schema)
+    let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
-      try connection.execute(ServerTables.own)
+      try connection.execute(SQLiteTables.own)
       for index in schema.tables.indices { try connection.execute(tables.create(index)) }
       try addPublicZones(connection, schema)
       try setMeta("epoch", epoch, connection)
       try setMeta("schema", schema.text, connection)
-      try connection.execute("PRAGMA application_id = \(ServerTables.applicationID)")
-      try connection.execute("PRAGMA user_version = \(ServerTables.formatVersion)")
+      try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }
 
@@ -112,7 +115,7 @@ struct ServerDatabase: Sendable {
     do { addition = try SchemaAddition(from: old, to: new) } catch {
       throw ServerError(.schemaCannotChange, error.description)
     }
-    let tables = ServerTables(schema: new)
+    let tables = SQLiteTables(schema: new)
     try connection.transaction(.immediate) {
       for (table, column) in addition.columns {
         try connection.execute(

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastSQLite
 
 /// The zones that a batch touches: their seq, given out in memory and written once before the commit, and the roles
 /// in them. Lives as long as the batch's transaction.
@@ -15,21 +14,13 @@ final class ZoneLedger {
     let user: String
   }
 
-  private let find: Statement
-  private let findRole: Statement
-  private let add: Statement
-  private let write: Statement
+  private let table: any ZoneTable
   private var zones: [String: Zone] = [:]
   private var roles: [Membership: Role?] = [:]
   /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
   private var journal: [(name: String, before: Zone?)] = []
 
-  init(on connection: Connection) throws {
-    find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
-    findRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ?")
-    add = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
-    write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
-  }
+  init(_ table: any ZoneTable) { self.table = table }
 
   /// Forgets everything: a new transaction begins.
   func beginBatch() {
@@ -49,12 +40,8 @@ final class ZoneLedger {
   }
 
   /// Writes what was given out; right before the commit.
-  func flush() throws {
-    for (name, zone) in zones where zone.isDirty {
-      try write.bind(zone.seq, at: 1)
-      try write.bind(name, at: 2)
-      try write.run()
-    }
+  func flush(at clock: Stamp) throws {
+    for (name, zone) in zones where zone.isDirty { try table.setSeq(zone.seq, of: name, clock: clock) }
   }
 
   /// Gives the next seq of a zone that is there.
@@ -77,8 +64,7 @@ final class ZoneLedger {
 
   /// Makes a zone.
   func create(_ name: String) throws {
-    try add.bind(name, at: 1)
-    try add.run()
+    try table.add(name)
     journal.append((name, nil))
     zones[name] = Zone(seq: 0, isPublic: false)
   }
@@ -87,9 +73,7 @@ final class ZoneLedger {
   func role(of user: String, in zone: String) throws -> Role? {
     let key = Membership(zone: zone, user: user)
     if let known = roles[key] { return known }
-    try findRole.bind(zone, at: 1)
-    try findRole.bind(user, at: 2)
-    let role = try findRole.firstText().flatMap(Role.init) ?? (isPublic(zone) ? .viewer : nil)
+    let role = try table.role(of: user, in: zone) ?? (isPublic(zone) ? .viewer : nil)
     roles[key] = .some(role)
     return role
   }
@@ -99,10 +83,8 @@ final class ZoneLedger {
 
   private func zone(_ name: String) throws -> Zone? {
     if let known = zones[name] { return known }
-    try find.bind(name, at: 1)
-    defer { find.reset() }
-    guard try find.step() else { return nil }
-    let zone = Zone(seq: find.integer(0), isPublic: find.integer(1) == 1)
+    guard let found = try table.zone(name) else { return nil }
+    let zone = Zone(seq: found.seq, isPublic: found.isPublic)
     zones[name] = zone
     return zone
   }

@@ -4,7 +4,7 @@ import HoldfastSQLite
 /// The SQL that makes the server's database: Holdfast's own tables, and the schema's with the same names.
 ///
 /// Records are clustered by (zone, seq), so that what is new in a zone is one range of each table.
-struct ServerTables {
+struct SQLiteTables {
   /// Stored as `PRAGMA application_id`: "HfSv".
   static let applicationID: Int64 = 0x4866_5376
   /// Stored as `PRAGMA user_version`.

@@ -3,7 +3,7 @@ public import HoldfastCore
 extension Schema {
   /// The SQL of a new server database for this schema, for people to read.
   public var serverSQL: String {
-    let tables = ServerTables(schema: self)
-    return ServerTables.own + "\n" + self.tables.indices.map { tables.create($0) }.joined()
+    let tables = SQLiteTables(schema: self)
+    return SQLiteTables.own + "\n" + self.tables.indices.map { tables.create($0) }.joined()
   }
 }

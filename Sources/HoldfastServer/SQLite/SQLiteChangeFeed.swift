@@ -3,7 +3,7 @@ import HoldfastSQLite
 
 /// Writes the changes of a zone in seq order, from SQLite's columns straight into JSON: the tables' ranges and the
 /// tombstones are merged as they are read.
-final class ChangeFeed {
+final class SQLiteChangeFeed {
   private struct Source {
     let statement: Statement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]

@@ -1,11 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-extension Administration {
-  /// Looks for everything in the database that contradicts itself.
-  ///
-  /// - Returns: a line for each finding; empty when all is well.
-  public func doctor() throws -> [String] {
+extension SQLiteAdministration {
+  func doctor() throws -> [String] {
     try connection.transaction(.deferred) {
       try integrity() + references() + sequences() + stamps() + owners()
     }

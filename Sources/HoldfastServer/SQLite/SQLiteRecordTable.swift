@@ -1,19 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// A record as the server has it.
-struct Record {
-  let table: Int
-  let id: String
-  var zone: String
-  var seq: Int64
-  var rev: Int64
-  var stamps: String
-  var values: [Value]
-}
-
-/// The statements of one table of records, prepared once.
-final class RecordTable {
+/// The records of one table in SQLite: its statements, prepared once.
+final class SQLiteRecordTable: RecordTable {
   let table: Table
   private let index: Int
   private let connection: Connection
@@ -21,7 +10,6 @@ final class RecordTable {
   private let findZone: Statement
   private let add: Statement
   private let change: Statement
-  private let advance: Statement
   private let drop: Statement
 
   init(_ index: Int, of schema: Schema, on connection: Connection) throws {
@@ -38,11 +26,9 @@ final class RecordTable {
       "INSERT INTO \(name) (id, zone, seq, rev, stamps\(columns)) VALUES (?, ?, ?, ?, ?\(places))")
     change = try connection.statement(
       "UPDATE \(name) SET zone = ?, seq = ?, rev = ?, stamps = ?\(settings) WHERE id = ?")
-    advance = try connection.statement("UPDATE \(name) SET seq = ? WHERE id = ?")
     drop = try connection.statement("DELETE FROM \(name) WHERE id = ?")
   }
 
-  /// The live record of an id, or nil.
   func record(_ id: String) throws -> Record? {
     try find.bind(id, at: 1)
     defer { find.reset() }
@@ -53,15 +39,11 @@ final class RecordTable {
       values: table.columns.indices.map { find.columnValue(4 + $0) })
   }
 
-  /// The zone of a live record, or nil.
   func zone(of id: String) throws -> String? {
     try findZone.bind(id, at: 1)
     return try findZone.firstText()
   }
 
-  /// Adds a record.
-  ///
-  /// - Throws: `Problem.uniqueTaken` naming the columns.
   func insert(_ record: Record) throws {
     try add.bind(record.id, at: 1)
     try add.bind(record.zone, at: 2)
@@ -72,9 +54,6 @@ final class RecordTable {
     try run(add, for: record)
   }
 
-  /// Replaces a record.
-  ///
-  /// - Throws: `Problem.uniqueTaken` naming the columns.
   func update(_ record: Record) throws {
     try change.bind(record.zone, at: 1)
     try change.bind(record.seq, at: 2)
@@ -85,20 +64,11 @@ final class RecordTable {
     try run(change, for: record)
   }
 
-  /// Gives a record another seq and changes nothing else: it is sent again.
-  func resequence(_ id: String, to seq: Int64) throws {
-    try advance.bind(seq, at: 1)
-    try advance.bind(id, at: 2)
-    try advance.run()
-  }
-
-  /// Removes a record.
   func remove(_ id: String) throws {
     try drop.bind(id, at: 1)
     try drop.run()
   }
 
-  /// The ids of the records whose column has a value.
   func ids(where column: Int, is value: String) throws -> [String] {
     let statement = try connection.statement(
       "SELECT id FROM \"\(table.name)\" WHERE \"\(table.columns[column].name)\" = ?")

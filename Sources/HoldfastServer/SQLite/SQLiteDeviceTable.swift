@@ -1,18 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What the writer knows of a device.
-struct DeviceState {
-  let id: String
-  let user: String
-  let confirmed: Int64
-  let chain: Fingerprint
-  /// The greatest number up to which the device has said to have dealt with the answers.
-  let answered: Int64
-}
-
-/// The statements of devices, their acks and their refusals, prepared once.
-final class Devices {
+/// The devices, their acks and their refusals in SQLite: the statements, prepared once.
+final class SQLiteDeviceTable: DeviceTable {
   private let find: Statement
   private let move: Statement
   private let dropRefusals: Statement
@@ -23,12 +13,16 @@ final class Devices {
   private let dropAck: Statement
   private let putAck: Statement
   private let dropToken: Statement
+  private let findAck: Statement
+  private let addLoss: Statement
+  private let findOwner: Statement
+  private let connection: Connection
 
   init(on connection: Connection) throws {
+    self.connection = connection
     find = try connection.statement(
       "SELECT id, user, confirmed, chain, answered FROM holdfast_devices WHERE number = ? AND token_hash = ?")
     move = try connection.statement(
-
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?),
         session_used = 1
@@ -42,16 +36,21 @@ final class Devices {
     findAckBeyond = try connection.statement("SELECT 1 FROM holdfast_acks WHERE device = ? LIMIT 1 OFFSET ?")
     dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND lost = 0")
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
-    // A zone that was lost in between must be begun anew, or given up.
     putAck = try connection.statement(
       """
       INSERT INTO holdfast_acks (device, zone, epoch, seq) VALUES (?, ?, ?, ?) ON CONFLICT (device, zone)
       DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
       """)
     dropToken = try connection.statement("UPDATE holdfast_devices SET token_hash = NULL WHERE number = ?")
+    findAck = try connection.statement(
+      "SELECT 1 FROM holdfast_acks WHERE device = ? AND zone = ? AND seq >= ? AND lost = 0")
+    addLoss = try connection.statement(
+      """
+      UPDATE holdfast_acks SET lost = 1 WHERE zone = ? AND device IN (SELECT number FROM holdfast_devices WHERE user = ?)
+      """)
+    findOwner = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
   }
 
-  /// The device of a key whose token is still valid, or nil.
   func device(_ key: DeviceKey) throws -> DeviceState? {
     try find.bind(key.number, at: 1)
     try key.token.withBytes { (bytes: UnsafeRawBufferPointer) in try find.bind(blob: bytes, at: 2) }
@@ -62,7 +61,6 @@ final class Devices {
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4))
   }
 
-  /// Writes how far the device's operations were dealt with, and up to where it has dealt with the answers.
   func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
     try move.bind(confirmed, at: 1)
     try move.bind(Int64(bitPattern: chain.value), at: 2)
@@ -73,14 +71,12 @@ final class Devices {
     try move.run()
   }
 
-  /// Forgets the refusals that the device has dealt with.
   func forgetRefusals(_ number: Int64, upTo last: Int64) throws {
     try dropRefusals.bind(number, at: 1)
     try dropRefusals.bind(last, at: 2)
     try dropRefusals.run()
   }
 
-  /// How many refusals will be left when the device has dealt with those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int {
     try countRefusals.bind(number, at: 1)
     try countRefusals.bind(last, at: 2)
@@ -88,7 +84,6 @@ final class Devices {
     return try countRefusals.step() ? Int(countRefusals.integer(0)) : 0
   }
 
-  /// Remembers why a change set was refused, until the device acks it.
   func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
     try addRefusal.bind(number, at: 1)
     try addRefusal.bind(first, at: 2)
@@ -98,20 +93,17 @@ final class Devices {
     try addRefusal.run()
   }
 
-  /// Whether a device has more acks than `limit`.
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
     try findAckBeyond.bind(number, at: 1)
     try findAckBeyond.bind(Int64(limit), at: 2)
     return try findAckBeyond.hasRow()
   }
 
-  /// Forgets all acks of a device.
   func forgetAcks(_ number: Int64) throws {
     try dropAcks.bind(number, at: 1)
     try dropAcks.run()
   }
 
-  /// Stores an ack; nil says that the zone is gone from the device.
   func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws {
     guard let ack else {
       try dropAck.bind(number, at: 1)
@@ -125,9 +117,54 @@ final class Devices {
     try putAck.run()
   }
 
-  /// Makes the device's token invalid.
   func forgetToken(_ number: Int64) throws {
     try dropToken.bind(number, at: 1)
     try dropToken.run()
+  }
+
+  func owner(of number: Int64) throws -> (id: String, user: String)? {
+    try findOwner.bind(number, at: 1)
+    defer { findOwner.reset() }
+    return try findOwner.step() ? (findOwner.text(0), findOwner.text(1)) : nil
+  }
+
+  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
+    try findAck.bind(device, at: 1)
+    try findAck.bind(zone, at: 2)
+    try findAck.bind(seq, at: 3)
+    return try findAck.hasRow()
+  }
+
+  func noteLoss(of zone: String, by user: String) throws {
+    try addLoss.bind(zone, at: 1)
+    try addLoss.bind(user, at: 2)
+    try addLoss.run()
+  }
+
+  func add(_ device: NewDevice) throws {
+    try connection.run(
+      "INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at) VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .text(device.id), .text(device.user), .text(device.name), .blob(device.token.withBytes { Array($0) }),
+        .integer(device.clock.rawValue), .integer(device.clock.milliseconds),
+      ])
+  }
+
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+    let row = try connection.row(
+      "SELECT session, session_used FROM holdfast_devices WHERE id = ? AND user = ?",
+      [.text(device), .text(user)])
+    guard let row, let number = row[0].integer else { return nil }
+    return (number, row[1].integer == 1)
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  {
+    try connection.run(
+      "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ?, session = ?, session_used = 0 WHERE id = ?",
+      [
+        .blob(token.withBytes { Array($0) }), .text(name), .integer(now.milliseconds), .integer(number),
+        .text(device),
+      ])
   }
 }

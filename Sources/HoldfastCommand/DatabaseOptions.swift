@@ -1,0 +1,34 @@
+import HoldfastServer
+
+// Where the database is, as command lines say it.
+
+extension [CommandForm.Option] {
+  /// The options that say where the database is.
+  static var database: [CommandForm.Option] {
+    [
+      .init(name: "data", value: "DIR", help: "The data directory, for SQLite"),
+      .init(
+        name: "database", value: "URL",
+        help: "The PostgreSQL database, such as postgres://user@host/name, in place of --data"),
+      .init(
+        name: "database-direct", value: "URL",
+        help: "The same database without the pooler, when --database is PgBouncer in transaction mode"),
+    ]
+  }
+}
+
+extension Options {
+  /// Where the database is.
+  var location: DatabaseLocation {
+    get throws(UsageError) {
+      switch (self["data"], self["database"]) {
+      case (let directory?, nil):
+        if has("database-direct") { throw UsageError("--database-direct goes with --database.") }
+        return .directory(directory)
+      case (nil, let url?): return .postgres(PostgresLocation(url, direct: self["database-direct"]))
+      case (nil, nil): throw UsageError("Say where the database is: --data DIR or --database URL.")
+      case (_?, _?): throw UsageError("--data and --database exclude each other.")
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Ends a wait for notifications, from any thread; a pipe of which one end is waited on.
+public final class PostgresWaker: Sendable {
+  let reading: Int32
+  private let writing: Int32
+
+  /// Makes a waker.
+  ///
+  /// - Throws: `.outOfDescriptors`.
+  public init() throws(PostgresError) {
+    var ends: (Int32, Int32) = (-1, -1)
+    let result = withUnsafeMutableBytes(of: &ends) { bytes in
+      bytes.baseAddress.map { pipe($0.assumingMemoryBound(to: Int32.self)) } ?? -1
+    }
+    guard result == 0 else {
+      throw PostgresError(.outOfDescriptors, "The system has no descriptor left.", while: .waiting)
+    }
+    (reading, writing) = ends
+    for end in [reading, writing] {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+  }
+
+  deinit {
+    close(reading)
+    close(writing)
+  }
+
+  /// Ends the wait that is under way, else the next one.
+  public func wake() {
+    // A full pipe wakes as well.
+    _ = write(writing, "!", 1)
+  }
+
+  /// Forgets earlier calls of `wake`.
+  func reset() {
+    withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
+      while read(reading, bytes.baseAddress, bytes.count) > 0 {}
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The accounts in PostgreSQL.
+final class PostgresAccounts: AccountTable {
+  private unowned let store: PostgresStore
+  /// The names of accounts by their ids.
+  var names: [String: String] = [:]
+
+  private static let findID: PostgresStatement = "SELECT id FROM holdfast.accounts WHERE name = $1"
+  private static let findAccount: PostgresStatement =
+    "SELECT name, password FROM holdfast.accounts WHERE id = $1"
+  private static let insert: PostgresStatement =
+    "INSERT INTO holdfast.accounts (id, name, password, created_at) VALUES ($1, $2, $3, $4)"
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  func id(ofName name: String) throws -> String? {
+    let rows = try store.connection.query(Self.findID, PostgresParameters(name))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
+  func account(_ id: String) throws -> (name: String, password: String)? {
+    let rows = try store.connection.query(Self.findAccount, PostgresParameters(id))
+    return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
+  }
+
+  func name(ofID id: String) throws -> String? {
+    if let known = names[id] { return known }
+    let name = try account(id)?.name
+    names[id] = name
+    return name
+  }
+
+  func add(_ id: String, name: String, password: String, at now: Stamp) throws {
+    try store.connection.run(Self.insert, PostgresParameters(id, name, password, now.milliseconds))
+    names[id] = name
+  }
+}

@@ -1,0 +1,139 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// What operators ask, in PostgreSQL.
+final class PostgresAdministration: StoreAdministration {
+  var store: any Store { postgres }
+  let schema: Schema
+  let layout: PostgresLayout
+  private let postgres: PostgresStore
+
+  init(_ store: PostgresStore, _ schema: Schema, _ layout: PostgresLayout) {
+    postgres = store
+    self.schema = schema
+    self.layout = layout
+  }
+
+  func zones() throws -> [[String]] {
+    try rows(
+      """
+      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text,
+      (SELECT count(*) FROM holdfast.members m WHERE m.zone = z.zone)::text,
+      (SELECT count(*) FROM holdfast.records r WHERE r.zone = z.zone AND r.state = 0
+        AND r.record_table NOT IN ('members', 'conflicts'))::text FROM holdfast.zones z ORDER BY z.zone
+      """)
+  }
+
+  func users() throws -> [[String]] {
+    try rows(
+      """
+      SELECT a.id, a.name, \(Self.time("a.created_at")),
+      (SELECT count(*) FROM holdfast.devices d WHERE d.account = a.id)::text FROM holdfast.accounts a ORDER BY a.name
+      """)
+  }
+
+  func devices() throws -> [[String]] {
+    try rows(
+      """
+      SELECT d.id, a.name, d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed::text,
+      \(Self.time("d.seen_at")) FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account
+      ORDER BY a.name, d.number
+      """)
+  }
+
+  func conflicts(limit: Int) throws -> [[String]] {
+    try rows(
+      """
+      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, '(deleted)'),
+      loser_value::text FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
+      """, PostgresParameters(Int64(limit)))
+  }
+
+  func membership(of user: String, in zone: String) throws -> String? {
+    try rows(
+      "SELECT id FROM holdfast.members WHERE zone = $1 AND \"user\" = $2", PostgresParameters(zone, user)
+    ).first?[0]
+  }
+
+  /// Looks for everything in the database that contradicts itself.
+  func doctor() throws -> [String] {
+    try references() + ledger() + sequences() + owners()
+  }
+
+  /// The ledger and the tables say the same of which records live, and where.
+  private func ledger() throws -> [String] {
+    var findings: [String] = []
+    for relation in layout.relations {
+      let table = PostgresName.literal(relation.table)
+      let zone = relation.hasZone ? " AND t.zone = r.zone" : ""
+      findings += try rows(
+        """
+        SELECT coalesce(r.id, t.id::text), r.id IS NULL FROM \(relation.name) t
+        FULL JOIN (SELECT id, zone FROM holdfast.records WHERE record_table = \(table) AND state = 0) r
+        ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
+        """
+      ).map { "ledger: \(relation.table) \($0[0]) is not in the ledger and its table alike" }
+      findings += try rows(
+        "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
+      ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }
+        .map { "stamps: those of \(relation.table) \($0[0]) can't be read" }
+    }
+    return findings
+  }
+
+  private func references() throws -> [String] {
+    try schema.links.flatMap { link in
+      let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
+      let column = child.columns[link.column].name
+      return try rows(
+        """
+        SELECT t.id::text FROM \(child.name) t LEFT JOIN \(parent.name) p ON p.id = t.\(column)
+        WHERE t.\(column) IS NOT NULL AND p.id IS NULL
+        """
+      ).map { _ in
+        "reference: a record of \(child.table) refers to one of \(parent.table) that is not there"
+      }
+    }
+  }
+
+  private func sequences() throws -> [String] {
+    let beyond = try rows(
+      """
+      SELECT r.zone, max(r.seq)::text FROM holdfast.records r LEFT JOIN holdfast.zones z ON z.zone = r.zone
+      WHERE z.seq IS NULL OR r.seq > z.seq OR r.seq < 1 GROUP BY r.zone
+      """)
+    // The zone's seq was given to its last change, which nothing can have taken away.
+    let behind = try rows(
+      """
+      SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
+      WHERE z.seq > z.purged AND r.seq IS NULL
+      """)
+    return beyond.map { "seq: \($0[1]) of zone \($0[0]) is beyond its zone" }
+      + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
+  }
+
+  private func owners() throws -> [String] {
+    let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
+      .map { "SELECT id::text FROM \($0.1.name)" }
+    let live = (roots + ["SELECT id FROM holdfast.accounts"]).joined(separator: " UNION ALL ")
+    return try rows(
+      """
+      SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
+      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner')
+      """
+    ).map { "owner: the zone \($0[0]) has none" }
+  }
+
+  private static func time(_ column: String) -> String {
+    "to_char(to_timestamp(\(column) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+  }
+
+  private func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
+    -> [[String]]
+  {
+    let rows = try postgres.connection.query(PostgresStatement(sql), parameters)
+    return rows.indices.map { row in
+      (0..<rows.columnCount).map { rows.optionalText(row, $0) ?? "" }
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The devices that a transaction has locked, with their acks and refusals; what it changes is written at its end.
+final class PostgresDevices: DeviceTable {
+  struct Row {
+    let id: String
+    let user: String
+    var token: [UInt8]?
+    var confirmed: Int64
+    var chain: Int64
+    var answered: Int64
+    var clock: Int64 = 0
+    var hasMoved = false
+    /// The last numbers of the refusals that it has not dealt with.
+    var refusals: [Int64] = []
+    var ackCount: Int64 = 0
+    /// Up to where refusals are to be forgotten.
+    var forgotten: Int64 = 0
+    var hasForgottenAcks = false
+  }
+
+  struct AckKey: Hashable {
+    let device: Int64
+    let zone: String
+  }
+
+  struct Refusal {
+    let device: Int64
+    let first: Int64
+    let last: Int64
+    let operation: Int64
+    let problem: [UInt8]
+  }
+
+  private unowned let store: PostgresStore
+  /// By number; those that are locked.
+  var rows: [Int64: Row] = [:]
+  var acks: [AckKey: SyncCommand.Ack?] = [:]
+  var newRefusals: [Refusal] = []
+  /// Zones that all devices of a user lose.
+  var losses: [(zone: String, user: String)] = []
+
+  private static let findOwner: PostgresStatement =
+    "SELECT id, account FROM holdfast.devices WHERE number = $1"
+  private static let findAck: PostgresStatement =
+    "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
+  private static let insert: PostgresStatement = """
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+    """
+  private static let findSession: PostgresStatement =
+    "SELECT session, session_used FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+  private static let changeSession: PostgresStatement = """
+    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
+    WHERE id = $5
+    """
+  private static let dropToken: PostgresStatement =
+    "UPDATE holdfast.devices SET token_hash = NULL WHERE number = $1"
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  /// A new transaction begins.
+  func begin() {
+    rows.removeAll(keepingCapacity: true)
+    acks.removeAll(keepingCapacity: true)
+    newRefusals.removeAll(keepingCapacity: true)
+    losses.removeAll(keepingCapacity: true)
+  }
+
+  func device(_ key: DeviceKey) throws -> DeviceState? {
+    guard let row = rows[key.number], row.token == key.token.withBytes({ Array($0) }) else { return nil }
+    return DeviceState(
+      id: row.id, user: row.user, confirmed: row.confirmed,
+      chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered)
+  }
+
+  func owner(of number: Int64) throws -> (id: String, user: String)? {
+    if let row = rows[number] { return (row.id, row.user) }
+    if number == 0 { return nil }
+    let found = try store.connection.query(Self.findOwner, PostgresParameters(number))
+    return found.isEmpty ? nil : (found.text(0, 0), found.text(0, 1))
+  }
+
+  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
+    rows[number]?.confirmed = confirmed
+    rows[number]?.chain = Int64(bitPattern: chain.value)
+    let known = rows[number]?.answered ?? 0
+    rows[number]?.answered = max(answered, known)
+    rows[number]?.clock = clock.rawValue
+    rows[number]?.hasMoved = true
+  }
+
+  func refusals(_ number: Int64, after last: Int64) throws -> Int {
+    rows[number]?.refusals.count { $0 > last } ?? 0
+  }
+
+  func forgetRefusals(_ number: Int64, upTo last: Int64) throws {
+    guard rows[number]?.refusals.contains(where: { $0 <= last }) == true else { return }
+    rows[number]?.refusals.removeAll { $0 <= last }
+    rows[number]?.forgotten = last
+    newRefusals.removeAll { $0.device == number && $0.last <= last }
+  }
+
+  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
+    let last = first + Int64(count) - 1
+    rows[number]?.refusals.append(last)
+    newRefusals.append(
+      Refusal(
+        device: number, first: first, last: last, operation: first + Int64(min(refused.index, count - 1)),
+        problem: refused.problem.document))
+  }
+
+  func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool { rows[number]?.ackCount ?? 0 > limit }
+
+  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
+    if losses.contains(where: { $0.zone == zone && $0.user == rows[device]?.user }) { return false }
+    if let pending = acks[AckKey(device: device, zone: zone)] {
+      return pending.map { $0.seq >= seq } ?? false
+    }
+    if rows[device]?.hasForgottenAcks == true { return false }
+    return try !store.connection.query(Self.findAck, PostgresParameters(device, zone, seq)).isEmpty
+  }
+
+  func forgetAcks(_ number: Int64) throws {
+    rows[number]?.hasForgottenAcks = true
+    acks = acks.filter { $0.key.device != number }
+  }
+
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws {
+    acks[AckKey(device: number, zone: zone)] = .some(ack)
+  }
+
+  func noteLoss(of zone: String, by user: String) throws { losses.append((zone, user)) }
+
+  func add(_ device: NewDevice) throws {
+    try store.connection.run(
+      Self.insert,
+      PostgresParameters(
+        device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
+        device.clock.milliseconds))
+  }
+
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+    let found = try store.connection.query(Self.findSession, PostgresParameters(device, user))
+    return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  {
+    try store.connection.run(
+      Self.changeSession,
+      PostgresParameters(token.withBytes { Array($0) }, name, now.milliseconds, number, device))
+  }
+
+  func forgetToken(_ number: Int64) throws {
+    try store.connection.run(Self.dropToken, PostgresParameters(number))
+    rows[number]?.token = nil
+  }
+}

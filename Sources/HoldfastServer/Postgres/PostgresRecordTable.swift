@@ -1,0 +1,153 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The records of one table, in the transaction's working set.
+final class PostgresRecordTable: RecordTable {
+  let table: Table
+  private let index: Int
+  private unowned let store: PostgresStore
+  private let findWhere: [PostgresStatement?]
+  private let findSame: [PostgresStatement]
+
+  init(_ index: Int, _ store: PostgresStore) {
+    self.index = index
+    self.store = store
+    table = store.schema.tables[index]
+    let relation = store.layout.relations[index]
+    findWhere = relation.columns.map { column in
+      column.type.postgresElement != "text"
+        ? nil
+        : PostgresStatement(
+          "SELECT t.id::text FROM \(relation.name) t WHERE t.\(column.name) = $1\(column.cast)")
+    }
+    findSame = table.unique.map { group in
+      let same = group.enumerated().map { place, name in
+        let column = relation.columns[store.schema.tables[index].index(of: name) ?? 0]
+        return " AND t.\(column.name) = $\(place + 2)\(column.cast)"
+      }
+      return PostgresStatement(
+        """
+        SELECT r.id FROM \(relation.name) t
+        JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text
+        WHERE r.zone = $1 AND r.state = 0\(same.joined())
+        """)
+    }
+  }
+
+  func record(_ id: String) throws -> Record? {
+    let key = Expectation.Key(table: index, id: id)
+    let entry = try store.entry(key)
+    guard let zone = entry.home, let place = entry.places[zone], let values = entry.values else { return nil }
+    return Record(
+      table: index, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
+      values: values)
+  }
+
+  func zone(of id: String) throws -> String? {
+    try store.glance(Expectation.Key(table: index, id: id)).home
+  }
+
+  func insert(_ record: Record) throws {
+    try checkUnique(record, against: nil)
+    put(record)
+  }
+
+  func update(_ record: Record) throws {
+    let old = store.working[Expectation.Key(table: index, id: record.id)]
+    try checkUnique(record, against: old)
+    put(record)
+  }
+
+  func remove(_ id: String) throws {
+    store.working.change(Expectation.Key(table: index, id: id)) { entry in
+      if let zone = entry.home { entry.places[zone] = nil }
+      entry.values = nil
+    }
+  }
+
+  func ids(where column: Int, is value: String) throws -> [String] {
+    guard let statement = findWhere[column] else { return [] }
+    let rows = try store.connection.query(statement, PostgresParameters(value))
+    var ids = rows.indices.map { rows.text($0, 0) }
+      .filter { store.working.changed[Expectation.Key(table: index, id: $0)] == nil }
+    for (key, entry) in store.working.changed where key.table == index {
+      if entry.values?[column] == .text(value) { ids.append(key.id) }
+    }
+    return ids
+  }
+
+  private func put(_ record: Record) {
+    store.working.change(Expectation.Key(table: index, id: record.id)) { entry in
+      if let home = entry.home, home != record.zone { entry.places[home] = nil }
+      entry.places[record.zone] = PostgresWorkingSet.Place(
+        state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps)
+      entry.values = record.values
+    }
+  }
+
+  /// Looks for another record with the same unique values, in the transaction and in the database. Only where they are new: a zone that
+  /// is made by this transaction has no other records in the database.
+  private func checkUnique(_ record: Record, against old: PostgresWorkingSet.Entry?) throws {
+    for (number, group) in table.unique.enumerated() {
+      let columns = group.compactMap { table.index(of: $0) }
+      let values = columns.map { record.values[$0] }
+      if values.contains(.null) { continue }
+      if let known = old?.values, old?.home == record.zone, columns.map({ known[$0] }) == values { continue }
+      for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
+        if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
+          throw taken(group)
+        }
+      }
+      if store.zonesMade.contains(record.zone) { continue }
+      var parameters = PostgresParameters(record.zone)
+      for (column, value) in zip(columns, values) { parameters.append(value, table.columns[column].type) }
+      let rows = try store.connection.query(findSame[number], parameters)
+      let others = rows.indices.map { rows.text($0, 0) }
+      if others.contains(where: {
+        $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
+      }) {
+        throw taken(group)
+      }
+    }
+  }
+
+  private func taken(_ group: [String]) -> Problem {
+    Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
+  }
+}
+
+extension PostgresParameters {
+  /// Adds a value as its column's type has it.
+  mutating func append(_ value: Value, _ type: ColumnType) {
+    switch type {
+    case .integer: append(value.integer)
+    case .real: append(value.real)
+    case .boolean: append(value.integer.map { $0 != 0 })
+    case .text, .timestamp, .json, .reference, .position: append(value.text)
+    }
+  }
+
+  /// Adds the values of one column of many records.
+  mutating func append(values: some Sequence<Value>, _ type: ColumnType) {
+    switch type {
+    case .integer: append(array: values.lazy.map(\.integer))
+    case .real: append(array: values.lazy.map(\.real))
+    case .boolean: append(array: values.lazy.map { $0.integer.map { $0 != 0 } })
+    case .text, .timestamp, .json, .reference, .position: append(array: values.lazy.map(\.text))
+    }
+  }
+}
+
+extension Value {
+  /// The number of an integer, or nil.
+  var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+
+  /// The number of a real, also of one that is whole, or nil.
+  var real: Double? {
+    switch self {
+    case .real(let number): number
+    case .integer(let number): Double(number)
+    case .null, .text: nil
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The statements of a write that depend on the schema, or on how locks are met.
+struct PostgresStatements {
+  /// Those of one table.
+  struct Records {
+    /// Locks those of `$1` that are there; `id`.
+    let lock: PostgresStatement
+    /// The rows of the ledger of `$1`, with the values of live records.
+    let find: PostgresStatement
+    let insert: PostgresStatement
+    let delete: PostgresStatement
+  }
+
+  static let begin: PostgresStatement = "BEGIN"
+  static let commit: PostgresStatement = "COMMIT"
+  static let configure: PostgresStatement =
+    "SELECT set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)"
+
+  let lockDevices: PostgresStatement
+  static let findRefusals: PostgresStatement =
+    "SELECT device, last FROM holdfast.refusals WHERE device = ANY ($1) ORDER BY device, first"
+  static let countAcks: PostgresStatement =
+    "SELECT device, count(*) FROM holdfast.acks WHERE device = ANY ($1) GROUP BY device"
+  let lockZones: PostgresStatement
+  /// The zones that are wanted and there, whoever has locked them.
+  static let findZones = PostgresStatement(
+    wanted + "SELECT z.zone FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone")
+  static let findRoles = PostgresStatement(
+    wanted + """
+      SELECT m.zone, m."user", m.role FROM holdfast.members m JOIN wanted w ON w.zone = m.zone
+      WHERE m."user" = ANY ($4)
+      """)
+  static let findNames: PostgresStatement = "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1)"
+  /// In the order of the schema.
+  let records: [Records]
+
+  /// The zones named in `$1`, and those of the records whose tables and ids are `$2` and `$3`.
+  private static let wanted = """
+    WITH wanted AS MATERIALIZED (
+      SELECT unnest($1::text[]) AS zone UNION
+      SELECT r.zone FROM unnest($2::text[], $3::text[]) AS k (t, i)
+      JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i AND r.state < 2
+    )
+
+    """
+
+  init(_ schema: Schema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
+    let skip = lane == .fast ? " SKIP LOCKED" : ""
+    lockDevices = PostgresStatement(
+      """
+      SELECT number, id, account, token_hash, confirmed, chain, answered FROM holdfast.devices
+      WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)
+      """)
+    lockZones = PostgresStatement(
+      Self.wanted + """
+        SELECT z.zone, z.seq, z.public, z.clock FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
+        ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
+        """)
+    records = layout.relations.map { Self.records($0, skip) }
+  }
+
+  private static func records(_ relation: PostgresLayout.Relation, _ skip: String) -> Records {
+    let table = PostgresName.literal(relation.table)
+    let zone = relation.hasZone ? ["\"zone\""] : []
+    let names = (["\"id\""] + zone + relation.columns.map(\.name)).joined(separator: ", ")
+    let first = 2 + zone.count
+    let arrays =
+      ["$1::text[]"] + zone.map { _ in "$2::text[]" }
+      + relation.columns.enumerated().map { "$\($0 + first)::\($1.type.postgresElement)[]" }
+    let given = relation.columns.indices.map { "c\($0)" }
+    let values =
+      ["u.id\(relation.idCast)"] + zone.map { _ in "u.zone" }
+      + zip(relation.columns, given).map { column, name in
+        let value = "u.\(name)\(column.cast)"
+        return column.filling.map { "coalesce(\(value), \($0))" } ?? value
+      }
+    let columns = relation.columns.map { ", \($0.read)" }.joined()
+    return Records(
+      lock: PostgresStatement(
+        """
+        SELECT t.id::text FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))
+        ORDER BY t.id FOR NO KEY UPDATE\(skip)
+        """),
+      find: PostgresStatement(
+        """
+        SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        FROM holdfast.records r LEFT JOIN \(relation.name) t
+        ON t.id = r.id\(relation.idCast) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+        WHERE r.record_table = \(table) AND r.id = ANY ($1)
+        """),
+      insert: PostgresStatement(
+        """
+        INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
+        FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
+        """),
+      delete: PostgresStatement(
+        "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))"
+      ))
+  }
+
+  /// Changes some columns of records: `$1` are the ids, `$2` their zones where the table has them, then the columns.
+  static func update(_ relation: PostgresLayout.Relation, columns: [Int]) -> PostgresStatement {
+    let zone = relation.hasZone ? ["\"zone\" = u.zone"] : []
+    let first = 2 + zone.count
+    let changed = columns.map { relation.columns[$0] }
+    let arrays =
+      ["$1::text[]"] + zone.map { _ in "$2::text[]" }
+      + changed.enumerated().map { "$\($0 + first)::\($1.type.postgresElement)[]" }
+    let given = changed.indices.map { "c\($0)" }
+    let settings =
+      zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
+    return PostgresStatement(
+      """
+      UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))
+      FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
+      WHERE t.id = u.id\(relation.idCast)
+      """)
+  }
+}

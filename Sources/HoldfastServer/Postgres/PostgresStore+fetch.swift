@@ -1,0 +1,201 @@
+import HoldfastCore
+import HoldfastPostgres
+
+extension PostgresStore {
+  /// What a batch of commands wants, gathered.
+  private struct Wish {
+    var devices: [Int64] = []
+    var users: [String] = []
+    var zones: [String] = []
+    /// The ids by table: those that are written, and all.
+    var written: [Int: [String]] = [:]
+    var wanted: [Int: [String]] = [:]
+
+    init(_ expectations: [Expectation]) {
+      for expectation in expectations {
+        if let device = expectation.device { devices.append(device.number) }
+        if let user = expectation.user { users.append(user) }
+        zones += expectation.zones
+        for key in expectation.records {
+          written[key.table, default: []].append(key.id)
+          wanted[key.table, default: []].append(key.id)
+        }
+        for key in expectation.parents { wanted[key.table, default: []].append(key.id) }
+      }
+    }
+  }
+
+  /// Begins the transaction, locks and reads in one round trip.
+  ///
+  /// - Returns: the commands whose device, zone or record somebody else has locked.
+  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
+    let wish = Wish(expectations)
+    var locked: [(table: Int, number: Int)] = []
+    var found: [(table: Int, number: Int)] = []
+    var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
+    let answers = try connection.pipeline { pipe throws(PostgresError) in
+      try pipe.send(PostgresStatements.begin)
+      try pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
+      if !wish.devices.isEmpty {
+        var numbers = PostgresParameters()
+        numbers.append(array: wish.devices)
+        devices = try pipe.send(statements.lockDevices, numbers)
+        refusals = try pipe.send(PostgresStatements.findRefusals, numbers)
+        acks = try pipe.send(PostgresStatements.countAcks, numbers)
+      }
+      for (table, ids) in wish.written.sorted(by: { $0.key < $1.key }) {
+        var parameters = PostgresParameters()
+        parameters.append(array: ids)
+        locked.append((table, try pipe.send(statements.records[table].lock, parameters)))
+      }
+      guard !wish.zones.isEmpty || !wish.wanted.isEmpty else { return }
+      var keys = PostgresParameters()
+      keys.append(array: wish.zones)
+      keys.append(
+        array: wish.wanted.flatMap { table, ids in ids.map { _ in layout.relations[table].table } })
+      keys.append(array: wish.wanted.flatMap(\.value))
+      zones = try pipe.send(statements.lockZones, keys)
+      there = try pipe.send(PostgresStatements.findZones, keys)
+      var users = PostgresParameters()
+      users.append(array: wish.users)
+      keys.append(array: wish.users)
+      roles = try pipe.send(PostgresStatements.findRoles, keys)
+      names = try pipe.send(PostgresStatements.findNames, users)
+      for (table, ids) in wish.wanted {
+        var parameters = PostgresParameters()
+        parameters.append(array: ids)
+        found.append((table, try pipe.send(statements.records[table].find, parameters)))
+      }
+    }
+    if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }
+    var held: Set<String> = []
+    if zones >= 0 {
+      held = learn(zones: answers[zones], there: answers[there], wish.zones)
+      learn(roles: answers[roles], users: wish.users, names: answers[names])
+    }
+    for (table, number) in found {
+      learn(answers[number], of: table, ids: wish.wanted[table] ?? [])
+    }
+    var busy: Set<Expectation.Key> = []
+    for (table, number) in locked {
+      let free = Set(answers[number].indices.map { answers[number].text($0, 0) })
+      for id in wish.written[table] ?? [] where !free.contains(id) {
+        let key = Expectation.Key(table: table, id: id)
+        if working[key]?.home != nil { busy.insert(key) }
+      }
+    }
+    return waiting(expectations, held: held, busy: busy)
+  }
+
+  private func waiting(
+    _ expectations: [Expectation], held: Set<String>, busy: Set<Expectation.Key>
+  ) -> Set<Int> {
+    var waiting: Set<Int> = []
+    for (index, expectation) in expectations.enumerated() {
+      let isDeviceHeld = expectation.device.map { deviceTable.rows[$0.number] == nil } ?? false
+      let isZoneHeld =
+        !held.isEmpty
+        && (expectation.zones.contains { held.contains($0) }
+          || (expectation.records + expectation.parents).contains { key in
+            working[key]?.places.contains { $0.value.state != .departed && held.contains($0.key) } ?? false
+          })
+      let isRecordHeld = !busy.isEmpty && expectation.records.contains { busy.contains($0) }
+      if isDeviceHeld || isZoneHeld || isRecordHeld { waiting.insert(index) }
+    }
+    return waiting
+  }
+
+  private func learn(devices: PostgresRows, refusals: PostgresRows, acks: PostgresRows) {
+    for row in devices.indices {
+      deviceTable.rows[devices.int64(row, 0)] = PostgresDevices.Row(
+        id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
+        confirmed: devices.int64(row, 4), chain: devices.int64(row, 5), answered: devices.int64(row, 6))
+    }
+    for row in refusals.indices {
+      deviceTable.rows[refusals.int64(row, 0)]?.refusals.append(refusals.int64(row, 1))
+    }
+    for row in acks.indices { deviceTable.rows[acks.int64(row, 0)]?.ackCount = acks.int64(row, 1) }
+  }
+
+  /// - Returns: the zones that somebody else has locked.
+  private func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> Set<String> {
+    let existing = Set(there.indices.map { there.text($0, 0) })
+    for zone in named where !existing.contains(zone) { zoneTable.known[zone] = .some(nil) }
+    for row in zones.indices {
+      zoneTable.known[zones.text(row, 0)] = PostgresZones.Zone(
+        seq: zones.int64(row, 1), isPublic: zones.bool(row, 2), clock: zones.int64(row, 3))
+    }
+    return existing.filter { !zoneTable.isLocked($0) }
+  }
+
+  private func learn(roles: PostgresRows, users: [String], names: PostgresRows) {
+    for (zone, found) in zoneTable.known where found != nil {
+      for user in users { zoneTable.roles[PostgresZones.Membership(zone: zone, user: user)] = .some(nil) }
+    }
+    for row in roles.indices {
+      let membership = PostgresZones.Membership(zone: roles.text(row, 0), user: roles.text(row, 1))
+      if zoneTable.isLocked(membership.zone) {
+        zoneTable.roles[membership] = .some(Role(rawValue: roles.text(row, 2)))
+      }
+    }
+    for row in names.indices { accountTable.names[names.text(row, 0)] = names.text(row, 1) }
+  }
+
+  /// Takes in rows of the ledger of one table, with their values.
+  private func learn(_ rows: PostgresRows, of table: Int, ids: [String]) {
+    var entries: [String: PostgresWorkingSet.Entry] = [:]
+    for id in ids { entries[id] = PostgresWorkingSet.Entry() }
+    let columns = layout.relations[table].columns
+    for row in rows.indices {
+      let state = PostgresWorkingSet.Place.State(rawValue: rows.int64(row, 2)) ?? .departed
+      let id = rows.text(row, 0)
+      entries[id, default: .init()].places[rows.text(row, 1)] = PostgresWorkingSet.Place(
+        state: state, seq: rows.int64(row, 3), rev: rows.int64(row, 4), stamps: rows.optionalText(row, 5),
+        stamp: rows.optionalInt64(row, 6), device: rows.optionalInt64(row, 7),
+        deletedSeq: rows.optionalInt64(row, 8))
+      if state == .live {
+        entries[id]?.values = columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) }
+      }
+    }
+    for (id, entry) in entries { working.learn(Expectation.Key(table: table, id: id), entry) }
+  }
+
+  /// A record as it is now, as far as that can be said without the lock of its zone.
+  func glance(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
+    if let known = working[key] { return known }
+    try read(key)
+    return working[key] ?? PostgresWorkingSet.Entry()
+  }
+
+  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked.
+  func entry(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
+    while true {
+      let entry = try glance(key)
+      let open = entry.places.filter { $0.value.state != .departed && !zoneTable.isLocked($0.key) }
+      if open.isEmpty || working.changed[key] != nil { return entry }
+      for zone in open.keys.sorted() { _ = try zoneTable.zone(zone) }
+      // It may have changed before the lock was had.
+      try read(key)
+    }
+  }
+
+  private func read(_ key: Expectation.Key) throws {
+    var parameters = PostgresParameters()
+    parameters.append(array: [key.id])
+    let rows = try connection.query(statements.records[key.table].find, parameters)
+    learn(rows, of: key.table, ids: [key.id])
+  }
+}
+
+extension PostgresRows {
+  /// A column's value.
+  func value(_ row: Int, _ column: Int, _ type: ColumnType) -> Value {
+    if isNull(row, column) { return .null }
+    return switch type {
+    case .integer: .integer(int64(row, column))
+    case .real: .real(double(row, column))
+    case .boolean: .integer(bool(row, column) ? 1 : 0)
+    case .text, .timestamp, .json, .reference, .position: .text(text(row, column))
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import HoldfastCore
+import HoldfastPostgres
+
+extension PostgresStore {
+  private static let addZones: PostgresStatement =
+    "INSERT INTO holdfast.zones (zone, seq) SELECT zone, 0 FROM unnest($1::text[]) AS u (zone)"
+  private static let moveZones: PostgresStatement = """
+    UPDATE holdfast.zones z SET seq = u.seq, clock = greatest(z.clock, u.clock)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (zone, seq, clock) WHERE z.zone = u.zone
+    """
+  private static let dropPlaces: PostgresStatement = """
+    DELETE FROM holdfast.records r USING unnest($1::text[], $2::text[], $3::text[]) AS u (record_table, id, zone)
+    WHERE r.record_table = u.record_table AND r.id = u.id AND r.zone = u.zone
+    """
+  private static let putPlaces: PostgresStatement = """
+    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[],
+      $8::bigint[], $9::bigint[], $10::bigint[])
+    ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev, state = excluded.state,
+      stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq
+    """
+  private static let moveDevices: PostgresStatement = """
+    UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, answered = u.answered, clock = u.clock,
+      seen_at = u.clock >> 16, session_used = true
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+      AS u (number, confirmed, chain, answered, clock) WHERE d.number = u.number
+    """
+  private static let dropRefusals: PostgresStatement = """
+    DELETE FROM holdfast.refusals r USING unnest($1::bigint[], $2::bigint[]) AS u (device, last)
+    WHERE r.device = u.device AND r.last <= u.last
+    """
+  private static let addRefusals: PostgresStatement = """
+    INSERT INTO holdfast.refusals (device, first, last, operation, problem)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
+    """
+  private static let clearAcks: PostgresStatement =
+    "DELETE FROM holdfast.acks WHERE device = ANY ($1) AND NOT lost"
+  private static let dropAcks: PostgresStatement = """
+    DELETE FROM holdfast.acks a USING unnest($1::bigint[], $2::text[]) AS u (device, zone)
+    WHERE a.device = u.device AND a.zone = u.zone
+    """
+  // A zone that was lost in between must be begun anew, or given up.
+  private static let putAcks: PostgresStatement = """
+    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
+    ON CONFLICT (device, zone) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = false
+    WHERE NOT a.lost OR excluded.epoch = ''
+    """
+  private static let noteLosses: PostgresStatement = """
+    UPDATE holdfast.acks a SET lost = true FROM unnest($1::text[], $2::text[]) AS u (zone, account)
+    JOIN holdfast.devices d ON d.account = u.account WHERE a.zone = u.zone AND a.device = d.number
+    """
+
+  /// Writes all that has changed, in one round trip.
+  ///
+  /// - Parameter andCommit: whether that ends the transaction; else only records are written.
+  func write(andCommit: Bool) throws(PostgresError) {
+    let changed = working.changed
+    if changed.isEmpty, !andCommit { return }
+    try connection.pipeline { pipe throws(PostgresError) in
+      try writeZones(pipe)
+      if !changed.isEmpty {
+        try writePlaces(changed, pipe)
+        try writeRecords(changed, pipe)
+      }
+      if andCommit {
+        try writeDevices(pipe)
+        try writeAcks(pipe)
+        try pipe.send(PostgresStatements.commit)
+      }
+    }
+    working.settle()
+  }
+
+  private func writeZones(_ pipe: PostgresPipeline) throws(PostgresError) {
+    let made = zonesMade[zonesWritten...]
+    if !made.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: made)
+      try pipe.send(Self.addZones, parameters)
+      zonesWritten = zonesMade.count
+    }
+    if !zonesMoved.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: zonesMoved.lazy.map(\.zone))
+      parameters.append(array: zonesMoved.lazy.map(\.seq))
+      parameters.append(array: zonesMoved.lazy.map(\.clock))
+      try pipe.send(Self.moveZones, parameters)
+    }
+  }
+
+  private func writePlaces(
+    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
+  ) throws(PostgresError) {
+    var dropped: [(key: Expectation.Key, zone: String)] = []
+    var put: [(key: Expectation.Key, zone: String, place: PostgresWorkingSet.Place)] = []
+    for (key, entry) in changed {
+      let before = working.stored[key]?.places ?? [:]
+      for zone in before.keys where entry.places[zone] == nil { dropped.append((key, zone)) }
+      for (zone, place) in entry.places where before[zone] != place { put.append((key, zone, place)) }
+    }
+    if !dropped.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: dropped.lazy.map { self.schema.tables[$0.key.table].name })
+      parameters.append(array: dropped.lazy.map(\.key.id))
+      parameters.append(array: dropped.lazy.map(\.zone))
+      try pipe.send(Self.dropPlaces, parameters)
+    }
+    if put.isEmpty { return }
+    var parameters = PostgresParameters()
+    parameters.append(array: put.lazy.map(\.zone))
+    parameters.append(array: put.lazy.map(\.place.seq))
+    parameters.append(array: put.lazy.map { self.schema.tables[$0.key.table].name })
+    parameters.append(array: put.lazy.map(\.key.id))
+    parameters.append(array: put.lazy.map(\.place.rev))
+    parameters.append(array: put.lazy.map(\.place.state.rawValue))
+    parameters.append(array: put.lazy.map(\.place.stamps))
+    parameters.append(array: put.lazy.map(\.place.stamp))
+    parameters.append(array: put.lazy.map(\.place.device))
+    parameters.append(array: put.lazy.map(\.place.deletedSeq))
+    try pipe.send(Self.putPlaces, parameters)
+  }
+
+  /// Writes the tables: new records parents first, then changes, then deletions children first.
+  private func writeRecords(
+    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
+  ) throws(PostgresError) {
+    var added: [Int: [Row]] = [:]
+    var edited: [Int: [[Int]: [Row]]] = [:]
+    var removed: [Int: [String]] = [:]
+    for (key, entry) in changed {
+      let before = working.stored[key]
+      switch (before?.values, entry.values) {
+      case (nil, nil): continue
+      case (nil, let values?):
+        added[key.table, default: []].append(Row(id: key.id, zone: entry.home ?? "", values: values))
+      case (_?, nil): removed[key.table, default: []].append(key.id)
+      case (let old?, let values?):
+        let columns = values.indices.filter { old[$0] != values[$0] }
+        if columns.isEmpty, !layout.relations[key.table].hasZone || before?.home == entry.home { continue }
+        edited[key.table, default: [:]][columns, default: []]
+          .append(Row(id: key.id, zone: entry.home ?? "", values: values))
+      }
+    }
+    for table in layout.order {
+      guard let rows = added[table] else { continue }
+      try send(rows, to: table, columns: Array(schema.tables[table].columns.indices), isNew: true, pipe)
+    }
+    for table in layout.order {
+      for (columns, rows) in edited[table] ?? [:] {
+        try send(rows, to: table, columns: columns, isNew: false, pipe)
+      }
+    }
+    for table in layout.order.reversed() {
+      guard let ids = removed[table] else { continue }
+      var parameters = PostgresParameters()
+      parameters.append(array: ids)
+      try pipe.send(statements.records[table].delete, parameters)
+    }
+  }
+
+  private struct Row {
+    let id: String
+    let zone: String
+    let values: [Value]
+  }
+
+  private func send(
+    _ rows: [Row], to table: Int, columns: [Int], isNew: Bool, _ pipe: PostgresPipeline
+  ) throws(PostgresError) {
+    let relation = layout.relations[table]
+    var parameters = PostgresParameters()
+    parameters.append(array: rows.lazy.map(\.id))
+    if relation.hasZone { parameters.append(array: rows.lazy.map(\.zone)) }
+    for column in columns {
+      parameters.append(values: rows.lazy.map { $0.values[column] }, relation.columns[column].type)
+    }
+    let statement =
+      isNew ? statements.records[table].insert : PostgresStatements.update(relation, columns: columns)
+    try pipe.send(statement, parameters)
+  }
+
+  private func writeDevices(_ pipe: PostgresPipeline) throws(PostgresError) {
+    let moved = deviceTable.rows.filter(\.value.hasMoved).sorted { $0.key < $1.key }
+    if !moved.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: moved.lazy.map(\.key))
+      parameters.append(array: moved.lazy.map(\.value.confirmed))
+      parameters.append(array: moved.lazy.map(\.value.chain))
+      parameters.append(array: moved.lazy.map(\.value.answered))
+      parameters.append(array: moved.lazy.map(\.value.clock))
+      try pipe.send(Self.moveDevices, parameters)
+    }
+    let forgetful = deviceTable.rows.filter { $0.value.forgotten > 0 }
+    if !forgetful.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: forgetful.lazy.map(\.key))
+      parameters.append(array: forgetful.lazy.map(\.value.forgotten))
+      try pipe.send(Self.dropRefusals, parameters)
+    }
+    let refusals = deviceTable.newRefusals
+    if !refusals.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: refusals.lazy.map(\.device))
+      parameters.append(array: refusals.lazy.map(\.first))
+      parameters.append(array: refusals.lazy.map(\.last))
+      parameters.append(array: refusals.lazy.map(\.operation))
+      parameters.append(array: refusals.lazy.map(\.problem))
+      try pipe.send(Self.addRefusals, parameters)
+    }
+  }
+
+  private func writeAcks(_ pipe: PostgresPipeline) throws(PostgresError) {
+    let cleared = deviceTable.rows.filter(\.value.hasForgottenAcks).keys
+    if !cleared.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: cleared)
+      try pipe.send(Self.clearAcks, parameters)
+    }
+    let gone = deviceTable.acks.filter { $0.value == nil }
+    if !gone.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: gone.lazy.map(\.key.device))
+      parameters.append(array: gone.lazy.map(\.key.zone))
+      try pipe.send(Self.dropAcks, parameters)
+    }
+    let put = deviceTable.acks.compactMap { key, ack in ack.map { (key, $0) } }
+    if !put.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: put.lazy.map(\.0.device))
+      parameters.append(array: put.lazy.map(\.0.zone))
+      parameters.append(array: put.lazy.map(\.1.epoch))
+      parameters.append(array: put.lazy.map(\.1.seq))
+      try pipe.send(Self.putAcks, parameters)
+    }
+    if !deviceTable.losses.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: deviceTable.losses.lazy.map(\.zone))
+      parameters.append(array: deviceTable.losses.lazy.map(\.user))
+      try pipe.send(Self.noteLosses, parameters)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The store in PostgreSQL: docs/POSTGRES.md, section 2. What the rules change is kept in memory and written in bulk.
+final class PostgresStore: Store {
+  /// How a store meets what somebody else has locked.
+  enum Lane: Sendable {
+    /// Commands that would have to wait are left to the patient lane.
+    case fast
+    /// Waits, a second at a time.
+    case patient
+  }
+
+  let schema: Schema
+  let layout: PostgresLayout
+  let lane: Lane
+  private(set) var tables: [any RecordTable] = []
+  private(set) lazy var tombstones: any TombstoneTable = PostgresTombstones(self)
+  private(set) lazy var zoneTable = PostgresZones(self)
+  private(set) lazy var deviceTable = PostgresDevices(self)
+  private(set) lazy var accountTable = PostgresAccounts(self)
+  var zones: any ZoneTable { zoneTable }
+  var devices: any DeviceTable { deviceTable }
+  var accounts: any AccountTable { accountTable }
+  /// The indexes of the built-in table `members`, and of its columns.
+  let members: Int
+  let memberUser: Int
+  let memberRole: Int
+
+  var working = PostgresWorkingSet()
+  /// Zones that the transaction makes.
+  var zonesMade: [String] = []
+  /// How many of them are in the database already.
+  var zonesWritten = 0
+  /// Zones whose seq moved.
+  var zonesMoved: [(zone: String, seq: Int64, clock: Int64)] = []
+  private(set) var clockSeen = Stamp.zero
+  let statements: PostgresStatements
+  private let open: () throws(PostgresError) -> PostgresConnection
+  private var opened: PostgresConnection?
+  private var isCareful = false
+  /// How much there was to take back when the part began.
+  private var part: (zonesMade: Int, losses: Int) = (0, 0)
+
+  private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
+  private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
+  private static let undo: PostgresStatement = "ROLLBACK TO SAVEPOINT change_set"
+  private static let check: PostgresStatement = "SET CONSTRAINTS ALL IMMEDIATE"
+  private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
+
+  /// - Parameter open: makes a connection; called again when one was lost.
+  init(
+    _ schema: Schema, layout: PostgresLayout, lane: Lane,
+    open: @escaping () throws(PostgresError) -> PostgresConnection
+  ) {
+    self.schema = schema
+    self.layout = layout
+    self.lane = lane
+    self.open = open
+    statements = PostgresStatements(schema, layout, lane)
+    guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
+      let role = Table.members.index(of: "role")
+    else { preconditionFailure("Every schema has the built-in tables.") }
+    (self.members, memberUser, memberRole) = (members, user, role)
+    tables = schema.tables.indices.map { PostgresRecordTable($0, self) }
+  }
+
+  /// The connection, made when there is none.
+  var connection: PostgresConnection {
+    get throws(PostgresError) {
+      if let opened, opened.isUsable { return opened }
+      let connection = try open()
+      opened = connection
+      return connection
+    }
+  }
+
+  func latestClock() throws -> Stamp {
+    let rows = try connection.query(
+      """
+      SELECT greatest((SELECT coalesce(max(clock), 0) FROM holdfast.zones),
+        (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
+      """)
+    return Stamp(rawValue: rows.int64(0, 0))
+  }
+
+  func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+    working.removeAll()
+    zonesMade.removeAll(keepingCapacity: true)
+    zonesWritten = 0
+    zonesMoved.removeAll(keepingCapacity: true)
+    zoneTable.begin()
+    deviceTable.begin()
+    part = (0, 0)
+    self.isCareful = isCareful
+    let waiting = try fetch(expectations)
+    clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
+    return waiting
+  }
+
+  func commit() throws { try write(andCommit: true) }
+
+  func rollBack() {
+    guard let opened else { return }
+    do {
+      if opened.isUsable, opened.transactionStatus != .idle { try opened.execute("ROLLBACK") }
+    } catch {
+      opened.close()
+      self.opened = nil
+    }
+  }
+
+  func beginPart() throws {
+    working.beginPart()
+    part = (zonesMade.count, deviceTable.losses.count)
+    if isCareful { try connection.run(Self.savepoint) }
+  }
+
+  /// An operation has done all that it does.
+  func settle() throws { if isCareful { try write(andCommit: false) } }
+
+  func keepPart() throws {
+    guard isCareful else { return }
+    // What is checked at the commit is checked now, while it is known whose fault it is.
+    try connection.pipeline { pipe throws(PostgresError) in
+      for statement in [Self.check, Self.uncheck, Self.release] { try pipe.send(statement) }
+    }
+  }
+
+  func undoPart() throws {
+    working.undoPart()
+    zonesMade.removeLast(zonesMade.count - part.zonesMade)
+    zonesWritten = min(zonesWritten, part.zonesMade)
+    deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
+    if isCareful {
+      try connection.pipeline { pipe throws(PostgresError) in
+        for statement in [Self.undo, Self.release] { try pipe.send(statement) }
+      }
+    }
+  }
+
+  func probe(_ text: String) throws {
+    try connection.run(
+      """
+      INSERT INTO holdfast.meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+      """, PostgresParameters(text))
+  }
+
+  func meaning(of error: any Error) -> StoreFailure {
+    guard let error = error as? PostgresError else { return .other }
+    if error.code == .diskFull { return .full }
+    if error.isTransient { return .transient }
+    if error.isConnectionLost || error.code.isInsufficientResources || error.code == .readOnlyTransaction {
+      return .unavailable
+    }
+    // What a trigger of the team raises may have any code of its own.
+    let isRule = error.code.isConstraint || ["P0", "22", "44"].contains(error.code.classCode)
+    return isRule ? .rule : .other
+  }
+
+  func close() throws {
+    opened?.close()
+    opened = nil
+  }
+}

@@ -1,0 +1,84 @@
+import HoldfastCore
+
+/// The records that a transaction has read, and what it makes of them: written in bulk, and taken back in memory.
+struct PostgresWorkingSet {
+  typealias Key = Expectation.Key
+
+  /// A row of the ledger.
+  struct Place: Equatable {
+    enum State: Int64 {
+      case live = 0
+      case deleted = 1
+      case departed = 2
+    }
+    var state: State
+    var seq: Int64
+    var rev: Int64
+    var stamps: String?
+    var stamp: Int64?
+    var device: Int64?
+    var deletedSeq: Int64?
+  }
+
+  /// One record: its rows of the ledger by zone, and its values while it lives.
+  struct Entry: Equatable {
+    var places: [String: Place] = [:]
+    var values: [Value]?
+
+    /// The zone in which the record lives.
+    var home: String? { places.first { $0.value.state == .live }?.key }
+  }
+
+  /// What is in the database.
+  private(set) var stored: [Key: Entry] = [:]
+  /// What differs from it.
+  private(set) var changed: [Key: Entry] = [:]
+  private var journal: [(key: Key, stored: Entry?, changed: Entry?)] = []
+  private var noted: Set<Key> = []
+
+  subscript(key: Key) -> Entry? { changed[key] ?? stored[key] }
+
+  /// Takes in what was read.
+  mutating func learn(_ key: Key, _ entry: Entry) { stored[key] = entry }
+
+  /// Forgets all.
+  mutating func removeAll() {
+    stored.removeAll(keepingCapacity: true)
+    changed.removeAll(keepingCapacity: true)
+    beginPart()
+  }
+
+  /// Changes a record that is known.
+  mutating func change(_ key: Key, _ body: (inout Entry) -> Void) {
+    note(key)
+    var entry = self[key] ?? Entry()
+    body(&entry)
+    changed[key] = entry
+  }
+
+  /// All that has changed is in the database now.
+  mutating func settle() {
+    for (key, entry) in changed {
+      note(key)
+      stored[key] = entry
+    }
+    changed.removeAll(keepingCapacity: true)
+  }
+
+  mutating func beginPart() {
+    journal.removeAll(keepingCapacity: true)
+    noted.removeAll(keepingCapacity: true)
+  }
+
+  mutating func undoPart() {
+    for note in journal {
+      stored[note.key] = note.stored
+      changed[note.key] = note.changed
+    }
+    beginPart()
+  }
+
+  private mutating func note(_ key: Key) {
+    if noted.insert(key).inserted { journal.append((key, stored[key], changed[key])) }
+  }
+}

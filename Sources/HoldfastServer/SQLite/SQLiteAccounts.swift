@@ -1,0 +1,37 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The accounts in SQLite.
+final class SQLiteAccounts: AccountTable {
+  private let connection: Connection
+  private let findID: Statement
+  private let findName: Statement
+
+  init(on connection: Connection) throws {
+    self.connection = connection
+    findID = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
+    findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ?")
+  }
+
+  func id(ofName name: String) throws -> String? {
+    try findID.bind(name, at: 1)
+    return try findID.firstText()
+  }
+
+  func name(ofID id: String) throws -> String? {
+    try findName.bind(id, at: 1)
+    return try findName.firstText()
+  }
+
+  func account(_ id: String) throws -> (name: String, password: String)? {
+    let row = try connection.row("SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(id)])
+    guard let row, let name = row[0].text, let password = row[1].text else { return nil }
+    return (name, password)
+  }
+
+  func add(_ id: String, name: String, password: String, at now: Stamp) throws {
+    try connection.run(
+      "INSERT INTO holdfast_accounts (id, name, password, created_at) VALUES (?, ?, ?, ?)",
+      [.text(id), .text(name), .text(password), .integer(now.milliseconds)])
+  }
+}

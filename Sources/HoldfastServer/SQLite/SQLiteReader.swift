@@ -1,0 +1,96 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Reads from SQLite: the statements, prepared once.
+final class SQLiteReader: StoreReader {
+  private let connection: Connection
+  private let feed: SQLiteChangeFeed
+  private let begin: Statement
+  private let end: Statement
+  private let findDevice: Statement
+  private let findAccount: Statement
+  private let findZones: Statement
+  private let findRefusals: Statement
+
+  init(_ schema: Schema, epoch: String, on connection: Connection) throws {
+    self.connection = connection
+    feed = try SQLiteChangeFeed(schema, on: connection)
+    begin = try connection.statement("BEGIN")
+    end = try connection.statement("COMMIT")
+    findDevice = try connection.statement(
+      "SELECT number, user, confirmed, chain, seen_at, answered, session_used FROM holdfast_devices WHERE token_hash = ?"
+    )
+    findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
+    findZones = try connection.statement(
+      """
+      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
+      FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+      LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
+      UNION ALL
+      SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
+      FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
+      AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
+      """)
+    findRefusals = try connection.statement(
+      "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
+  }
+
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try begin.run()
+    defer { try? end.run() }
+    return try body()
+  }
+
+  func device(_ token: TokenHash) throws -> KnownDevice? {
+    try token.withBytes { (bytes: UnsafeRawBufferPointer) in try findDevice.bind(blob: bytes, at: 1) }
+    defer { findDevice.reset() }
+    guard try findDevice.step() else { return nil }
+    return KnownDevice(
+      key: DeviceKey(number: findDevice.integer(0), user: findDevice.text(1), token: token),
+      confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
+      seenAt: findDevice.integer(4), answered: findDevice.integer(5),
+      isSessionUsed: findDevice.integer(6) == 1)
+  }
+
+  func account(_ name: String) throws -> (id: String, password: String)? {
+    try findAccount.bind(name, at: 1)
+    defer { findAccount.reset() }
+    return try findAccount.step() ? (findAccount.text(0), findAccount.text(1)) : nil
+  }
+
+  func zones(of device: DeviceKey) throws -> [ZoneState] {
+    try findZones.bind(device.number, at: 1)
+    try findZones.bind(device.user, at: 2)
+    defer { findZones.reset() }
+    var zones: [ZoneState] = []
+    while try findZones.step() {
+      let zone = findZones.text(0)
+      zones.append(
+        ZoneState(
+          zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: findZones.text(1), seq: findZones.integer(2)),
+          isStored: findZones.integer(7) == 1,
+          seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
+          wasLost: findZones.integer(6) == 1))
+    }
+    return zones
+  }
+
+  func refusals(of device: Int64) throws -> [StoredRefusal] {
+    try findRefusals.bind(device, at: 1)
+    defer { findRefusals.reset() }
+    var refusals: [StoredRefusal] = []
+    while try findRefusals.step() {
+      refusals.append(
+        StoredRefusal(
+          first: findRefusals.integer(0), last: findRefusals.integer(1), operation: findRefusals.integer(2),
+          problem: findRefusals.blob(3)))
+    }
+    return refusals
+  }
+
+  func writeChanges(
+    of zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
+  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
+    try feed.write(zone: zone, after: seq, to: &writer, limit: limit)
+  }
+}

@@ -1,0 +1,82 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The store in SQLite: one connection, which is the only one that writes.
+final class SQLiteStore: Store {
+  let tables: [any RecordTable]
+  let tombstones: any TombstoneTable
+  let zones: any ZoneTable
+  let devices: any DeviceTable
+  let accounts: any AccountTable
+  /// The connection that writes.
+  let connection: Connection
+  /// Nobody else writes, so nothing is to be learned about the time.
+  let clockSeen = Stamp.zero
+  private let begin: Statement
+  private let end: Statement
+  private let beginSet: Statement
+  private let endSet: Statement
+  private let undoSet: Statement
+
+  init(_ schema: Schema, on connection: Connection) throws {
+    self.connection = connection
+    tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
+    tombstones = try SQLiteTombstones(on: connection)
+    zones = try SQLiteZones(on: connection)
+    devices = try SQLiteDeviceTable(on: connection)
+    accounts = try SQLiteAccounts(on: connection)
+    begin = try connection.statement("BEGIN IMMEDIATE")
+    end = try connection.statement("COMMIT")
+    beginSet = try connection.statement("SAVEPOINT change_set")
+    endSet = try connection.statement("RELEASE change_set")
+    undoSet = try connection.statement("ROLLBACK TO change_set")
+  }
+
+  func latestClock() throws -> Stamp {
+    Stamp(rawValue: try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0)
+  }
+
+  func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+    try begin.run()
+    return []
+  }
+
+  func commit() throws { try end.run() }
+
+  func rollBack() {
+    // Some failures have ended the transaction already.
+    if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+  }
+
+  func beginPart() throws { try beginSet.run() }
+
+  func settle() throws {}
+
+  func keepPart() throws { try endSet.run() }
+
+  func undoPart() throws {
+    try undoSet.run()
+    try endSet.run()
+  }
+
+  func probe(_ text: String) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('probe', ?)", [.text(text)])
+  }
+
+  func meaning(of error: any Error) -> StoreFailure {
+    guard let error = error as? SQLiteError else { return .other }
+    switch error.code.primary {
+    case .full: return .full
+    case .ioError, .readOnly, .cantOpen, .busy, .outOfMemory: return .unavailable
+    case .constraint: return .rule
+    default: return .other
+    }
+  }
+
+  /// Takes the write-ahead log into the database and closes it.
+  func close() throws {
+    defer { connection.close() }
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+}

@@ -1,0 +1,34 @@
+import HoldfastCore
+
+/// Where the shared database is.
+public enum DatabaseLocation: Sendable {
+  /// A data directory, in which it is an SQLite file.
+  case directory(String)
+  /// A PostgreSQL database.
+  case postgres(PostgresLocation)
+
+  /// The right to be its one server, where there can be only one: the directory is made when it is missing.
+  ///
+  /// - Throws: `ServerError`.
+  func lock() throws(ServerError) -> DataDirectoryLock? {
+    guard case .directory(let path) = self else { return nil }
+    let directory = DataDirectory(path: path)
+    try directory.make()
+    return try DataDirectoryLock(directory)
+  }
+
+  /// Opens the database, and makes or extends it for `schema`.
+  ///
+  /// - Parameters:
+  ///   - schema: what to serve; nil takes the one in the database.
+  ///   - random: gives the epoch of a new database.
+  /// - Throws: `ServerError`.
+  func open(schema: Schema?, random: (Int) -> [UInt8]) throws -> any ServerDatabase {
+    switch self {
+    case .directory(let path):
+      try SQLiteDatabase(in: DataDirectory(path: path), schema: schema, random: random)
+    case .postgres(let location):
+      try PostgresDatabase(location, schema: schema, random: random)
+    }
+  }
+}

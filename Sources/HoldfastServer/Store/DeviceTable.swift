@@ -1,0 +1,83 @@
+import HoldfastCore
+
+/// What the writer knows of a device.
+struct DeviceState {
+  let id: String
+  let user: String
+  let confirmed: Int64
+  let chain: Fingerprint
+  /// The greatest number up to which the device has said to have dealt with the answers.
+  let answered: Int64
+}
+
+/// The devices, their acks and their refusals.
+protocol DeviceTable: AnyObject {
+  /// The device of a key whose token is still valid, or nil.
+  func device(_ key: DeviceKey) throws -> DeviceState?
+
+  /// The ids of a device and of its user; nil for the server itself.
+  func owner(of number: Int64) throws -> (id: String, user: String)?
+
+  /// Writes how far the device's operations were dealt with, and up to where it has dealt with the answers.
+  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws
+
+  /// How many refusals will be left when the device has dealt with those up to `last`.
+  func refusals(_ number: Int64, after last: Int64) throws -> Int
+
+  /// Forgets the refusals that the device has dealt with.
+  func forgetRefusals(_ number: Int64, upTo last: Int64) throws
+
+  /// Remembers why a change set was refused, until the device acks it.
+  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws
+
+  /// Whether a device has more acks than `limit`.
+  func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool
+
+  /// Whether a device has a zone up to some seq, and did not lose it since.
+  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool
+
+  /// Forgets all acks of a device but those of zones that were lost.
+  func forgetAcks(_ number: Int64) throws
+
+  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be begun anew, or given up.
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws
+
+  /// Remembers that the devices of a user lose a zone: should the user get it back before they hear of it, they begin it anew.
+  func noteLoss(of zone: String, by user: String) throws
+
+  /// Adds a device, with its first session.
+  func add(_ device: NewDevice) throws
+
+  /// The last session of a user's device, and whether it was ever used; nil when it is not the user's.
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)?
+
+  /// Begins another session of a device.
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+
+  /// Makes the device's token invalid.
+  func forgetToken(_ number: Int64) throws
+}
+
+/// A device that is to be added.
+struct NewDevice {
+  let id: String
+  let user: String
+  let name: String
+  let token: TokenHash
+  let clock: Stamp
+}
+
+/// The accounts.
+protocol AccountTable: AnyObject {
+  /// The id of the account of a name, or nil.
+  func id(ofName name: String) throws -> String?
+
+  /// The name of an account and its stored password, or nil.
+  func account(_ id: String) throws -> (name: String, password: String)?
+
+  /// The name of an account, or nil.
+  func name(ofID id: String) throws -> String?
+
+  /// Adds an account.
+  func add(_ id: String, name: String, password: String, at now: Stamp) throws
+}

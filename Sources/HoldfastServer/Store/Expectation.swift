@@ -1,0 +1,61 @@
+import HoldfastCore
+
+/// What a command will probably touch, so that a store can fetch and lock it in one round trip. What is missing here is found when it is
+/// asked for; what is here in vain costs a little time.
+struct Expectation: Sendable {
+  /// A record by the index of its table.
+  struct Key: Hashable, Sendable {
+    let table: Int
+    let id: String
+  }
+
+  /// The devices whose number may move.
+  var device: DeviceKey?
+  /// The user who writes.
+  var user: String?
+  /// Records that operations name.
+  var records: [Key] = []
+  /// Records of the same zone that are referred to.
+  var parents: [Key] = []
+  /// Zones by their names.
+  var zones: [String] = []
+}
+
+extension Command {
+  /// What the command will probably touch.
+  func expectation(_ schema: Schema) -> Expectation {
+    switch self {
+    case .sync(let command): command.expectation(schema)
+    case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
+    case .signUp, .signIn, .probe: Expectation()
+    }
+  }
+}
+
+extension SyncCommand {
+  fileprivate func expectation(_ schema: Schema) -> Expectation {
+    var expectation = Expectation(device: key, user: key.user)
+    for set in request.changeSets {
+      guard case .success(let operations) = set.content else { continue }
+      for operation in operations { expectation.add(operation, schema, user: key.user) }
+    }
+    return expectation
+  }
+}
+
+extension Expectation {
+  fileprivate mutating func add(_ operation: Operation, _ schema: Schema, user: String) {
+    let table = schema.tables[operation.table]
+    records.append(Key(table: operation.table, id: operation.id))
+    for link in schema.links(of: operation.table) where link.isInZone {
+      if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
+    }
+    switch table.zone {
+    case .root: zones.append(operation.id)
+    case .user: zones.append(user)
+    case .public(let name): zones.append(name)
+    case .explicit: if let zone = operation.zone { zones.append(zone) }
+    case .parent, .server: break
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import HoldfastCore
+
+/// A record as the server has it.
+struct Record {
+  let table: Int
+  let id: String
+  var zone: String
+  var seq: Int64
+  var rev: Int64
+  var stamps: String
+  var values: [Value]
+}
+
+/// What stays of a record that was deleted, or that moved to another zone.
+struct Tombstone {
+  let zone: String
+  let rev: Int64
+  let stamp: Stamp
+  /// The number of the device that deleted or moved it.
+  let device: Int64
+  /// The seq at which the record went; nil for a tombstone that is just made. It keeps it when it is sent again under a later one.
+  var deletedSeq: Int64?
+}

@@ -1,0 +1,134 @@
+import HoldfastCore
+
+/// The shared database as the service writes it, over one connection: one transaction at a time, on one thread at a time. What is
+/// read is what the transaction has written so far.
+///
+/// One suite of tests holds for every store.
+protocol Store: AnyObject {
+  /// The tables of the schema, in its order.
+  var tables: [any RecordTable] { get }
+  /// What stays of records that are gone.
+  var tombstones: any TombstoneTable { get }
+  /// The zones and the roles in them.
+  var zones: any ZoneTable { get }
+  /// The devices, their acks and their refusals.
+  var devices: any DeviceTable { get }
+  /// The accounts.
+  var accounts: any AccountTable { get }
+
+  /// The latest stamp that is in the database.
+  func latestClock() throws -> Stamp
+
+  /// The latest stamp that other servers left in what the transaction has locked.
+  var clockSeen: Stamp { get }
+
+  /// Begins a transaction.
+  ///
+  /// - Parameters:
+  ///   - expectations: what each command will probably touch.
+  ///   - isCareful: whether each write is made at once, so that a rule of the database that it breaks is known when it is made.
+  /// - Returns: which of the commands have to wait for somebody else's transaction; nothing is to be done for them in this one.
+  func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int>
+
+  /// Makes all written since `begin` durable.
+  func commit() throws
+
+  /// Takes all written since `begin` back. Does not fail: a connection that can't is given up.
+  func rollBack()
+
+  /// A part begins that can be taken back alone.
+  func beginPart() throws
+
+  /// One operation of the part has written all that it writes.
+  func settle() throws
+
+  /// The part stays.
+  func keepPart() throws
+
+  /// Takes the part back.
+  func undoPart() throws
+
+  /// Writes something of no meaning, to see whether writing works.
+  func probe(_ text: String) throws
+
+  /// What a failure of the store means.
+  func meaning(of error: any Error) -> StoreFailure
+
+  /// Ends the use of the connection.
+  func close() throws
+}
+
+/// What a failure of a store means for the commands that it hit. Nothing of them was written.
+enum StoreFailure {
+  /// No room left.
+  case full
+  /// The database can't be had now.
+  case unavailable
+  /// Somebody else was in the way: the same may succeed at once.
+  case transient
+  /// A rule of the database was broken: a unique value, a reference, or a check or trigger that the team added.
+  case rule
+  /// Anything else: a fault.
+  case other
+}
+
+/// The records of one table.
+protocol RecordTable: AnyObject {
+  var table: Table { get }
+
+  /// The live record of an id, or nil.
+  func record(_ id: String) throws -> Record?
+
+  /// The zone of a live record, or nil.
+  func zone(of id: String) throws -> String?
+
+  /// Adds a record.
+  ///
+  /// - Throws: `Problem.uniqueTaken` naming the columns.
+  func insert(_ record: Record) throws
+
+  /// Replaces a record.
+  ///
+  /// - Throws: `Problem.uniqueTaken` naming the columns.
+  func update(_ record: Record) throws
+
+  /// Removes a record.
+  func remove(_ id: String) throws
+
+  /// The ids of the records whose column has a value.
+  func ids(where column: Int, is value: String) throws -> [String]
+}
+
+/// What stays of records that are gone: a record has at most one tombstone in a zone.
+protocol TombstoneTable: AnyObject {
+  /// The tombstone of a deletion; departures are none.
+  func deletion(_ id: String, of table: String) throws -> Tombstone?
+
+  /// Writes a tombstone; a later one replaces the earlier.
+  func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) throws
+
+  /// Turns the tombstone of a deletion into one of a departure: the record lives on in another zone.
+  func becomeDeparture(_ id: String, of table: String, in zone: String) throws
+
+  /// Removes a record's tombstone from a zone in which it lives again.
+  func remove(_ id: String, of table: String, in zone: String) throws
+}
+
+/// The zones, and who has which role in them.
+protocol ZoneTable: AnyObject {
+  /// A zone's last seq and whether everybody may read it; nil when there is no such zone. From here to the end of the transaction
+  /// nobody else changes a record of it.
+  func zone(_ name: String) throws -> (seq: Int64, isPublic: Bool)?
+
+  /// Makes a zone without a record.
+  func add(_ name: String) throws
+
+  /// Writes the last seq of a zone, and the time of its last change.
+  func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws
+
+  /// The role of a member; nil for others.
+  func role(of user: String, in zone: String) throws -> Role?
+
+  /// Whether a zone has an owner.
+  func hasOwner(_ zone: String) throws -> Bool
+}

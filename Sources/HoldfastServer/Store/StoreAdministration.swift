@@ -1,0 +1,25 @@
+import HoldfastCore
+
+/// What operators ask of the shared database, also while servers run on it. Each row has a text for each column.
+protocol StoreAdministration: AnyObject {
+  /// For what operators write.
+  var store: any Store { get }
+
+  /// Zone, whether it is public, seq, members, records.
+  func zones() throws -> [[String]]
+
+  /// User, name, created, devices.
+  func users() throws -> [[String]]
+
+  /// Device, user's name, name, whether it is signed in, operations, last written.
+  func devices() throws -> [[String]]
+
+  /// At, zone, table, record, column, policy, winner, loser; newest first.
+  func conflicts(limit: Int) throws -> [[String]]
+
+  /// The id of the record of a membership, or nil.
+  func membership(of user: String, in zone: String) throws -> String?
+
+  /// All that contradicts itself, a line for each finding.
+  func doctor() throws -> [String]
+}

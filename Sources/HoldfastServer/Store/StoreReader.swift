@@ -1,0 +1,78 @@
+import HoldfastCore
+
+/// The shared database as one request reads it, over a connection that can't write; one thread at a time.
+protocol StoreReader: AnyObject {
+  /// Runs `body` in one read transaction: all it sees is of one moment.
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result
+
+  /// The device of a token, or nil.
+  func device(_ token: TokenHash) throws -> KnownDevice?
+
+  /// The account of a name with its stored password, or nil.
+  func account(_ name: String) throws -> (id: String, password: String)?
+
+  /// All zones of a device: those of its user, and those that it acks.
+  func zones(of device: DeviceKey) throws -> [ZoneState]
+
+  /// The refusals that a device has not dealt with, in the order of their numbers.
+  func refusals(of device: Int64) throws -> [StoredRefusal]
+
+  /// Writes an array of the changes of a zone in seq order.
+  ///
+  /// - Parameters:
+  ///   - seq: the changes after this one.
+  ///   - limit: the size of the whole text from which on no further change is begun.
+  /// - Returns: the seq of the last change written, how many were written, and whether others follow.
+  func writeChanges(
+    of zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
+  ) throws -> (last: Int64, count: Int64, hasMore: Bool)
+}
+
+/// Why a change set was refused, as it is remembered.
+struct StoredRefusal {
+  let first: Int64
+  let last: Int64
+  let operation: Int64
+  /// The problem document.
+  let problem: [UInt8]
+}
+
+/// What a reader knows of the device that asks.
+struct KnownDevice: Sendable {
+  let key: DeviceKey
+  let confirmed: Int64
+  let chain: Fingerprint
+  /// When it last wrote, in milliseconds since 1970.
+  let seenAt: Int64
+  /// The greatest number up to which it has said to have dealt with the answers.
+  let answered: Int64
+  /// Whether the session's first request was written.
+  let isSessionUsed: Bool
+}
+
+/// What the server knows about one zone of a device.
+struct ZoneState {
+  let zone: String
+  /// The ack, whose epoch is empty at the beginning of the zone.
+  let ack: SyncCommand.Ack
+  /// Whether the ack is stored; one that is at the beginning of the zone may be or not.
+  let isStored: Bool
+  let seq: Int64
+  let purged: Int64
+  /// The role of the device's user; empty for a zone that may not be read.
+  let role: String
+  /// Whether the user lost the zone after the device's ack: what the device did meanwhile was done as a stranger.
+  let wasLost: Bool
+
+  /// The ack as a token of the wire.
+  var token: String { ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq).text }
+
+  /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
+  /// lost in between.
+  func isFenced(epoch: String) -> Bool {
+    wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
+  }
+
+  /// Whether there is something that the device has not seen.
+  var hasNews: Bool { ack.epoch.isEmpty || seq > ack.seq }
+}

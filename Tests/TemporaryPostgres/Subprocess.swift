@@ -1,0 +1,51 @@
+import Foundation
+
+/// A program that was started. Foundation's `Process` gives its children a socket and waits until nobody has it open,
+/// which a server that goes on in the background does for ever.
+struct Subprocess {
+  private let process: pid_t
+
+  /// Starts a program.
+  ///
+  /// - Parameters:
+  ///   - command: its path and arguments.
+  ///   - input: the descriptor of its standard input; nil is one that is empty.
+  ///   - output: the descriptor of its standard output; nil is one that goes nowhere, and for its errors too.
+  init(_ command: [String], input: Int32?, output: Int32?) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let input {
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
+    if let output {
+      posix_spawn_file_actions_adddup2(&actions, output, 1)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+      posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    }
+    let arguments = command.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var started = pid_t()
+    let result = posix_spawn(&started, command[0], &actions, nil, arguments, environ)
+    guard result == 0 else { throw TemporaryPostgresError("\(command[0]) can't be started: \(result)") }
+    process = started
+  }
+
+  /// Waits for its end and gives its status; 0 is success.
+  func wait() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status
+  }
+
+  /// Makes a pipe that no other program started by this process inherits.
+  static func pipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard Foundation.pipe(&ends) == 0 else { throw TemporaryPostgresError("No descriptor is left.") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}
