@@ -14,7 +14,7 @@ struct PostgresTriggers {
   let relations: [PostgresRelation]
 
   /// How many records a trigger settles at once, which bounds its memory.
-  static let portion = 500_000
+  static let portion = 1_000_000
 
   /// All functions and triggers, replacing those that are there.
   var all: String {
@@ -78,7 +78,7 @@ struct PostgresTriggers {
   ) -> String {
     """
     CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB'
+      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB' SET enable_mergejoin = off
     AS $holdfast$
     \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
     \(body)

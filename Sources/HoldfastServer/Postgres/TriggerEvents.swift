@@ -64,10 +64,10 @@ extension PostgresTriggers {
     case .public(let name): body = "NEW.\"zone\" := '\(name)';"
     case .user:
       body = """
-        NEW."zone" := CASE WHEN TG_OP = 'UPDATE' THEN OLD."zone" ELSE holdfast.user_home() END;
+        NEW."zone" := CASE WHEN TG_OP = 'UPDATE' THEN OLD."zone" ELSE holdfast.account_home() END;
           IF NEW."zone" IS NULL THEN
             RAISE EXCEPTION 'it is not said whose record of \(schema.tables[index].name) this is'
-              USING ERRCODE = 'foreign_key_violation', HINT = 'Say SET holdfast.user = ''ID'' with an id of holdfast.accounts.';
+              USING ERRCODE = 'foreign_key_violation', HINT = 'Say SET holdfast.account = ''ID'' with an id of holdfast.accounts.';
           END IF;
         """
     case .parent:

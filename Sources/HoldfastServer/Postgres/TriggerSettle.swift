@@ -18,7 +18,7 @@ extension PostgresTriggers {
       "\(function(index, "settle"))(ids text[], is_whole boolean)", returns: "void",
       declare: [
         "now bigint := holdfast.now()", "zones text[]", "seqs numeric", "moved text[]", "made text[]",
-      ] + (isUsers(index) || schema.tables[index].zone == .root ? ["home text := holdfast.user_home()"] : []),
+      ] + (isUsers(index) || schema.tables[index].zone == .root ? ["home text := holdfast.account_home()"] : []),
       """
         IF EXISTS (SELECT FROM unnest(ids) i WHERE octet_length(i) NOT BETWEEN 1 AND 64) THEN
           RAISE EXCEPTION 'an id of \(schema.tables[index].name) is empty or has more than 64 bytes'
@@ -63,14 +63,13 @@ extension PostgresTriggers {
 
   /// What is said of records that belong nowhere.
   private func complaint(_ index: Int, _ truth: String) -> String {
-    let (what, hint): (String, String) =
-      switch schema.tables[ground(of: index)].zone {
-      case .root where isPlain(index): return ""
-      case .public: return ""
-      case .user where schema.tables[index].zone == .user:
-        ("it is not said whose they are", "Say SET holdfast.user = ''ID'' with an id of holdfast.accounts.")
-      case .explicit, .server: ("there is no such zone", "Take a zone of holdfast.zones.")
-      default: ("the record that they are under is not there", "Insert it before, or in the same statement.")
+    if makesZones(index) && isPlain(index) { return "" }
+    let (what, hint) =
+      switch schema.tables[index].zone {
+      case .user:
+        ("it is not said whose they are", "Say SET holdfast.account = ''ID'' with an id of holdfast.accounts.")
+      case .parent: ("the record that they are under is not there", "Insert it before, or in the same statement.")
+      case .explicit, .server, .root, .public: ("there is no such zone", "Take a zone of holdfast.zones.")
       }
     return """
         IF EXISTS (SELECT FROM (\(truth)) s WHERE s.stands AND \(
@@ -119,7 +118,7 @@ extension PostgresTriggers {
     return sql + "  END IF;\n"
   }
 
-  /// Makes `holdfast.user` the owner of the zones of root records that are new.
+  /// Makes `holdfast.account` the owner of the zones of root records that are new.
   private func owner(_ index: Int) -> String {
     guard schema.tables[index].zone == .root, let members = schema.index(of: Table.members.name) else { return "" }
     return """

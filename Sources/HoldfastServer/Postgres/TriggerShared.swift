@@ -5,7 +5,7 @@ extension PostgresTriggers {
   /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
   ///   were looked up, none of them has moved meanwhile.
   /// - `advance(zones, now)` makes the zones' rows say what the ledger says, and tells those who listen.
-  /// - `user_home()` is the user whom `holdfast.user` names.
+  /// - `account_home()` is the user whom `holdfast.account` names.
   static let shared = """
     CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
@@ -20,13 +20,13 @@ extension PostgresTriggers {
         SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
       ) held
     $$;
-    CREATE OR REPLACE FUNCTION holdfast.user_home() RETURNS text LANGUAGE plpgsql STABLE
+    CREATE OR REPLACE FUNCTION holdfast.account_home() RETURNS text LANGUAGE plpgsql STABLE
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
-      home text := nullif(current_setting('holdfast.user', true), '');
+      home text := nullif(current_setting('holdfast.account', true), '');
     BEGIN
       IF home IS NOT NULL AND NOT EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = home) THEN
-        RAISE EXCEPTION 'holdfast.user names no account: %', home
+        RAISE EXCEPTION 'holdfast.account names no account: %', home
           USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id of holdfast.accounts.';
       END IF;
       RETURN home;

@@ -3,63 +3,60 @@ import HoldfastCore
 extension PostgresTriggers {
   /// The function behind an UPDATE.
   ///
-  /// It runs as dynamic SQL, since a statement that is kept would be planned for the number of rows that it saw first. The first pass
-  /// counts, finds the zones and locks them; the second writes the ledger. Records whose id changed, that went to another zone, or that the
-  /// ledger does not know where the row says, are settled.
+  /// The rows before and after the statement are compared once; what differs is kept in arrays, a portion at a time. That one query is dynamic
+  /// SQL, since a plan that is kept would be for the number of rows that it saw first. Records whose id changed, that go to another zone, or
+  /// that the ledger has not where the row says, are settled.
   func updated(_ index: Int) -> String {
-    let (relation, settle) = (relations[index], function(index, "settle"))
-    let ledger = "l.record_table = \(name(index)) AND l.id = c.id AND l.state = 0"
-    let pairs = pairs(index)
-    let strays = rowZone(index) == nil ? "" : " OR l.zone <> c.zone"
+    let settle = function(index, "settle")
+    let ledger = "l.record_table = \(name(index)) AND l.id = u.id AND l.state = 0"
     return function(
       "\(function(index, "update"))()",
       declare: [
-        "now bigint := holdfast.now()", "zones text[]", "seqs numeric", "rows bigint", "pairs bigint",
-        "strays bigint", "moving bigint",
+        "now bigint := holdfast.now()", "ids text[]", "places text[]", "names text[]", "moving text[]",
+        "moves text[]", "others text[]", "zones text[]", "seqs numeric", "known bigint",
       ],
       """
-        LOOP
-          EXECUTE $sql$
-            SELECT sum(g.pairs), sum(g.strays), sum(g.moving), array_agg(z.zone) FILTER (WHERE z.zone IS NOT NULL),
-              sum(z.seq)
-            FROM (
-              SELECT l.zone, count(*) AS pairs, count(*) FILTER (WHERE c.moves) AS moving,
-                count(*) FILTER (WHERE c.differs AND NOT c.moves AND (l.id IS NULL\(strays))) AS strays
-              FROM (\(pairs)) c LEFT JOIN holdfast.records l ON \(ledger) AND c.differs GROUP BY l.zone
-            ) g LEFT JOIN holdfast.zones z ON z.zone = g.zone
-          $sql$ INTO pairs, strays, moving, zones, seqs;
-          EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+        FOR ids, places, names, moving, moves, others IN EXECUTE $sql$
+          SELECT array_agg(c.id) FILTER (WHERE c.kind = 0), array_agg(c.zone) FILTER (WHERE c.kind = 0),
+            array_agg(c.columns) FILTER (WHERE c.kind = 0), array_agg(c.id) FILTER (WHERE c.kind = 1),
+            array_agg(c.columns) FILTER (WHERE c.kind = 1), array_agg(c.id) FILTER (WHERE c.kind = 2)
+          FROM (SELECT p.*, row_number() OVER () AS place FROM (\(pairs(index))) p) c
+          GROUP BY (c.place - 1) / \(Self.portion)
+        $sql$ LOOP
+          IF ids IS NOT NULL THEN
+      \(find(index, ledger))      UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, stamps = \(stamps)
+              FROM (
+                SELECT n.id, n.zone, n.columns, z.mark, z.seq + row_number() OVER (PARTITION BY n.zone) AS seq
+                FROM unnest(ids, places, names) n (id, zone, columns) JOIN (\(marks)) z ON z.zone = n.zone
+              ) u WHERE \(ledger) AND l.zone = u.zone;
+            GET DIAGNOSTICS known = ROW_COUNT;
+            PERFORM holdfast.advance(zones, now);
+            IF known < cardinality(ids) THEN
+              PERFORM \(settle)(ARRAY(SELECT u.id FROM unnest(ids, places) u (id, zone)
+                WHERE NOT EXISTS (SELECT FROM holdfast.records l WHERE \(ledger) AND l.zone = u.zone)), true);
+            END IF;
+          END IF;
+      \(move(index, ledger))    IF others IS NOT NULL THEN
+            PERFORM \(settle)(others, true);
+          END IF;
         END LOOP;
-        IF strays > 0 THEN
-          PERFORM \(settle)(ARRAY(SELECT c.id FROM (\(pairs)) c WHERE c.differs AND NOT c.moves), true);
-        ELSIF zones IS NOT NULL THEN
-          EXECUTE $sql$
-            \(write(index, pairs, ledger))
-          $sql$ USING now;
-          PERFORM holdfast.advance(zones, now);
-        END IF;
-      \(move(index, pairs, ledger))  SELECT count(*) INTO rows FROM holdfast_new;
-        IF rows > coalesce(pairs, 0) THEN
-          PERFORM \(settle)(ARRAY(SELECT \(relation.id.id("o")) FROM holdfast_old o
-            EXCEPT SELECT \(relation.id.id("n")) FROM holdfast_new n), true);
-          PERFORM \(settle)(ARRAY(SELECT \(relation.id.id("n")) FROM holdfast_new n
-            EXCEPT SELECT \(relation.id.id("o")) FROM holdfast_old o), true);
-        END IF;
         RETURN NULL;
       """)
   }
 
-  /// The rows of the statement before and after it: whether they differ, in which columns, and whether the record moves.
+  /// The rows before and after the statement that differ: `kind` 0 for a change of columns, which `columns` names with bars between, 1 for a
+  /// move to another zone, 2 for an id that came or went.
   private func pairs(_ index: Int) -> String {
     let relation = relations[index]
-    let columns = relation.columns
-    let names = columns.map { "CASE WHEN \($0.differs("o", "n")) THEN '\($0.name)' END" }
-    let differs = columns.map { $0.differs("o", "n") }.joined(separator: " OR ")
-    let zone = rowZone(index).map { ", \($0) AS zone" } ?? ""
+    let id = relation.id.quoted
+    let names = relation.columns.map { "CASE WHEN \($0.differs("o", "n")) THEN '\($0.name)' END" }
     return """
-      SELECT \(relation.id.id("n")) AS id\(zone), \(differs)\(moves(index).map { " OR \($0)" } ?? "") AS differs,
-              \(moves(index) ?? "false") AS moves, concat_ws('|', \(names.joined(separator: ", "))) AS columns
-            FROM holdfast_old o JOIN holdfast_new n ON n.\(relation.id.quoted) = o.\(relation.id.quoted)
+      SELECT q.* FROM (
+            SELECT coalesce(\(relation.id.id("n")), \(relation.id.id("o"))) AS id, \(rowZone(index) ?? "NULL::text") AS zone,
+              CASE WHEN n.\(id) IS NULL OR o.\(id) IS NULL THEN 2 \(moves(index).map { "WHEN \($0) THEN 1 " } ?? "")ELSE 0 END AS kind,
+              concat_ws('|', \(names.joined(separator: ", "))) AS columns
+            FROM holdfast_old o FULL JOIN holdfast_new n ON n.\(id) = o.\(id) OFFSET 0
+          ) q WHERE q.columns <> '' OR q.kind > 0
       """
   }
 
@@ -83,47 +80,65 @@ extension PostgresTriggers {
     }
   }
 
-  /// Writes the new revs of records that stay where they are. Where the row says its zone, the ledger is read once, as it is written.
-  private func write(_ index: Int, _ pairs: String, _ ledger: String) -> String {
-    let zone = rowZone(index) == nil ? "l.zone" : "c.zone"
-    let found = rowZone(index) == nil ? "JOIN holdfast.records l ON \(ledger) " : ""
-    let place = rowZone(index) == nil ? "l.ctid = c.place" : "\(ledger) AND l.zone = c.zone"
-    return """
-      UPDATE holdfast.records l SET seq = c.seq, rev = l.rev + 1, stamps = \(stamps)
-            FROM (
-              SELECT c.id, c.columns, z.zone, \(rowZone(index) == nil ? "l.ctid AS place, " : "")z.mark,
-                z.seq + row_number() OVER (PARTITION BY \(zone)) AS seq
-              FROM (\(pairs)) c \(found)JOIN (\(marks)) z ON z.zone = \(zone) WHERE c.differs AND NOT c.moves
-            ) c WHERE \(place)
+  /// Locks the zones of `ids`, and puts where the records are in `places`.
+  private func find(_ index: Int, _ ledger: String) -> String {
+    if rowZone(index) != nil {
+      return """
+              SELECT array_agg(DISTINCT p) INTO zones FROM unnest(places) p;
+              PERFORM holdfast.hold(zones);
+
+        """
+    }
+    return lock("ids", ledger) + """
+            SELECT array_agg(l.zone ORDER BY u.place) INTO places
+              FROM unnest(ids) WITH ORDINALITY u (id, place) LEFT JOIN holdfast.records l ON \(ledger);
+
       """
   }
 
+  /// Locks the zones in which the ledger has records. What was looked up holds when no zone has moved before its lock was had.
+  private func lock(_ ids: String, _ ledger: String) -> String {
+    """
+            LOOP
+              SELECT array_agg(z.zone), sum(z.seq) INTO zones, seqs FROM holdfast.zones z
+                WHERE z.zone IN (SELECT l.zone FROM unnest(\(ids)) u (id) JOIN holdfast.records l ON \(ledger));
+              EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+            END LOOP;
+
+    """
+  }
+
   /// Stamps the columns of records that move, and lets them go: the move is the rev that the stamps name.
-  private func move(_ index: Int, _ pairs: String, _ ledger: String) -> String {
+  private func move(_ index: Int, _ ledger: String) -> String {
     if moves(index) == nil { return "" }
     return """
-        IF moving > 0 THEN
-          EXECUTE $sql$
-            UPDATE holdfast.records l SET stamps = \(stamps)
-            FROM (\(pairs)) c, (\(marks)) z WHERE \(ledger) AND z.zone = l.zone AND c.moves
-          $sql$ USING now;
-          PERFORM \(function(index, "settle"))(ARRAY(SELECT c.id FROM (\(pairs)) c WHERE c.moves), false);
-        END IF;
+          IF moving IS NOT NULL THEN
+      \(lock("moving", ledger))      UPDATE holdfast.records l SET stamps = \(stamps)
+              FROM (
+                SELECT n.id, n.columns, z.zone, z.mark FROM unnest(moving, moves) n (id, columns), (\(marks)) z
+                WHERE z.zone = ANY (zones) AND n.columns <> ''
+              ) u WHERE \(ledger) AND l.zone = u.zone;
+            PERFORM \(function(index, "settle"))(moving, false);
+          END IF;
 
       """
   }
 
   /// The zones with the text of the stamp that a change has there now.
   private var marks: String {
-    "SELECT h.zone, h.seq, '.' || lpad(to_hex(greatest($1, h.clock + 1)), 16, '0') || '.0' AS mark FROM holdfast.zones h"
+    "SELECT h.zone, h.seq, '.' || lpad(to_hex(greatest(now, h.clock + 1)), 16, '0') || '.0' AS mark FROM holdfast.zones h OFFSET 0"
   }
 
-  /// The stamps of a record with those of its changed columns replaced. `c.columns` has their names, with bars between.
+  /// The stamps of a record `l` with those of the columns `u.columns` replaced. The pattern is only for what simpler means can't do.
   private var stamps: String {
     """
-    CASE WHEN strpos(l.stamps, ';') = 0 THEN l.stamps
-              ELSE regexp_replace(l.stamps, ';(' || c.columns || ')=[^;]*', '', 'g') END
-              || ';' || replace(c.columns, '|', '=' || (l.rev + 1) || MARK || ';') || '=' || (l.rev + 1) || MARK
-    """.split(separator: "MARK", omittingEmptySubsequences: false).joined(separator: "z.mark")
+    CASE
+                WHEN strpos(l.stamps, ';') = 0 THEN l.stamps
+                WHEN split_part(l.stamps, ';', 3) = '' AND split_part(split_part(l.stamps, ';', 2), '=', 1) = u.columns
+                  THEN split_part(l.stamps, ';', 1)
+                ELSE regexp_replace(l.stamps, ';(' || u.columns || ')=[^;]*', '', 'g') END
+                || ';' || CASE WHEN strpos(u.columns, '|') = 0 THEN u.columns
+                  ELSE replace(u.columns, '|', '=' || (l.rev + 1) || u.mark || ';') END || '=' || (l.rev + 1) || u.mark
+    """
   }
 }

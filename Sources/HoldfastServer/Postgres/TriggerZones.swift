@@ -12,7 +12,7 @@ extension PostgresTriggers {
 
   /// The zone of the records of a table, found by its columns and by the records above them.
   ///
-  /// `home`, a variable of the function, is the user who `holdfast.user` names.
+  /// `home`, a variable of the function, is the user who `holdfast.account` names.
   func zoneSource(_ index: Int) -> ZoneSource {
     var source = ZoneSource(zone: "")
     var (table, row) = (index, "t")
