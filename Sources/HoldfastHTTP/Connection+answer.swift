@@ -5,7 +5,7 @@ extension Connection {
   func handle(_ request: RequestHandle) -> MHD_Result {
     guard enter(.handling) else { return .NO }
     stage = .answer
-    let exchange = Exchange(core: core, lock: lock, handle: request.connection)
+    let exchange = Exchange(self, handle: request.connection)
     expect(exchange)
     runHandler(method: String(cString: request.method), exchange)
     return sendAnswer(exchange, request)
@@ -30,10 +30,11 @@ extension Connection {
   }
 
   private func sendAnswer(_ exchange: Exchange, _ request: RequestHandle) -> MHD_Result {
-    switch exchange.takeOrWait(willWait: { enter(.waiting) }) {
+    switch exchange.takeOrWait(willWait: { enter($0) }) {
     case nil: return .YES
     case .response(let response): return queue(response, request)
     case .failure(let status): return queue(core.failure(status), request)
+    case .endOfStream: return .NO
     case .make(let make):
       enter(.handling)
       return queue(make(), request)

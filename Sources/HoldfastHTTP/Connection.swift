@@ -49,6 +49,7 @@ final class Connection: @unchecked Sendable {
     body = []
     discarded = 0
     giveRoom()
+    expected?.end()
     expect(nil)
     enter(.idle, for: core.isStopping ? Milliseconds(.zero) : core.idleTimeout)
   }
@@ -67,10 +68,11 @@ final class Connection: @unchecked Sendable {
   /// The exchange of the request that is being answered.
   var expected: Exchange? { lock.hold { exchange } }
 
+  /// Ends the answer if it is a stream.
+  func endStream() { expected?.endStream() }
+
   /// Answers 503 if the application still owes the answer.
-  func expire() {
-    expected?.answer(.failure(503))
-  }
+  func expire() { expected?.answer(.failure(503)) }
 
   var phase: ConnectionPhase { TimedPhase(word: timedPhase.load(ordering: .acquiring)).phase }
 
@@ -89,12 +91,19 @@ final class Connection: @unchecked Sendable {
   func isAbandoned() -> Bool {
     let current = TimedPhase(word: timedPhase.load(ordering: .acquiring))
     defer { lastSwept = current }
-    guard current == lastSwept, current.phase == .idle || current.phase == .reading else { return false }
     var byte: UInt8 = 0
-    return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    switch current.phase {
+    case .idle, .reading:
+      return current == lastSwept && recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    case .streaming:
+      // Nobody else looks: libmicrohttpd does not while the connection is suspended.
+      let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+      return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    default: return false
+    }
   }
 
-  /// Marks the connection as cut if its phase has lasted too long, or if it is idle or being read and the owner
+  /// Marks the connection as cut if its phase has lasted too long, or if it is idle, a stream or being read and the owner
   /// says so; the phase that it was in, or nil.
   func cut(at now: MonotonicTime, evenIdle: Bool, evenReading: Bool) -> ConnectionPhase? {
     let word = timedPhase.load(ordering: .acquiring)
@@ -102,7 +111,7 @@ final class Connection: @unchecked Sendable {
     let isOver =
       switch current.phase {
       case .cut: false
-      case .idle where evenIdle, .reading where evenReading: true
+      case .idle where evenIdle, .streaming where evenIdle, .reading where evenReading: true
       default: current.isOver(at: now)
       }
     guard isOver else { return nil }

@@ -16,6 +16,8 @@ enum ConnectionPhase: UInt64 {
   case refusing
   /// The sweeper has cut the connection.
   case cut
+  /// The answer is a stream. Bytes are written past libmicrohttpd, which keeps the connection outside the HTTP threads.
+  case streaming
 }
 
 /// A phase and the time at which it must be over, in one word, so that the HTTP thread and the sweeper agree.

@@ -48,10 +48,11 @@ final class ConnectionTable: @unchecked Sendable {
     countOfAddress[connection.addressKey] = count == 0 ? nil : count
   }
 
-  /// Cuts the connections whose phase has lasted too long or whose client is gone, and all that are idle if `evenIdle`.
+  /// Cuts the connections whose phase has lasted too long or whose client is gone, and all that are idle or streams if `evenIdle`.
   func sweep(evenIdle: Bool) {
     let now = MonotonicTime.now
     var late: [Connection] = []
+    var streams: [Connection] = []
     lock.hold {
       for connection in connections.values {
         let isAbandoned = connection.isAbandoned()
@@ -60,11 +61,14 @@ final class ConnectionTable: @unchecked Sendable {
         else { continue }
         if phase == .reading && !isAbandoned {
           late.append(connection)
+        } else if phase == .streaming {
+          streams.append(connection)
         } else {
           shutdown(connection.descriptor, Int32(SHUT_RDWR))
         }
       }
     }
+    for connection in streams { connection.endStream() }
     // The answer is the owner's to make: without the lock. Whoever is gone by then needs none.
     for connection in late {
       let answer = rawBytes(of: connection.core.failure(408), method: nil)
@@ -74,6 +78,11 @@ final class ConnectionTable: @unchecked Sendable {
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
       }
     }
+  }
+
+  /// Ends all answers that are streams.
+  func endStreams() {
+    for connection in lock.hold({ Array(connections.values) }) { connection.endStream() }
   }
 
   /// Answers what the application still owes an answer, with 503.

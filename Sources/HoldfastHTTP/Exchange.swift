@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+import Glibc
 
 /// What a request is answered with, before it is made into bytes.
 enum Answer: Sendable {
@@ -6,29 +7,39 @@ enum Answer: Sendable {
   case make(@Sendable () -> HTTPResponse)
   /// An answer of this layer itself.
   case failure(Int)
+  /// The answer was a stream, and has ended: the connection is to be closed.
+  case endOfStream
 }
 
 /// The meeting of the HTTP thread, which has a request to answer, and of whoever has the answer.
 ///
-/// @unchecked Sendable: `state` is touched only under `lock`. `handle` is given to libmicrohttpd only while the state
-/// is `open`, by the HTTP thread that has the connection in its hands, or `waiting`, when libmicrohttpd keeps the
-/// connection until it is resumed; after that never again.
+/// @unchecked Sendable: `state` and `onEnd` are touched only under `lock`. `handle` is given to libmicrohttpd only while the state
+/// is `open`, by the HTTP thread that has the connection in its hands, or while the connection is suspended, when libmicrohttpd keeps
+/// it until it is resumed; after that never again. The socket is written to only while the state is `streaming`: then
+/// libmicrohttpd has the connection suspended, or the handler is running, and it writes nothing itself.
 final class Exchange: @unchecked Sendable {
   private enum State {
     case open
     case waiting
     case answered(Answer)
+    case streaming(isSuspended: Bool)
     case sent
   }
 
   private let core: ServerCore
   private let lock: Lock
+  private let descriptor: Int32
   private let handle: OpaquePointer
+  /// Used only while the state says that the request is not answered: so long the connection is there.
+  private unowned let connection: Connection
   private var state = State.open
+  private var onEnd: (@Sendable () -> Void)?
 
-  init(core: ServerCore, lock: Lock, handle: OpaquePointer) {
-    self.core = core
-    self.lock = lock
+  init(_ connection: Connection, handle: OpaquePointer) {
+    core = connection.core
+    lock = connection.lock
+    descriptor = connection.descriptor
+    self.connection = connection
     self.handle = handle
   }
 
@@ -44,7 +55,7 @@ final class Exchange: @unchecked Sendable {
         state = .answered(answer)
         MHD_resume_connection(handle)
         return true
-      case .answered, .sent:
+      case .answered, .streaming, .sent:
         return false
       }
     }
@@ -52,7 +63,7 @@ final class Exchange: @unchecked Sendable {
 
   /// Takes the answer; without one, parks the connection until it comes and returns nil. Only the HTTP thread calls
   /// this. The lock makes it one step: an answer comes either before it, and is taken, or after it, and resumes.
-  func takeOrWait(willWait: () -> Void) -> Answer? {
+  func takeOrWait(willWait: (ConnectionPhase) -> Void) -> Answer? {
     lock.hold {
       switch state {
       case .answered(let answer):
@@ -62,15 +73,89 @@ final class Exchange: @unchecked Sendable {
         state = .sent
         return .failure(503)
       case .open:
-        willWait()
+        willWait(.waiting)
         MHD_suspend_connection(handle)
         state = .waiting
         return nil
-      case .waiting:
+      case .streaming(isSuspended: false):
+        willWait(.streaming)
+        MHD_suspend_connection(handle)
+        state = .streaming(isSuspended: true)
+        return nil
+      case .waiting, .streaming:
         return nil
       case .sent:
         return .failure(500)
       }
     }
+  }
+
+  // MARK: Streams
+
+  /// Sends the head of a stream; false if there is an answer already, or if the server is stopping. Any thread.
+  func beginStream(_ head: [UInt8], onEnd: @escaping @Sendable () -> Void) -> Bool {
+    lock.hold {
+      // Who stops the server ends all streams, under their locks, when it has said so: none begins behind its back.
+      if core.isStopping { return false }
+      switch state {
+      case .open: state = .streaming(isSuspended: false)
+      case .waiting:
+        state = .streaming(isSuspended: true)
+        connection.enter(.streaming)
+      case .answered, .streaming, .sent: return false
+      }
+      self.onEnd = onEnd
+      prepareSocket()
+      write(head)
+      return true
+    }
+  }
+
+  /// Sends bytes of a stream; see `HTTPStream`.
+  func sendStreamed(_ bytes: [UInt8]) -> Bool {
+    lock.hold {
+      guard case .streaming = state else { return false }
+      return write(bytes)
+    }
+  }
+
+  /// Ends the answer if it is a stream. Any thread.
+  func endStream() { lock.hold { endHeldStream() } }
+
+  /// The request is over, however that came about. Only the HTTP thread calls this.
+  func end() {
+    let onEnd = lock.hold {
+      state = .sent
+      defer { self.onEnd = nil }
+      return self.onEnd
+    }
+    onEnd?()
+  }
+
+  private func endHeldStream() {
+    guard case .streaming(let isSuspended) = state else { return }
+    state = .answered(.endOfStream)
+    if isSuspended { MHD_resume_connection(handle) }
+  }
+
+  /// Writes all of it, or cuts the client, which has not taken what was written before.
+  @discardableResult
+  private func write(_ bytes: [UInt8]) -> Bool {
+    let count = bytes.withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    }
+    if count == bytes.count { return true }
+    endHeldStream()
+    return false
+  }
+
+  /// Bounds what the system holds for the client, and how long it waits for one that does not acknowledge.
+  private func prepareSocket() {
+    // The system takes twice of what is asked for.
+    var size = Int32(HTTPStream.bufferSize / 2)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    var milliseconds: Int32 = 60_000
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<Int32>.size))
   }
 }

@@ -29,6 +29,29 @@ public final class HTTPResponder: Sendable {
     exchange.answer(.make(make))
   }
 
+  /// Answers with a head and no end: the answer goes on until the stream or its client ends it, or the server stops. Any thread.
+  ///
+  /// The head is sent at once, with `Date` and `Connection: close`; there is no `Content-Length`, and no chunks, as the end of the connection is the
+  /// end of the content (RFC 9112, section 6.3). For GET only: an answer to HEAD has no content.
+  ///
+  /// - Parameters:
+  ///   - status: the status code, 200...599.
+  ///   - headers: the header fields; see `HTTPResponse.headers`.
+  ///   - onEnd: called exactly once, when the stream has ended for whatever reason, on any thread, where it must not block. It may be called
+  ///     before this returns, and must not use the stream.
+  /// - Returns: the stream; nil if there was an answer before, or if the server is stopping: then `onEnd` is not called, and the request is
+  ///   answered 503.
+  public func stream(
+    status: Int = 200, headers: [(name: String, value: String)] = [],
+    onEnd: @escaping @Sendable () -> Void
+  ) -> HTTPStream? {
+    if exchange.beginStream(streamHead(status: status, headers: headers), onEnd: onEnd) {
+      return HTTPStream(exchange)
+    }
+    exchange.answer(.failure(503))
+    return nil
+  }
+
   deinit {
     exchange.answer(.failure(500))
   }

@@ -70,7 +70,7 @@ public final class HTTPServer: Sendable {
     stop(grace: .zero)
   }
 
-  /// Stops the server and returns when it is stopped. The port is given back at once; idle connections are closed;
+  /// Stops the server and returns when it is stopped. The port is given back at once; idle connections and streams are closed;
   /// requests in flight are finished, each with the end of its connection. What is not finished after `grace` is
   /// answered 503 where the application owes the answer, and cut where the client does.
   ///
@@ -84,6 +84,7 @@ public final class HTTPServer: Sendable {
     listener.stop()
     acceptThread.join()
     listener.closeSockets()
+    core.connections.endStreams()
     core.connections.sweep(evenIdle: true)
     if !core.connections.waitUntilEmpty(until: .now + grace) {
       core.expire()

@@ -32,7 +32,7 @@ package final class Lock: @unchecked Sendable {
   }
 
   /// Waits for `signal` or for `deadline`; only inside `hold`, which is left while waiting.
-  func wait(until deadline: MonotonicTime) {
+  package func wait(until deadline: MonotonicTime) {
     var time = timespec(
       tv_sec: Int(deadline.milliseconds / 1000), tv_nsec: Int(deadline.milliseconds % 1000) * 1_000_000)
     pthread_cond_timedwait(condition, mutex, &time)

@@ -1,17 +1,24 @@
 import Glibc
 
 /// A point in time in milliseconds since the machine's start; the only place of this module that reads a clock.
-struct MonotonicTime: Sendable, Comparable {
-  var milliseconds: UInt64
+package struct MonotonicTime: Sendable, Comparable {
+  package var milliseconds: UInt64
+
+  package init(milliseconds: UInt64) { self.milliseconds = milliseconds }
 
   /// The present, exact to some 4 ms: the coarse clock costs a tenth of the exact one.
-  static var now: MonotonicTime {
+  static var now: MonotonicTime { read(CLOCK_MONOTONIC_COARSE) }
+
+  /// The present, exact to the millisecond.
+  package static var exact: MonotonicTime { read(CLOCK_MONOTONIC) }
+
+  private static func read(_ clock: clockid_t) -> MonotonicTime {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    clock_gettime(clock, &time)
     return MonotonicTime(milliseconds: UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
   }
 
-  static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
+  package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
     left.milliseconds < right.milliseconds
   }
 
@@ -19,7 +26,7 @@ struct MonotonicTime: Sendable, Comparable {
     MonotonicTime(milliseconds: time.milliseconds + span.count)
   }
 
-  static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+  package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
     time + Milliseconds(duration)
   }
 }

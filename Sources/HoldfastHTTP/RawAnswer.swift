@@ -17,6 +17,26 @@ func rawBytes(of response: HTTPResponse, method: String?) -> [UInt8] {
   return Array(head.utf8) + (method == "HEAD" ? [] : response.body)
 }
 
+/// The head of an answer that ends with its connection.
+func streamHead(status: Int, headers: [(name: String, value: String)]) -> [UInt8] {
+  var head = "HTTP/1.1 \(status) \(reasonPhrase(of: status))\r\nDate: \(httpDate())\r\n"
+  for (name, value) in headers where isFieldName(name) && isFieldValue(value) {
+    head += "\(name): \(value)\r\n"
+  }
+  return Array((head + "Connection: close\r\n\r\n").utf8)
+}
+
+/// The present as RFC 9110, section 5.6.7, has it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+private func httpDate() -> String {
+  var (seconds, parts) = (time(nil), tm())
+  gmtime_r(&seconds, &parts)
+  let day = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][Int(parts.tm_wday)]
+  let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+  func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+  return "\(day), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
+    + " \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+}
+
 /// Sends what the socket takes at once. The socket's buffer is empty when this is used, so that is all of it.
 func sendWithoutWaiting(_ bytes: [UInt8], to descriptor: Int32) {
   _ = bytes.withUnsafeBytes {

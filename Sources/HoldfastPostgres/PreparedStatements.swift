@@ -13,7 +13,8 @@ struct PreparedStatements {
   /// Whether a statement is prepared for these types of parameters.
   func contains(_ statement: PostgresStatement, _ types: [UInt32]) -> Bool {
     guard let entry = entries[statement.key] else { return false }
-    precondition(entry.sql == statement.sql, "Two statements share a key; add a space to one: \(entry.sql)")
+    precondition(
+      entry.sql == statement.sql, "Two statements share a key; change a space in one: \(entry.sql)")
     precondition(entry.types == types, "The parameters' types differ from the first use's: \(statement.sql)")
     return true
   }

@@ -1,4 +1,5 @@
 import Glibc
+import Testing
 
 @testable import HoldfastHTTP
 
@@ -81,6 +82,24 @@ final class RawClient {
     response.body = Array(buffer.prefix(length))
     buffer.removeFirst(length)
     return response
+  }
+
+  /// Reads the head of an answer, and leaves what follows.
+  func readHead() throws -> Response {
+    let text = try #require(read(through: "\r\n\r\n"))
+    return Response(status: Int(text.split(separator: " ")[1]) ?? 0, head: text, body: [])
+  }
+
+  /// Everything up to the end of `pattern`; nil if the server closes before it has come.
+  func read(through pattern: String) -> String? {
+    let pattern = Array(pattern.utf8)
+    while true {
+      if let found = find(pattern) {
+        defer { buffer.removeFirst(found + pattern.count) }
+        return String(decoding: buffer[..<(found + pattern.count)], as: UTF8.self)
+      }
+      guard readMore() else { return nil }
+    }
   }
 
   /// Whatever else comes until the server closes; a reset counts as a close.

@@ -112,9 +112,9 @@ struct PoolTests {
 
   @Test("after a connection could not be made, the same error comes at once for a while")
   func pause() throws {
-    let name = "late_database"
     let server = TemporaryPostgres.shared
-    let late = url.replacing(#/\/[^\/]*$/#, with: "/\(name)")
+    let name = try PostgresConnection(url).query("SELECT current_database() || '_late'").text(0, 0)
+    let late = url + "_late"
     let patient = PostgresPool(late, limits: limits { $0.pauseAfterFailure = .seconds(600) })
     let eager = PostgresPool(late, limits: limits { $0.pauseAfterFailure = .zero })
     for pool in [patient, eager] {

@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastPostgres
-import Synchronization
 
 /// A PostgreSQL cluster in a temporary folder, started by Scripts/postgres.sh, and databases in it.
 ///
@@ -73,14 +72,12 @@ public final class TemporaryPostgres: Sendable {
     return folder
   }
 
-  private static let databaseCount = Atomic(0)
-
   /// Makes a database and a role without privileges that owns it.
   ///
   /// - Returns: the URL by which that role opens it.
   public func makeDatabase() throws -> String {
-    let number = Self.databaseCount.add(1, ordering: .relaxed).newValue
-    let name = "test_\(getpid())_\(number)"
+    // A server that runs on keeps those of earlier runs.
+    let name = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
     let connection = try PostgresConnection(url)
     defer { connection.close() }
     try connection.execute(

@@ -9,6 +9,8 @@ enum BenchCommand: Subcommand {
     name: "bench", summary: "Measures the server and the device, each beside its limit.",
     options: [
       .init(name: "runs", value: "COUNT", help: "Runs of which the median counts; 3 unless given"),
+      .init(
+        name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
       .init(name: "only", value: "PART", help: "One of creates, syncs, download, writes; all unless given"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -23,7 +25,7 @@ enum BenchCommand: Subcommand {
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download or writes.") }
     let bench = Bench(
-      folder: folder, runs: runs, parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
+      folder: folder, database: options["database"], runs: runs, parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
   }
@@ -48,6 +50,8 @@ enum BenchCommand: Subcommand {
 /// All benchmarks, in order.
 struct Bench: Sendable {
   let folder: URL
+  /// The PostgreSQL database; nil for SQLite.
+  let database: String?
   let runs: Int
 
   enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes }
@@ -57,7 +61,9 @@ struct Bench: Sendable {
     let schema = try Self.schema()
     let server = try Server(
       Configuration(
-        schema: schema, database: .directory(folder.appendingPathComponent("data").path), log: { _ in }))
+        schema: schema,
+        database: database.map { .postgres(PostgresLocation($0)) }
+          ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
     let load = try await signUp(needsLoad ? 64 : 0, at: server.url)
@@ -87,12 +93,18 @@ struct Bench: Sendable {
   ) async throws -> Measurement.Result {
     var (rates, limits): ([Double], [Double]) = ([], [])
     for run in 0..<runs {
-      limits.append(try await RawSQLite.oneRowCommits(in: folder, run: run, count: 3000))
+      if let database {
+        let bench = PgBench(url: database, folder: folder)
+        limits.append(try bench.bareInserts(clients: connections, count: requests))
+      } else {
+        limits.append(try await RawSQLite.oneRowCommits(in: folder, run: run, count: 3000))
+      }
       rates.append(try bench.creates(connections: connections, requests: requests))
     }
     return .init(
       name: "durable creates over HTTP, \(connections) connections", rate: Measurement.median(rates),
-      limitName: "raw SQLite, a row a commit", limit: Measurement.median(limits), floor: floor)
+      limitName: database == nil ? "raw SQLite, a row a commit" : "pgbench, as many clients",
+      limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
   private func upToDate(_ bench: ServerBench) throws -> Measurement.Result {
@@ -108,7 +120,7 @@ struct Bench: Sendable {
     }
     return .init(
       name: "up-to-date syncs, 64 connections", rate: Measurement.median(rates), limitName: "constant answer",
-      limit: Measurement.median(limits), floor: 0.3)
+      limit: Measurement.median(limits), floor: database == nil ? 0.3 : nil)
   }
 
   /// As long as the answer of a sync that brings nothing.

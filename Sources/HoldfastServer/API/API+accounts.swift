@@ -25,7 +25,7 @@ extension API {
     let (name, password, device) = try credentials.complete()
     return .password { [self] in
       do {
-        let account = try readers.read { try $0.store.account(name) }
+        let account = try read { try $0.store.account(name) }
         let stored = account?.password ?? decoy
         guard environment.passwords.verify(password, stored), let account else {
           return .problem(Problem(.credentialsWrong))
@@ -36,17 +36,14 @@ extension API {
           deviceName: device,
           token: TokenHash(of: token))
         return .write(.signIn(signIn)) { Self.session($0, token: token, status: 200) }
-      } catch {
-        log("A sign-in failed: \(error)")
-        return .problem(Problem(.internalError))
-      }
+      } catch { return .problem(problem(of: error)) }
     }
   }
 
   /// `POST /v1/devices`: one more device for the user of the token.
   func copyDevice(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
-    let known = try readers.read { try self.device(of: request, $0) }
+    let known = try read { try self.device(of: request, $0) }
     let name = try Credentials.deviceName(body: request.body)
     let token = makeToken(random: environment.random)
     return .write(.copyDevice(known.key, name: name, token: TokenHash(of: token))) {
@@ -56,7 +53,7 @@ extension API {
 
   /// `DELETE /v1/sessions/current`.
   func signOut(_ request: HTTPRequest) throws -> Step {
-    let known = try readers.read { try self.device(of: request, $0) }
+    let known = try read { try self.device(of: request, $0) }
     return .write(.signOut(known.key)) { result in
       switch result {
       case .success: .empty(status: 204)

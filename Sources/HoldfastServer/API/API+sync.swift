@@ -5,7 +5,7 @@ extension API {
   /// `POST /v1/sync`: answered at once when it says nothing new, else after its commit.
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
-    return try readers.read { reader in
+    return try read { reader in
       try reader.store.transaction {
         let device = try device(of: request, reader)
         let body = try SyncRequest(body: request.body, operations: operations)
@@ -33,7 +33,7 @@ extension API {
   /// The answer of a request that was committed, from a read transaction that begins now.
   private func answer(_ request: SyncRequest, key: DeviceKey) -> HTTPResponse {
     do {
-      return try readers.read { reader in
+      return try read { reader in
         try reader.store.transaction {
           guard let device = try reader.store.device(key.token) else {
             return .problem(Problem(.tokenInvalid))
@@ -44,9 +44,6 @@ extension API {
               request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now())))
         }
       }
-    } catch {
-      log("An answer could not be read: \(error)")
-      return .problem(Problem(.internalError))
-    }
+    } catch { return .problem(problem(of: error)) }
   }
 }

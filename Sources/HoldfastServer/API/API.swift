@@ -7,7 +7,7 @@ final class API: Sendable {
   let schema: Schema
   let environment: ServerEnvironment
   let clock: ServiceClock
-  let readers: ReaderPool
+  let database: any ServerDatabase
   let operations: OperationReader
   let log: @Sendable (String) -> Void
   /// What a password is verified against when there is no account of the name.
@@ -23,7 +23,7 @@ final class API: Sendable {
     self.environment = environment
     self.clock = clock
     self.log = log
-    readers = ReaderPool(database, answerSize: environment.answerSize)
+    self.database = database
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
@@ -32,12 +32,24 @@ final class API: Sendable {
   /// From now on the server is not ready.
   func stop() { isStopping.store(true, ordering: .releasing) }
 
+  /// Lends a reader for the time that `body` runs.
+  func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
+    try database.read { store in
+      try body(Reader(store, epoch: database.epoch, answerSize: environment.answerSize))
+    }
+  }
+
+  /// Whether a request is answered without the database.
+  func isImmediate(_ request: HTTPRequest) -> Bool {
+    switch request.path {
+    case "/healthz", "/readyz", "/v1/schema": true
+    default: false
+    }
+  }
+
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
-    do { return try route(request) } catch let problem as Problem { return .problem(problem) } catch {
-      log("A request failed: \(error)")
-      return .problem(Problem(.internalError))
-    }
+    do { return try route(request) } catch { return .problem(problem(of: error)) }
   }
 
   private func route(_ request: HTTPRequest) throws -> Step {
@@ -47,12 +59,14 @@ final class API: Sendable {
     case ("/v1/sessions", "POST"): return try signIn(request)
     case ("/v1/devices", "POST"): return try copyDevice(request)
     case ("/v1/sessions/current", "DELETE"): return try signOut(request)
+    case ("/v1/events", "GET"): return try events(request)
     case ("/v1/schema", "GET"), ("/v1/schema", "HEAD"): return .answer(.json(schemaBody))
     case ("/healthz", "GET"), ("/healthz", "HEAD"): return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case ("/readyz", "GET"), ("/readyz", "HEAD"): return readiness()
     case ("/v1/sync", _), ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/devices", _):
       return .answer(.problem(Problem(.methodNotAllowed), allow: "POST"))
     case ("/v1/sessions/current", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "DELETE"))
+    case ("/v1/events", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "GET"))
     case ("/v1/schema", _), ("/healthz", _), ("/readyz", _):
       return .answer(.problem(Problem(.methodNotAllowed), allow: "GET, HEAD"))
     default: return .problem(Problem(.notFound))
@@ -73,6 +87,13 @@ final class API: Sendable {
   }
 
   // MARK: Shared by all addresses
+
+  /// What a request is answered with that failed.
+  func problem(of error: any Error) -> Problem {
+    if let problem = error as? Problem { return problem }
+    log("A request failed: \(error)")
+    return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
+  }
 
   /// The device that sends the request.
   ///

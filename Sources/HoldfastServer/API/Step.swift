@@ -7,6 +7,8 @@ enum Step: Sendable {
   case answer(HTTPResponse)
   /// The command is to be applied; the answer is made of its outcome, wherever the shell likes.
   case write(Command, @Sendable (Result<Outcome, Problem>) -> HTTPResponse)
+  /// A stream of events to a device, from after an event that it had.
+  case events(DeviceKey, lastEventID: String?)
   /// Takes tens of milliseconds and much memory: a password is hashed.
   case password(@Sendable () -> Step)
 

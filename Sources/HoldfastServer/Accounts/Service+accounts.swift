@@ -22,6 +22,7 @@ extension Service {
     guard let device = signIn.device, let session = try nextSession(of: device, signIn) else {
       return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
     }
+    moves.users.insert(signIn.user)
     try store.devices.beginSession(
       session, of: device, name: signIn.deviceName, token: signIn.token, at: now)
     return Session(

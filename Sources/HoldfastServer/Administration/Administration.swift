@@ -70,7 +70,7 @@ public final class Administration {
       let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
       try grant(zone: zone, name: name, role: role, on: stores, at: now)
       try stores.ledger.flush(at: now)
-      try store.commit()
+      try store.commit(announcing: stores.ledger.moves)
     } catch {
       store.rollBack()
       throw error

@@ -3,8 +3,8 @@ import HoldfastPostgres
 
 /// Writes the changes of a zone in seq order: a stretch of the ledger at a time, with the values of its records, from libpq's
 /// memory straight into JSON.
-final class PostgresChangeFeed {
-  private struct Source {
+struct PostgresChangeFeed: Sendable {
+  private struct Source: Sendable {
     let statement: PostgresStatement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
     /// The name of the table as JSON.
@@ -85,9 +85,9 @@ final class PostgresChangeFeed {
     }
     if tables.isEmpty { return [:] }
     let parameters = PostgresParameters(zone, seq, places.int64(places.count - 1, 0))
-    let answers = try connection.pipeline { pipe throws(PostgresError) in
+    let answers = try connection.pipeline { pipe in
       for table in tables {
-        if let source = sources[table] { try pipe.send(source.statement, parameters) }
+        if let source = sources[table] { pipe.send(source.statement, parameters) }
       }
     }
     return Dictionary(

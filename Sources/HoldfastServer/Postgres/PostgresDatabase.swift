@@ -7,7 +7,10 @@ struct PostgresDatabase: ServerDatabase {
   let schema: Schema
   let epoch: String
   let layout: PostgresLayout
-  let readingWaits = true
+  var readerCount: Int? { location.readers }
+  /// Who this server is among those on the database.
+  let node: String
+  private let readers: PostgresPool<PostgresReader>
 
   /// Opens the database, and makes or extends it for `schema`.
   ///
@@ -17,24 +20,43 @@ struct PostgresDatabase: ServerDatabase {
   /// - Throws: `ServerError`.
   init(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws {
     self.location = location
+    node = random(8).map { hexadecimal($0) }.joined()
     let opened = try PostgresOpening.open(location, schema: schema, random: random)
     (self.schema, epoch, layout) = (opened.schema, opened.epoch, opened.layout)
+    var limits = PostgresPoolLimits()
+    limits.connections = location.readers
+    let feed = PostgresChangeFeed(opened.schema, opened.layout)
+    readers = PostgresPool(location.url, options: location.options, limits: limits) {
+      PostgresReader($0, feed)
+    }
   }
 
   func store() throws -> any Store { store(.fast) }
 
   func patientStore() throws -> (any Store)? { store(.patient) }
 
-  func reader() throws -> any StoreReader {
-    PostgresReader(schema, layout: layout) { [location] () throws(PostgresError) in try location.connect() }
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try readers.withConnection { _, reader in try body(reader) }
   }
+
+  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
+    try PostgresListener(location, node: node, hear)
+  }
+
+  func isUnavailable(_ error: any Error) -> Bool {
+    guard let error = error as? PostgresError else { return false }
+    return error.isConnectionLost || error.isTransient || error.code.isInsufficientResources
+      || error.code == .poolExhausted || error.code.isConnection
+  }
+
+  func close() { readers.close() }
 
   func administration() throws -> any StoreAdministration {
     PostgresAdministration(store(.patient), schema, layout)
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane) { [location] () throws(PostgresError) in
+    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
       try location.connect()
     }
   }
@@ -46,6 +68,8 @@ public struct PostgresLocation: Sendable {
   public var url: String
   /// The database itself, when `url` names a pooler that lends connections for a transaction; nil when `url` is the database.
   public var direct: String?
+  /// How many connections read; as many requests are read at the same time. 8 unless given, at least 1.
+  public var readers = 8
 
   /// A location of its parts.
   public init(_ url: String, direct: String? = nil) {
@@ -53,11 +77,16 @@ public struct PostgresLocation: Sendable {
     self.direct = direct
   }
 
-  /// A connection for the work of requests.
-  func connect() throws(PostgresError) -> PostgresConnection {
+  /// How connections for the work of requests are used.
+  var options: PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
-    return try PostgresConnection(url, options: options)
+    return options
+  }
+
+  /// A connection for the work of requests.
+  func connect() throws(PostgresError) -> PostgresConnection {
+    try PostgresConnection(url, options: options)
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.

@@ -3,9 +3,8 @@ import HoldfastPostgres
 
 /// Reads from PostgreSQL; docs/POSTGRES.md, section 5.
 final class PostgresReader: StoreReader {
-  private let open: () throws(PostgresError) -> PostgresConnection
+  private let connection: PostgresConnection
   private let feed: PostgresChangeFeed
-  private var opened: PostgresConnection?
   private var isInTransaction = false
   private var hasBegun = false
   /// What was read with the device of the transaction.
@@ -36,22 +35,9 @@ final class PostgresReader: StoreReader {
     JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = $1 ORDER BY r.first
     """
 
-  /// - Parameter open: makes a connection; called again when one was lost.
-  init(
-    _ schema: Schema, layout: PostgresLayout,
-    open: @escaping () throws(PostgresError) -> PostgresConnection
-  ) {
-    self.open = open
-    feed = PostgresChangeFeed(schema, layout)
-  }
-
-  private var connection: PostgresConnection {
-    get throws(PostgresError) {
-      if let opened, opened.isUsable { return opened }
-      let connection = try open()
-      opened = connection
-      return connection
-    }
+  init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed) {
+    self.connection = connection
+    self.feed = feed
   }
 
   /// The transaction begins with its first look at a device, in one round trip.
@@ -59,29 +45,22 @@ final class PostgresReader: StoreReader {
     (isInTransaction, hasBegun, known) = (true, false, nil)
     defer {
       isInTransaction = false
-      if hasBegun { end() }
+      // A connection that can't end it is not used again.
+      if hasBegun { _ = try? connection.run(Self.end) }
     }
     return try body()
-  }
-
-  private func end() {
-    guard let opened else { return }
-    do { try opened.run(Self.end) } catch {
-      opened.close()
-      self.opened = nil
-    }
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
     var parameters = PostgresParameters()
     token.withBytes { parameters.append(bytes: $0) }
     let begins = isInTransaction && !hasBegun
-    let answers = try connection.pipeline { pipe throws(PostgresError) in
-      if begins { try pipe.send(Self.begin) }
-      try pipe.send(Self.findDevice, parameters)
+    let answers = try connection.pipeline { pipe in
+      if begins { pipe.send(Self.begin) }
+      pipe.send(Self.findDevice, parameters)
       guard isInTransaction else { return }
-      try pipe.send(Self.findZones, parameters)
-      try pipe.send(Self.findRefusals, parameters)
+      pipe.send(Self.findZones, parameters)
+      pipe.send(Self.findRefusals, parameters)
     }
     if begins { hasBegun = true }
     let rows = answers[begins ? 1 : 0]

@@ -15,6 +15,7 @@ struct PostgresStatements {
 
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
+  static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
   static let configure: PostgresStatement =
     "SELECT set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)"
 

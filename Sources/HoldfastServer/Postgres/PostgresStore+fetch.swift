@@ -33,20 +33,20 @@ extension PostgresStore {
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
-    let answers = try connection.pipeline { pipe throws(PostgresError) in
-      try pipe.send(PostgresStatements.begin)
-      try pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
+    let answers = try connection.pipeline { pipe in
+      pipe.send(PostgresStatements.begin)
+      pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
       if !wish.devices.isEmpty {
         var numbers = PostgresParameters()
         numbers.append(array: wish.devices)
-        devices = try pipe.send(statements.lockDevices, numbers)
-        refusals = try pipe.send(PostgresStatements.findRefusals, numbers)
-        acks = try pipe.send(PostgresStatements.countAcks, numbers)
+        devices = pipe.send(statements.lockDevices, numbers)
+        refusals = pipe.send(PostgresStatements.findRefusals, numbers)
+        acks = pipe.send(PostgresStatements.countAcks, numbers)
       }
       for (table, ids) in wish.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
         parameters.append(array: ids)
-        locked.append((table, try pipe.send(statements.records[table].lock, parameters)))
+        locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
       guard !wish.zones.isEmpty || !wish.wanted.isEmpty else { return }
       var keys = PostgresParameters()
@@ -54,17 +54,17 @@ extension PostgresStore {
       keys.append(
         array: wish.wanted.flatMap { table, ids in ids.map { _ in layout.relations[table].table } })
       keys.append(array: wish.wanted.flatMap(\.value))
-      zones = try pipe.send(statements.lockZones, keys)
-      there = try pipe.send(PostgresStatements.findZones, keys)
+      zones = pipe.send(statements.lockZones, keys)
+      there = pipe.send(PostgresStatements.findZones, keys)
       var users = PostgresParameters()
       users.append(array: wish.users)
       keys.append(array: wish.users)
-      roles = try pipe.send(PostgresStatements.findRoles, keys)
-      names = try pipe.send(PostgresStatements.findNames, users)
+      roles = pipe.send(PostgresStatements.findRoles, keys)
+      names = pipe.send(PostgresStatements.findNames, users)
       for (table, ids) in wish.wanted {
         var parameters = PostgresParameters()
         parameters.append(array: ids)
-        found.append((table, try pipe.send(statements.records[table].find, parameters)))
+        found.append((table, pipe.send(statements.records[table].find, parameters)))
       }
     }
     if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }

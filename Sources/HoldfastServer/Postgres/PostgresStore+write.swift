@@ -53,31 +53,34 @@ extension PostgresStore {
 
   /// Writes all that has changed, in one round trip.
   ///
-  /// - Parameter andCommit: whether that ends the transaction; else only records are written.
-  func write(andCommit: Bool) throws(PostgresError) {
+  /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
+  func write(andCommit moves: Moves? = nil) throws(PostgresError) {
     let changed = working.changed
-    if changed.isEmpty, !andCommit { return }
-    try connection.pipeline { pipe throws(PostgresError) in
-      try writeZones(pipe)
+    if changed.isEmpty, moves == nil { return }
+    try connection.pipeline { pipe in
+      writeZones(pipe)
       if !changed.isEmpty {
-        try writePlaces(changed, pipe)
-        try writeRecords(changed, pipe)
+        writePlaces(changed, pipe)
+        writeRecords(changed, pipe)
       }
-      if andCommit {
-        try writeDevices(pipe)
-        try writeAcks(pipe)
-        try pipe.send(PostgresStatements.commit)
+      if let moves {
+        writeDevices(pipe)
+        writeAcks(pipe)
+        for payload in moves.payloads(from: node) {
+          pipe.send(PostgresStatements.notify, PostgresParameters(payload))
+        }
+        pipe.send(PostgresStatements.commit)
       }
     }
     working.settle()
   }
 
-  private func writeZones(_ pipe: PostgresPipeline) throws(PostgresError) {
+  private func writeZones(_ pipe: PostgresPipeline) {
     let made = zonesMade[zonesWritten...]
     if !made.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: made)
-      try pipe.send(Self.addZones, parameters)
+      pipe.send(Self.addZones, parameters)
       zonesWritten = zonesMade.count
     }
     if !zonesMoved.isEmpty {
@@ -85,13 +88,13 @@ extension PostgresStore {
       parameters.append(array: zonesMoved.lazy.map(\.zone))
       parameters.append(array: zonesMoved.lazy.map(\.seq))
       parameters.append(array: zonesMoved.lazy.map(\.clock))
-      try pipe.send(Self.moveZones, parameters)
+      pipe.send(Self.moveZones, parameters)
     }
   }
 
   private func writePlaces(
     _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
-  ) throws(PostgresError) {
+  ) {
     var dropped: [(key: Expectation.Key, zone: String)] = []
     var put: [(key: Expectation.Key, zone: String, place: PostgresWorkingSet.Place)] = []
     for (key, entry) in changed {
@@ -104,7 +107,7 @@ extension PostgresStore {
       parameters.append(array: dropped.lazy.map { self.schema.tables[$0.key.table].name })
       parameters.append(array: dropped.lazy.map(\.key.id))
       parameters.append(array: dropped.lazy.map(\.zone))
-      try pipe.send(Self.dropPlaces, parameters)
+      pipe.send(Self.dropPlaces, parameters)
     }
     if put.isEmpty { return }
     var parameters = PostgresParameters()
@@ -118,13 +121,13 @@ extension PostgresStore {
     parameters.append(array: put.lazy.map(\.place.stamp))
     parameters.append(array: put.lazy.map(\.place.device))
     parameters.append(array: put.lazy.map(\.place.deletedSeq))
-    try pipe.send(Self.putPlaces, parameters)
+    pipe.send(Self.putPlaces, parameters)
   }
 
   /// Writes the tables: new records parents first, then changes, then deletions children first.
   private func writeRecords(
     _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
-  ) throws(PostgresError) {
+  ) {
     var added: [Int: [Row]] = [:]
     var edited: [Int: [[Int]: [Row]]] = [:]
     var removed: [Int: [String]] = [:]
@@ -144,18 +147,18 @@ extension PostgresStore {
     }
     for table in layout.order {
       guard let rows = added[table] else { continue }
-      try send(rows, to: table, columns: Array(schema.tables[table].columns.indices), isNew: true, pipe)
+      send(rows, to: table, columns: Array(schema.tables[table].columns.indices), isNew: true, pipe)
     }
     for table in layout.order {
       for (columns, rows) in edited[table] ?? [:] {
-        try send(rows, to: table, columns: columns, isNew: false, pipe)
+        send(rows, to: table, columns: columns, isNew: false, pipe)
       }
     }
     for table in layout.order.reversed() {
       guard let ids = removed[table] else { continue }
       var parameters = PostgresParameters()
       parameters.append(array: ids)
-      try pipe.send(statements.records[table].delete, parameters)
+      pipe.send(statements.records[table].delete, parameters)
     }
   }
 
@@ -167,7 +170,7 @@ extension PostgresStore {
 
   private func send(
     _ rows: [Row], to table: Int, columns: [Int], isNew: Bool, _ pipe: PostgresPipeline
-  ) throws(PostgresError) {
+  ) {
     let relation = layout.relations[table]
     var parameters = PostgresParameters()
     parameters.append(array: rows.lazy.map(\.id))
@@ -177,10 +180,10 @@ extension PostgresStore {
     }
     let statement =
       isNew ? statements.records[table].insert : PostgresStatements.update(relation, columns: columns)
-    try pipe.send(statement, parameters)
+    pipe.send(statement, parameters)
   }
 
-  private func writeDevices(_ pipe: PostgresPipeline) throws(PostgresError) {
+  private func writeDevices(_ pipe: PostgresPipeline) {
     let moved = deviceTable.rows.filter(\.value.hasMoved).sorted { $0.key < $1.key }
     if !moved.isEmpty {
       var parameters = PostgresParameters()
@@ -189,14 +192,14 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.value.chain))
       parameters.append(array: moved.lazy.map(\.value.answered))
       parameters.append(array: moved.lazy.map(\.value.clock))
-      try pipe.send(Self.moveDevices, parameters)
+      pipe.send(Self.moveDevices, parameters)
     }
     let forgetful = deviceTable.rows.filter { $0.value.forgotten > 0 }
     if !forgetful.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: forgetful.lazy.map(\.key))
       parameters.append(array: forgetful.lazy.map(\.value.forgotten))
-      try pipe.send(Self.dropRefusals, parameters)
+      pipe.send(Self.dropRefusals, parameters)
     }
     let refusals = deviceTable.newRefusals
     if !refusals.isEmpty {
@@ -206,23 +209,23 @@ extension PostgresStore {
       parameters.append(array: refusals.lazy.map(\.last))
       parameters.append(array: refusals.lazy.map(\.operation))
       parameters.append(array: refusals.lazy.map(\.problem))
-      try pipe.send(Self.addRefusals, parameters)
+      pipe.send(Self.addRefusals, parameters)
     }
   }
 
-  private func writeAcks(_ pipe: PostgresPipeline) throws(PostgresError) {
+  private func writeAcks(_ pipe: PostgresPipeline) {
     let cleared = deviceTable.rows.filter(\.value.hasForgottenAcks).keys
     if !cleared.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: cleared)
-      try pipe.send(Self.clearAcks, parameters)
+      pipe.send(Self.clearAcks, parameters)
     }
     let gone = deviceTable.acks.filter { $0.value == nil }
     if !gone.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: gone.lazy.map(\.key.device))
       parameters.append(array: gone.lazy.map(\.key.zone))
-      try pipe.send(Self.dropAcks, parameters)
+      pipe.send(Self.dropAcks, parameters)
     }
     let put = deviceTable.acks.compactMap { key, ack in ack.map { (key, $0) } }
     if !put.isEmpty {
@@ -231,13 +234,13 @@ extension PostgresStore {
       parameters.append(array: put.lazy.map(\.0.zone))
       parameters.append(array: put.lazy.map(\.1.epoch))
       parameters.append(array: put.lazy.map(\.1.seq))
-      try pipe.send(Self.putAcks, parameters)
+      pipe.send(Self.putAcks, parameters)
     }
     if !deviceTable.losses.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: deviceTable.losses.lazy.map(\.zone))
       parameters.append(array: deviceTable.losses.lazy.map(\.user))
-      try pipe.send(Self.noteLosses, parameters)
+      pipe.send(Self.noteLosses, parameters)
     }
   }
 }

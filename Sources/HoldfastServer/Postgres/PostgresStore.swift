@@ -14,6 +14,8 @@ final class PostgresStore: Store {
   let schema: Schema
   let layout: PostgresLayout
   let lane: Lane
+  /// Who this server is among those on the database.
+  let node: String
   private(set) var tables: [any RecordTable] = []
   private(set) lazy var tombstones: any TombstoneTable = PostgresTombstones(self)
   private(set) lazy var zoneTable = PostgresZones(self)
@@ -50,12 +52,13 @@ final class PostgresStore: Store {
 
   /// - Parameter open: makes a connection; called again when one was lost.
   init(
-    _ schema: Schema, layout: PostgresLayout, lane: Lane,
+    _ schema: Schema, layout: PostgresLayout, lane: Lane, node: String,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
     self.schema = schema
     self.layout = layout
     self.lane = lane
+    self.node = node
     self.open = open
     statements = PostgresStatements(schema, layout, lane)
     guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
@@ -85,6 +88,15 @@ final class PostgresStore: Store {
   }
 
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+    do { return try start(expectations, isCareful: isCareful) } catch let error as PostgresError {
+      // The database may have been started again since the last use. Nothing was written yet.
+      guard error.isConnectionLost, opened != nil else { throw error }
+      rollBack()
+      return try start(expectations, isCareful: isCareful)
+    }
+  }
+
+  private func start(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     working.removeAll()
     zonesMade.removeAll(keepingCapacity: true)
     zonesWritten = 0
@@ -98,16 +110,14 @@ final class PostgresStore: Store {
     return waiting
   }
 
-  func commit() throws { try write(andCommit: true) }
+  func commit(announcing moves: Moves) throws { try write(andCommit: moves) }
 
   func rollBack() {
     guard let opened else { return }
-    do {
-      if opened.isUsable, opened.transactionStatus != .idle { try opened.execute("ROLLBACK") }
-    } catch {
-      opened.close()
-      self.opened = nil
-    }
+    if opened.isUsable, opened.transactionStatus == .idle { return }
+    if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
+    opened.close()
+    self.opened = nil
   }
 
   func beginPart() throws {
@@ -117,13 +127,13 @@ final class PostgresStore: Store {
   }
 
   /// An operation has done all that it does.
-  func settle() throws { if isCareful { try write(andCommit: false) } }
+  func settle() throws { if isCareful { try write() } }
 
   func keepPart() throws {
     guard isCareful else { return }
     // What is checked at the commit is checked now, while it is known whose fault it is.
-    try connection.pipeline { pipe throws(PostgresError) in
-      for statement in [Self.check, Self.uncheck, Self.release] { try pipe.send(statement) }
+    try connection.pipeline { pipe in
+      for statement in [Self.check, Self.uncheck, Self.release] { pipe.send(statement) }
     }
   }
 
@@ -133,8 +143,8 @@ final class PostgresStore: Store {
     zonesWritten = min(zonesWritten, part.zonesMade)
     deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
     if isCareful {
-      try connection.pipeline { pipe throws(PostgresError) in
-        for statement in [Self.undo, Self.release] { try pipe.send(statement) }
+      try connection.pipeline { pipe in
+        for statement in [Self.undo, Self.release] { pipe.send(statement) }
       }
     }
   }

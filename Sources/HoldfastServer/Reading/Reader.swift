@@ -1,16 +1,16 @@
 import HoldfastCore
 
-/// Makes the answers for one request at a time.
-final class Reader {
+/// Makes the answer of one request.
+struct Reader {
   let store: any StoreReader
   private let epoch: String
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
 
-  init(_ database: any ServerDatabase, answerSize: Int) throws {
+  init(_ store: any StoreReader, epoch: String, answerSize: Int) {
+    self.store = store
+    self.epoch = epoch
     self.answerSize = answerSize
-    store = try database.reader()
-    epoch = database.epoch
   }
 
   /// Whether a request says anything that has to be written.

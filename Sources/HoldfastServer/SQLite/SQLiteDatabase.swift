@@ -7,7 +7,8 @@ struct SQLiteDatabase: ServerDatabase {
   let path: String
   let schema: Schema
   let epoch: String
-  let readingWaits = false
+  let readerCount: Int? = nil
+  private let readers = SQLiteReaderPool()
 
   /// Opens the database of a data directory, and makes or extends it for `schema`.
   ///
@@ -47,11 +48,20 @@ struct SQLiteDatabase: ServerDatabase {
 
   func patientStore() throws -> (any Store)? { nil }
 
-  func reader() throws -> any StoreReader {
-    let connection = try Connection(path: path, access: .readWrite)
-    try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
-    return try SQLiteReader(schema, epoch: epoch, on: connection)
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try readers.read(
+      {
+        let connection = try Connection(path: path, access: .readWrite)
+        try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
+        return try SQLiteReader(schema, on: connection)
+      }, body)
   }
+
+  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
+
+  func isUnavailable(_ error: any Error) -> Bool { false }
+
+  func close() { readers.close() }
 
   func administration() throws -> any StoreAdministration {
     try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path)), schema)

@@ -12,7 +12,7 @@ final class SQLiteReader: StoreReader {
   private let findZones: Statement
   private let findRefusals: Statement
 
-  init(_ schema: Schema, epoch: String, on connection: Connection) throws {
+  init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")

@@ -41,7 +41,7 @@ final class SQLiteStore: Store {
     return []
   }
 
-  func commit() throws { try end.run() }
+  func commit(announcing moves: Moves) throws { try end.run() }
 
   func rollBack() {
     // Some failures have ended the transaction already.

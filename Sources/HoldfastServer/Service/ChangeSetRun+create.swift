@@ -53,7 +53,7 @@ extension ChangeSetRun {
     try stores.tables[operation.table].insert(record)
     if table.zone == .explicit {
       Trace.took(.joined)
-      ledger.forgetRoles()
+      ledger.changedMember(values[stores.memberUser].text)
     }
     if table.zone == .root, isNew {
       let name = try stores.store.accounts.name(ofID: author.user) ?? ""

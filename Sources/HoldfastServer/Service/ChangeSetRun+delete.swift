@@ -15,7 +15,7 @@ extension ChangeSetRun {
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
     if table.zone == .explicit {
-      ledger.forgetRoles()
+      ledger.changedMember(live.values[stores.memberUser].text)
       if let user = live.values[stores.memberUser].text {
         try stores.store.devices.noteLoss(of: live.zone, by: user)
       }

@@ -38,7 +38,7 @@ extension ChangeSetRun {
     record.stamps = stamps.text
     record.seq = try ledger.next(record.zone)
     try stores.tables[stores.members].update(record)
-    ledger.forgetRoles()
+    ledger.changedMember(record.values[stores.memberUser].text)
     ownerLosses.append((record.zone, 0))
     try run()
   }

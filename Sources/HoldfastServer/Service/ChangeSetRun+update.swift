@@ -75,7 +75,7 @@ extension ChangeSetRun {
     record.seq = try ledger.next(record.zone)
     try stores.tables[record.table].update(record)
     if table.zone == .explicit {
-      ledger.forgetRoles()
+      ledger.changedMember(record.values[stores.memberUser].text)
       ownerLosses.append((record.zone, current))
     }
     for link in schema.links(of: record.table) where columns.contains(link.column) {

@@ -58,7 +58,7 @@ final class RecordStores {
         table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
-    ledger.forgetRoles()
+    ledger.changedMember(user)
   }
 }
 

@@ -30,6 +30,10 @@ extension Service {
       try store.devices.forgetAcks(number)
     }
     for (zone, ack) in command.acks { try store.devices.setAck(number, zone: zone, ack) }
+    if request.isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
+      // It may have begun or ended to follow a public zone.
+      moves.devices.insert(number)
+    }
 
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)

@@ -3,23 +3,34 @@ import HoldfastCore
 /// The rules of the server over one store: applies commands, many in one transaction. One thread at a time uses it;
 /// it has no threads, no clock and no randomness of its own.
 final class Service {
-  /// How often a batch is done again when somebody else was in its way.
-  static let attempts = 5
+  /// What is done when somebody else is in the way.
+  enum Patience {
+    /// Little: such a command is put off.
+    case little
+    /// Much: it is tried again and again, and then answered as `busy`.
+    case much
+
+    fileprivate var attempts: Int { self == .little ? 2 : 10 }
+  }
 
   let store: any Store
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
+  /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
+  var moves = Moves()
+  private let patience: Patience
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, clock: ServiceClock, environment: ServerEnvironment,
-    log: @escaping @Sendable (String) -> Void
+    _ store: any Store, _ schema: Schema, _ patience: Patience, clock: ServiceClock,
+    environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
+    self.patience = patience
     self.environment = environment
     self.clock = clock
     self.log = log
@@ -28,8 +39,8 @@ final class Service {
 
   /// Applies commands in one transaction, which is on disk when this returns.
   ///
-  /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it has to wait for
-  ///   somebody else's transaction. When the disk is full or fails, that is the problem of all, and nothing was written.
+  /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it is put off, as somebody
+  ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written.
   func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful) = (1, false)
     while true {
@@ -38,8 +49,10 @@ final class Service {
         switch store.meaning(of: error) {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
         case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
-        case .transient where attempt < Self.attempts: attempt += 1
-        case .transient: return fail(commands, Problem(.busy, retryAfter: 1), error)
+        case .transient where attempt < patience.attempts: attempt += 1
+        case .transient:
+          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          return patience == .little ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
         case .rule, .other:
           // One of them is at fault. Alone, it harms no other.
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
@@ -50,6 +63,12 @@ final class Service {
         }
       }
     }
+  }
+
+  /// What the commands changed since this was asked before, for the streams of devices.
+  func takeMoves() -> Moves {
+    defer { moves = Moves() }
+    return moves
   }
 
   /// Ends the use of the store.
@@ -75,13 +94,15 @@ final class Service {
         results.append(nil)
         continue
       }
+      stores.ledger.author = 0
       // A problem is thrown before the command has written anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
       }
     }
     try stores.ledger.flush(at: now)
-    try store.commit()
+    moves.add(stores.ledger.moves)
+    try store.commit(announcing: moves)
     return results
   }
 
@@ -98,6 +119,7 @@ final class Service {
     case .signOut(let key):
       guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
       try store.devices.forgetToken(key.number)
+      moves.devices.insert(key.number)
       return .done
     case .probe:
       try store.probe(now.text)
@@ -110,7 +132,7 @@ final class Service {
   /// - Returns: why it was refused, nil when it was applied.
   func run(_ operations: [Operation], by author: Author) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores)
-    stores.ledger.beginChangeSet()
+    stores.ledger.beginChangeSet(by: author.device)
     try store.beginPart()
     do {
       try run.run()

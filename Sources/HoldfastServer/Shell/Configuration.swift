@@ -17,8 +17,15 @@ public struct Configuration: Sendable {
   public var limits: HTTPLimits
   /// How many requests may wait to write; 4,096 unless given.
   public var writeQueueLimit: Int
+  /// How many requests may wait to read, where the database is PostgreSQL; 4,096 unless given.
+  public var readQueueLimit: Int
   /// How many password checks may wait; 64 unless given.
   public var passwordQueueLimit: Int
+  /// How often a stream of events hears something, at least; 25 seconds unless given, a tenth of a second or more.
+  public var heartbeat: Duration
+  /// How many streams of events there may be, but at most four fifths of `limits.maximumConnections`, so that requests find room; 16,000 unless
+  /// given.
+  public var eventStreamLimit: Int
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.
@@ -36,9 +43,12 @@ public struct Configuration: Sendable {
     self.environment = environment
     self.log = log ?? writeToStandardError
     limits = HTTPLimits(
-      maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 10000,
-      maximumConnectionsPerAddress: 10000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
+      maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 20000,
+      maximumConnectionsPerAddress: 20000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
     writeQueueLimit = 4096
+    readQueueLimit = 4096
     passwordQueueLimit = 64
+    heartbeat = .seconds(25)
+    eventStreamLimit = 16000
   }
 }

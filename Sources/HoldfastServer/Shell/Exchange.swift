@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 
 /// Performs the steps of the API with threads: inline where nothing has to wait, else on the writer's or on the password
-/// thread, with the answer made on the connection's HTTP thread.
+/// thread, with the answer made on the connection's HTTP thread. Where reading waits for a network, all that reads has threads of its own.
 final class Exchange: Sendable {
   private struct Write: Sendable {
     let command: Command
@@ -14,38 +14,91 @@ final class Exchange: Sendable {
     let finish: @Sendable (Step) -> Void
   }
 
-  /// @unchecked Sendable: only the writer's thread uses the service, and `stop` when that thread has ended.
-  private struct WriterOnly: @unchecked Sendable {
+  /// @unchecked Sendable: only the thread of one number of one worker uses a service, and `stop` when that thread has ended.
+  private struct ThreadsOwn: @unchecked Sendable {
     let service: Service
   }
 
+  /// How many commands may wait for somebody else at the same time.
+  private static let patientThreads = 4
+
   private let api: API
+  private let database: any ServerDatabase
+  private let events: EventStreams
+  private let listener: (any MoveListener)?
   private let log: RequestLog
-  private let service: WriterOnly
+  private let services: [ThreadsOwn]
   private let writer: Worker<Write>
+  /// Does the writes that were put off; nil where there is nobody else.
+  private let waiting: Worker<Write>?
   private let passwords: Worker<PasswordCheck>
+  /// The threads that read, where reading waits.
+  private let reading: Worker<@Sendable () -> Void>?
   /// What the ids of the requests of this run begin with.
   private let run: String
 
   init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
     let environment = configuration.environment
+    self.log = log
+    self.database = database
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
-    let service = WriterOnly(
-      service: Service(store, database.schema, clock: clock, environment: environment, log: failed))
-    self.service = service
-    self.log = log
-    api = API(database, clock: clock, environment: environment, log: failed)
+    let api = API(database, clock: clock, environment: environment, log: failed)
+    self.api = api
     run = environment.random(4).map { hexadecimal($0) }.joined()
-    writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes in
-      let results = service.service.apply(writes.map(\.command))
-      for (write, result) in zip(writes, results) {
-        write.finish(result ?? .failure(Problem(.busy, retryAfter: 1)))
+    let events = try EventStreams(
+      limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
+      heartbeat: max(configuration.heartbeat, .milliseconds(100)),
+      run: environment.random(8).map { hexadecimal($0) }.joined(), listener: { api.listener($0) })
+    self.events = events
+
+    func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
+      ThreadsOwn(
+        service: Service(
+          store, database.schema, patience, clock: clock, environment: environment, log: failed))
+    }
+    let fast = service(store, .little)
+    let patient = try (0..<Self.patientThreads).compactMap { _ in
+      try database.patientStore().map { service($0, .much) }
+    }
+    services = [fast] + patient
+    let waiting =
+      try patient.isEmpty
+      ? nil
+      : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: patient.count) {
+        writes, thread in
+        Self.perform(writes, on: patient[thread].service, events) { $0.finish(.failure(Self.busy)) }
+      }
+    writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
+      Self.perform(writes, on: fast.service, events) { write in
+        if waiting?.enqueue(write) != true { write.finish(.failure(Self.busy)) }
       }
     }
-    passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks in
+    self.waiting = waiting
+    passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
       for check in checks { check.finish(check.work()) }
+    }
+    reading = try database.readerCount.map { count in
+      try Worker(limit: configuration.readQueueLimit, batch: 1, threads: count) { works, _ in
+        for work in works { work() }
+      }
+    }
+    listener = try database.listen { events.hear($0) }
+  }
+
+  private static let busy = Problem(.busy, retryAfter: 1)
+
+  /// Applies a batch of writes.
+  ///
+  /// - Parameter putOff: takes those that somebody else is in the way of.
+  private static func perform(
+    _ writes: [Write], on service: Service, _ events: EventStreams, putOff: (Write) -> Void
+  ) {
+    let results = service.apply(writes.map(\.command))
+    events.moved(service.takeMoves())
+    for (write, result) in zip(writes, results) {
+      if let result { write.finish(result) } else { putOff(write) }
     }
   }
 
@@ -54,7 +107,11 @@ final class Exchange: Sendable {
     let entry = RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, started: monotonicMicroseconds()
     )
-    perform(api.handle(request), entry, responder)
+    guard let reading, !api.isImmediate(request) else {
+      return perform(api.handle(request), entry, responder)
+    }
+    let isTaken = reading.enqueue { [self] in perform(api.handle(request), entry, responder) }
+    if !isTaken { refuse(entry, responder) }
   }
 
   /// From now on `/readyz` says no.
@@ -64,8 +121,12 @@ final class Exchange: Sendable {
   func stop() {
     passwords.stop()
     writer.stop()
-    api.readers.close()
-    service.service.close()
+    waiting?.stop()
+    reading?.stop()
+    listener?.stop()
+    events.stop()
+    database.close()
+    for service in services { service.service.close() }
   }
 
   private func perform(_ step: Step, _ entry: RequestLog.Entry, _ responder: HTTPResponder) {
@@ -76,10 +137,24 @@ final class Exchange: Sendable {
       var entry = entry
       entry.device = command.device
       let logged = entry
-      let write = Write(command: command) { result in
-        responder.respond { [self] in finished(answer(result), logged) }
+      let write = Write(command: command) { [self] result in
+        guard let reading else {
+          responder.respond { [self] in finished(answer(result), logged) }
+          return
+        }
+        // Committed: it is answered, whatever waits.
+        reading.enqueueOwed { [self] in responder.respond(finished(answer(result), logged)) }
       }
       if !writer.enqueue(write) { refuse(entry, responder) }
+    case .events(let device, let lastEventID):
+      var entry = entry
+      entry.device = device.number
+      if events.open(device.token, lastEventID: lastEventID, responder) {
+        log.request(entry, HTTPResponse(status: 200))
+      } else {
+        responder.respond(
+          finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
+      }
     case .password(let work):
       let check = PasswordCheck(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check) { refuse(entry, responder) }

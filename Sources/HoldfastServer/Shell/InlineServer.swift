@@ -8,7 +8,11 @@ public final class InlineServer {
   public let schema: Schema
   private let lock: DataDirectoryLock?
   let service: Service
+  /// Applies what the other has put off; nil where there is nobody else.
+  private let patient: Service?
   private let api: API
+  private var hub: EventHub
+  private var ended: [Int] = []
 
   /// Opens a database.
   ///
@@ -47,8 +51,16 @@ public final class InlineServer {
     self.schema = database.schema
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
-    service = Service(store, database.schema, clock: clock, environment: environment, log: log)
-    api = API(database, clock: clock, environment: environment, log: log)
+    service = Service(
+      store, database.schema, .little, clock: clock, environment: environment, log: log)
+    patient = try database.patientStore().map {
+      Service($0, database.schema, .much, clock: clock, environment: environment, log: log)
+    }
+    let api = API(database, clock: clock, environment: environment, log: log)
+    self.api = api
+    let text = EventText(
+      run: environment.random(8).map { hexadecimal($0) }.joined(), heartbeat: .seconds(25))
+    hub = EventHub(text, listener: { api.listener($0) })
   }
 
   /// Answers one request.
@@ -62,15 +74,66 @@ public final class InlineServer {
       return step
     }
     let commands = steps.compactMap { if case .write(let command, _) = $0 { command } else { nil } }
-    var results = commands.isEmpty ? [] : service.apply(commands)
+    var results = apply(commands)
     results.reverse()
     return steps.map { step in
       switch step {
       case .answer(let response): response
       case .write(_, let answer):
-        answer((results.popLast() ?? nil) ?? .failure(Problem(.busy, retryAfter: 1)))
-      case .password: .problem(Problem(.internalError))
+        answer(results.popLast() ?? .failure(Problem(.internalError)))
+      case .password, .events: .problem(Problem(.internalError))
       }
     }
+  }
+
+  private func apply(_ commands: [Command]) -> [Result<Outcome, Problem>] {
+    if commands.isEmpty { return [] }
+    let results = zip(commands, service.apply(commands)).map { command, result in
+      (result ?? patient?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+    }
+    ended += hub.moved(service.takeMoves())
+    if let patient { ended += hub.moved(patient.takeMoves()) }
+    return results
+  }
+
+  // MARK: Streams of events
+
+  /// Answers `GET /v1/events` with a stream.
+  ///
+  /// - Parameter number: of the stream, never used before.
+  /// - Returns: its first event, or the answer that there is none.
+  package func open(_ request: HTTPRequest, stream number: Int) -> Result<[UInt8], RefusedStream> {
+    switch api.handle(request) {
+    case .events(let device, let lastEventID):
+      let (hello, older) = hub.open(number, token: device.token, lastEventID: lastEventID)
+      if let older { ended.append(older) }
+      return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
+    case .answer(let answer): return .failure(RefusedStream(answer: answer))
+    case .write, .password: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
+    }
+  }
+
+  /// A request for a stream that got another answer.
+  package struct RefusedStream: Error {
+    package let answer: HTTPResponse
+  }
+
+  /// The client of a stream has gone.
+  package func close(stream number: Int) { hub.close(number) }
+
+  /// The events that are due: all that moved since this was asked before.
+  package func takeEvents() -> [(stream: Int, bytes: [UInt8])] {
+    hub.takeEvents(.max).map { ($0.stream, $0.bytes) }
+  }
+
+  /// The heartbeat of all streams.
+  package func heartbeats() -> [(stream: Int, bytes: [UInt8])] {
+    (0..<EventHub.slots).flatMap { hub.heartbeats(slot: $0) }.map { ($0.stream, $0.bytes) }
+  }
+
+  /// The streams that the server has ended since this was asked before.
+  package func takeEnded() -> [Int] {
+    defer { ended = [] }
+    return ended
   }
 }

@@ -6,8 +6,8 @@ protocol ServerDatabase: Sendable {
   var schema: Schema { get }
   /// The identity of this history: 8 hex digits.
   var epoch: String { get }
-  /// Whether reading waits for a network, which no HTTP thread may.
-  var readingWaits: Bool { get }
+  /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
+  var readerCount: Int? { get }
 
   /// A connection that writes.
   func store() throws -> any Store
@@ -15,9 +15,36 @@ protocol ServerDatabase: Sendable {
   /// A connection that writes, and waits for what somebody else has locked; nil where there is nobody else.
   func patientStore() throws -> (any Store)?
 
-  /// A connection that only reads.
-  func reader() throws -> any StoreReader
+  /// Lends a connection that only reads, for the time that `body` runs.
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+
+  /// Begins to hear what other servers and programs change; nil where there are none.
+  ///
+  /// - Parameter hear: called on a thread of the listener.
+  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)?
+
+  /// Whether a failure of reading may pass.
+  func isUnavailable(_ error: any Error) -> Bool
+
+  /// Closes the connections that read.
+  func close()
 
   /// A connection for operators.
   func administration() throws -> any StoreAdministration
+}
+
+/// What a server hears of the changes that others make.
+enum HeardMoves: Sendable {
+  /// From now on everything is heard.
+  case hearing
+  /// What was changed.
+  case moves(Moves)
+  /// Something may have been missed.
+  case deaf
+}
+
+/// Who hears what others change, until it is stopped.
+protocol MoveListener: AnyObject, Sendable {
+  /// Ends it; once.
+  func stop()
 }

@@ -31,7 +31,9 @@ protocol Store: AnyObject {
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int>
 
   /// Makes all written since `begin` durable.
-  func commit() throws
+  ///
+  /// - Parameter moves: what it changed, for other servers on the same database.
+  func commit(announcing moves: Moves) throws
 
   /// Takes all written since `begin` back. Does not fail: a connection that can't is given up.
   func rollBack()

@@ -7,6 +7,8 @@ final class ZoneLedger {
     var seq: Int64
     let isPublic: Bool
     var isDirty = false
+    /// The device that alone changed it in this batch.
+    var author: Int64?
   }
 
   private struct Membership: Hashable {
@@ -19,6 +21,9 @@ final class ZoneLedger {
   private var roles: [Membership: Role?] = [:]
   /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
   private var journal: [(name: String, before: Zone?)] = []
+  private var changedUsers: Set<String> = []
+  /// The device whose change set is applied; 0 is the server itself.
+  var author: Int64 = 0
 
   init(_ table: any ZoneTable) { self.table = table }
 
@@ -27,10 +32,22 @@ final class ZoneLedger {
     zones.removeAll(keepingCapacity: true)
     roles.removeAll(keepingCapacity: true)
     journal.removeAll(keepingCapacity: true)
+    changedUsers.removeAll(keepingCapacity: true)
   }
 
   /// A change set begins.
-  func beginChangeSet() { journal.removeAll(keepingCapacity: true) }
+  func beginChangeSet(by device: Int64) {
+    author = device
+    journal.removeAll(keepingCapacity: true)
+  }
+
+  /// What the batch changes, for the streams of devices.
+  var moves: Moves {
+    var moves = Moves()
+    for (name, zone) in zones where zone.isDirty { moves.add(zone: name, by: zone.author) }
+    moves.users = changedUsers
+    return moves
+  }
 
   /// The change set's savepoint was rolled back.
   func rollBackChangeSet() {
@@ -51,6 +68,7 @@ final class ZoneLedger {
     }
     journal.append((name, zone))
     zone.seq += 1
+    zone.author = zone.isDirty && zone.author != author ? nil : author
     zone.isDirty = true
     zones[name] = zone
     return zone.seq
@@ -78,8 +96,11 @@ final class ZoneLedger {
     return role
   }
 
-  /// Members were written: roles are read anew.
-  func forgetRoles() { roles.removeAll(keepingCapacity: true) }
+  /// A membership of a user was written: roles are read anew.
+  func changedMember(_ user: String?) {
+    roles.removeAll(keepingCapacity: true)
+    if let user { changedUsers.insert(user) }
+  }
 
   private func zone(_ name: String) throws -> Zone? {
     if let known = zones[name] { return known }

@@ -4,20 +4,17 @@ import HoldfastHTTP
 ///
 /// @unchecked Sendable: the list is touched under the lock alone, and a reader that was taken out of it is used by the one
 /// thread that took it until it is put back.
-final class ReaderPool: @unchecked Sendable {
-  private let database: any ServerDatabase
-  private let answerSize: Int
+final class SQLiteReaderPool: @unchecked Sendable {
   private let lock = Lock()
-  private var idle: [Reader] = []
-
-  init(_ database: any ServerDatabase, answerSize: Int) {
-    self.database = database
-    self.answerSize = answerSize
-  }
+  private var idle: [SQLiteReader] = []
 
   /// Lends a reader for the time that `body` runs.
-  func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
-    let reader = try lock.hold { idle.popLast() } ?? Reader(database, answerSize: answerSize)
+  ///
+  /// - Parameter make: makes one when all are in use.
+  func read<Result>(
+    _ make: () throws -> SQLiteReader, _ body: (any StoreReader) throws -> Result
+  ) throws -> Result {
+    let reader = try lock.hold { idle.popLast() } ?? make()
     defer { lock.hold { idle.append(reader) } }
     return try body(reader)
   }

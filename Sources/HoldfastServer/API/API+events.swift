@@ -1,0 +1,27 @@
+import HoldfastCore
+import HoldfastHTTP
+
+extension API {
+  /// `GET /v1/events`.
+  func events(_ request: HTTPRequest) throws -> Step {
+    let device = try read { try self.device(of: request, $0) }
+    return .events(device.key, lastEventID: request.headers["Last-Event-ID"])
+  }
+
+  /// What the device of a token may hear of; nil when the token is no longer good, or nothing can be read: the device comes
+  /// again.
+  func listener(_ token: TokenHash) -> EventHub.Listener? {
+    do {
+      return try read { reader in
+        try reader.store.transaction { () throws -> EventHub.Listener? in
+          guard let device = try reader.store.device(token) else { return nil }
+          let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
+          return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)
+        }
+      }
+    } catch {
+      log("The zones of a stream could not be read: \(error)")
+      return nil
+    }
+  }
+}

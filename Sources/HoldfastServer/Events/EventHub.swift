@@ -1,0 +1,202 @@
+/// Which stream is to be told what: the zones that moved, to those who may read them, a set for each. Decides alone; has no thread, no
+/// clock and no sockets. Source: docs/PUSH.md.
+struct EventHub {
+  /// What a device may hear of.
+  struct Listener: Equatable {
+    let device: Int64
+    let user: String
+    let zones: [String]
+  }
+
+  /// What is to be sent on a stream.
+  struct Event: Equatable {
+    let stream: Int
+    let bytes: [UInt8]
+  }
+
+  private enum Untold {
+    case nothing
+    case zones(Set<String>)
+    case all
+  }
+
+  private struct Stream {
+    let token: TokenHash
+    var listener: Listener
+    var untold = Untold.nothing
+  }
+
+  /// Heartbeats are spread over so many moments of the interval.
+  static let slots = 64
+  /// More zones than these stand as "all".
+  static let zoneLimit = 256
+
+  private let text: EventText
+  private let listener: (TokenHash) -> Listener?
+  private var log: MoveLog
+  private var streams: [Int: Stream] = [:]
+  private var ofDevice: [Int64: Int] = [:]
+  private var ofUser: [String: Set<Int>] = [:]
+  private var ofZone: [String: Set<Int>] = [:]
+  private var inSlot: [Set<Int>] = Array(repeating: [], count: slots)
+  /// The streams that are to be told something, longest waiting first.
+  private var waiting: [Int] = []
+
+  /// - Parameters:
+  ///   - text: how events are written.
+  ///   - listener: reads what the device of a token may hear of; nil when the token is no longer good, or nothing can be read.
+  init(_ text: EventText, log: MoveLog = MoveLog(), listener: @escaping (TokenHash) -> Listener?) {
+    self.text = text
+    self.log = log
+    self.listener = listener
+  }
+
+  var count: Int { streams.count }
+
+  /// Whether something waits to be told.
+  var hasEvents: Bool { !waiting.isEmpty }
+
+  // MARK: Streams
+
+  /// Enters a stream; from here on it misses nothing.
+  ///
+  /// - Parameters:
+  ///   - number: never used before.
+  ///   - lastEventID: the id of the last event that the device had, if it had one.
+  /// - Returns: the first event, nil when the token is not good: then there is no such stream; and the older stream of the
+  ///   device, which has ended.
+  mutating func open(
+    _ number: Int, token: TokenHash, lastEventID: String?
+  ) -> (hello: [UInt8]?, ended: Int?) {
+    guard let listener = listener(token) else { return (nil, nil) }
+    let older = ofDevice[listener.device]
+    if let older { close(older) }
+    streams[number] = Stream(token: token, listener: listener)
+    ofDevice[listener.device] = number
+    inSlot[number % Self.slots].insert(number)
+    enter(number, listener)
+    let missed = missed(by: listener, since: lastEventID)
+    for zone in missed ?? [] { add(zone, to: number) }
+    return (
+      text.hello(counter: log.counter, streams: count, hasMissed: missed == nil), older
+    )
+  }
+
+  /// Forgets a stream.
+  mutating func close(_ number: Int) {
+    guard let stream = streams.removeValue(forKey: number) else { return }
+    leave(number, stream.listener)
+    if ofDevice[stream.listener.device] == number { ofDevice[stream.listener.device] = nil }
+    inSlot[number % Self.slots].remove(number)
+  }
+
+  /// The zones that moved since an event; nil when that is not known, or when the device may have gained or lost some.
+  private func missed(by listener: Listener, since id: String?) -> [String]? {
+    guard let moment = id.flatMap(text.counter(of:)), moment >= log.floor, moment <= log.counter,
+      !log.hasMoved(.user(listener.user), since: moment),
+      !log.hasMoved(.device(listener.device), since: moment)
+    else { return nil }
+    return listener.zones.filter { log.hasMoved(.zone($0), since: moment) }
+  }
+
+  private mutating func enter(_ number: Int, _ listener: Listener) {
+    ofUser[listener.user, default: []].insert(number)
+    for zone in listener.zones { ofZone[zone, default: []].insert(number) }
+  }
+
+  private mutating func leave(_ number: Int, _ listener: Listener) {
+    ofUser[listener.user]?.remove(number)
+    if ofUser[listener.user]?.isEmpty == true { ofUser[listener.user] = nil }
+    for zone in listener.zones {
+      ofZone[zone]?.remove(number)
+      if ofZone[zone]?.isEmpty == true { ofZone[zone] = nil }
+    }
+  }
+
+  // MARK: Moves
+
+  /// Takes what a commit changed, after the commit.
+  ///
+  /// - Returns: the streams that have ended, because their token is no longer good.
+  mutating func moved(_ moves: Moves) -> [Int] {
+    if moves.isEmpty { return [] }
+    log.note(moves)
+    var ended: [Int] = []
+    for number in affected(moves) {
+      if let listener = streams[number].flatMap({ listener($0.token) }) {
+        change(number, listener)
+      } else {
+        close(number)
+        ended.append(number)
+      }
+    }
+    // In an order that a simulation can repeat.
+    for (zone, author) in moves.zones.sorted(by: { $0.key < $1.key }) {
+      for number in ofZone[zone, default: []].sorted()
+      where author == nil || streams[number]?.listener.device != author {
+        add(zone, to: number)
+      }
+    }
+    return ended
+  }
+
+  private func affected(_ moves: Moves) -> [Int] {
+    var numbers = Set(moves.devices.compactMap { ofDevice[$0] })
+    for user in moves.users { numbers.formUnion(ofUser[user, default: []]) }
+    return numbers.sorted()
+  }
+
+  /// The device may hear of other zones now, and pulls to see them.
+  private mutating func change(_ number: Int, _ new: Listener) {
+    guard let old = streams[number]?.listener else { return }
+    leave(number, old)
+    streams[number]?.listener = new
+    enter(number, new)
+    wait(number)
+    streams[number]?.untold = .all
+  }
+
+  private mutating func add(_ zone: String, to number: Int) {
+    wait(number)
+    switch streams[number]?.untold {
+    case .nothing: streams[number]?.untold = .zones([zone])
+    case .zones(var zones):
+      streams[number]?.untold = .nothing
+      zones.insert(zone)
+      streams[number]?.untold = zones.count > Self.zoneLimit ? .all : .zones(zones)
+    case .all, nil: break
+    }
+  }
+
+  private mutating func wait(_ number: Int) {
+    if case .nothing = streams[number]?.untold { waiting.append(number) }
+  }
+
+  // MARK: Events
+
+  /// What is to be sent now: an event for each of the streams that have waited longest.
+  mutating func takeEvents(_ limit: Int) -> [Event] {
+    let taken = waiting.prefix(limit)
+    waiting.removeFirst(taken.count)
+    return taken.compactMap { event($0) }
+  }
+
+  /// The heartbeats of one moment of the interval, 0 up to `slots`. Whatever waits to be told on one of these streams goes with it.
+  mutating func heartbeats(slot: Int) -> [Event] {
+    inSlot[slot].sorted().map { number in
+      event(number) ?? Event(stream: number, bytes: text.heartbeat(counter: log.counter, streams: count))
+    }
+  }
+
+  private mutating func event(_ number: Int) -> Event? {
+    guard let stream = streams[number] else { return nil }
+    let zones: [String]
+    switch stream.untold {
+    case .nothing: return nil
+    case .zones(let some): zones = some.sorted()
+    case .all: zones = []
+    }
+    streams[number]?.untold = .nothing
+    return Event(stream: number, bytes: text.moved(zones, counter: log.counter))
+  }
+}

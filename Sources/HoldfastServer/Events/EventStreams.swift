@@ -1,0 +1,220 @@
+import HoldfastHTTP
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
+///
+/// @unchecked Sendable: what is under `// Under the lock` is touched under the lock alone, what is under `// The thread's own` by the thread
+/// alone; `thread` is set before another thread has the object, and read only by its owner.
+final class EventStreams: @unchecked Sendable {
+  private enum News: Sendable {
+    case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
+    case ended(Int)
+    case moved(Moves)
+    case deaf
+  }
+
+  /// After events were sent, further moves are collected for so long.
+  static let coalescing = Duration.milliseconds(100)
+  /// How many streams are told at once, so that a zone that all follow does not bring all devices in one moment.
+  static let batch = 1000
+  /// With so many moves waiting the thread is woken though nobody listens: it keeps them in less memory.
+  private static let moveLimit = 1000
+
+  private let limit: Int
+  private let tick: Duration
+  private let lock = Lock()
+  private var thread: pthread_t?
+
+  // Under the lock
+  private var news: [News] = []
+  private var count = 0
+  private var lastNumber = 0
+  private var isStopping = false
+  /// Whether changes may be missed: no stream can be opened, as it would promise too much.
+  private var isDeaf = false
+  /// Whether the thread is to be woken for what has come.
+  private var isUrgent = false
+  /// Moves that come before then do not wake the thread.
+  private var holdUntil = MonotonicTime(milliseconds: 0)
+
+  // The thread's own
+  private var hub: EventHub
+  private var streams: [Int: HTTPStream] = [:]
+  private var nextTick = MonotonicTime(milliseconds: 0)
+  private var slot = 0
+
+  /// Starts the thread.
+  ///
+  /// - Parameters:
+  ///   - limit: how many streams there may be.
+  ///   - heartbeat: how often each stream hears something.
+  /// - Throws: `ServerError.unreachable` when the system has no thread left.
+  init(
+    limit: Int, heartbeat: Duration, run: String,
+    listener: @escaping @Sendable (TokenHash) -> EventHub.Listener?
+  ) throws(ServerError) {
+    self.limit = limit
+    tick = heartbeat / EventHub.slots
+    hub = EventHub(EventText(run: run, heartbeat: heartbeat), listener: listener)
+    thread = try startThread { [unowned self] in work() }
+  }
+
+  /// Answers a request with a stream. Any thread.
+  ///
+  /// - Returns: false when there are too many, or changes may be missed; then the request is not answered.
+  func open(_ token: TokenHash, lastEventID: String?, _ responder: HTTPResponder) -> Bool {
+    let number: Int? = lock.hold {
+      if isStopping || isDeaf || count >= limit { return nil }
+      count += 1
+      lastNumber += 1
+      return lastNumber
+    }
+    guard let number else { return false }
+    let headers = [
+      ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
+    ]
+    let stream = responder.stream(headers: headers) { [weak self] in self?.ended(number) }
+    guard let stream else {
+      lock.hold { count -= 1 }
+      return true
+    }
+    lock.hold {
+      news.append(.opened(number, stream, token, lastEventID: lastEventID))
+      wake()
+    }
+    return true
+  }
+
+  /// Takes what a commit changed, after the commit. Any thread; returns at once.
+  func moved(_ moves: Moves) {
+    if moves.isEmpty { return }
+    lock.hold {
+      var all = moves
+      // One after the other they would only be added up later.
+      if case .moved(let before)? = news.last {
+        all = before
+        all.add(moves)
+        news.removeLast()
+      }
+      news.append(.moved(all))
+      if count > 0 ? MonotonicTime.exact >= holdUntil : all.zones.count >= Self.moveLimit { wake() }
+    }
+  }
+
+  /// Takes what is heard of the changes that others make. Any thread; returns at once.
+  ///
+  /// When something may have been missed all streams end: their devices come back, spread over time, and pull.
+  func hear(_ heard: HeardMoves) {
+    switch heard {
+    case .moves(let moves): moved(moves)
+    case .hearing: lock.hold { isDeaf = false }
+    case .deaf:
+      lock.hold {
+        isDeaf = true
+        news.append(.deaf)
+        wake()
+      }
+    }
+  }
+
+  /// Ends the thread; once. The streams are the HTTP server's to end.
+  func stop() {
+    lock.hold {
+      isStopping = true
+      lock.signal()
+    }
+    if let thread { pthread_join(thread, nil) }
+    thread = nil
+  }
+
+  private func ended(_ number: Int) {
+    lock.hold {
+      count -= 1
+      news.append(.ended(number))
+      wake()
+    }
+  }
+
+  /// Only under the lock.
+  private func wake() {
+    isUrgent = true
+    lock.signal()
+  }
+
+  // MARK: The thread
+
+  private func work() {
+    while let news = nextNews() {
+      for piece in news { take(piece) }
+      let now = MonotonicTime.exact
+      if hub.hasEvents, now >= lock.hold({ holdUntil }) {
+        send(hub.takeEvents(Self.batch))
+        lock.hold { holdUntil = .exact + Self.coalescing }
+      }
+      beat(now)
+    }
+  }
+
+  /// Waits for something to do; nil when the thread is to end.
+  private func nextNews() -> [News]? {
+    lock.hold {
+      while true {
+        let now = MonotonicTime.exact
+        let isHeld = holdUntil > now
+        if isStopping { return nil }
+        if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !news.isEmpty) { break }
+        let deadlines = (streams.isEmpty ? [] : [nextTick]) + (isHeld ? [holdUntil] : [])
+        if let deadline = deadlines.min() { lock.wait(until: deadline) } else { lock.wait() }
+      }
+      defer { (news, isUrgent) = ([], false) }
+      return news
+    }
+  }
+
+  private func take(_ piece: News) {
+    switch piece {
+    case .opened(let number, let stream, let token, let lastEventID):
+      let (hello, older) = hub.open(number, token: token, lastEventID: lastEventID)
+      if let older { streams.removeValue(forKey: older)?.finish() }
+      guard let hello else { return stream.finish() }
+      if streams.isEmpty { nextTick = .exact + tick }
+      streams[number] = stream
+      send([EventHub.Event(stream: number, bytes: hello)])
+    case .ended(let number): forget(number)
+    case .deaf:
+      for (number, stream) in streams {
+        stream.finish()
+        hub.close(number)
+      }
+      streams = [:]
+    case .moved(let moves):
+      for number in hub.moved(moves) { streams.removeValue(forKey: number)?.finish() }
+    }
+  }
+
+  private func send(_ events: [EventHub.Event]) {
+    for event in events where streams[event.stream]?.send(event.bytes) == false { forget(event.stream) }
+  }
+
+  private func forget(_ number: Int) {
+    hub.close(number)
+    streams[number] = nil
+  }
+
+  private func isDue(_ now: MonotonicTime) -> Bool { !streams.isEmpty && now >= nextTick }
+
+  private func beat(_ now: MonotonicTime) {
+    // A process that was stopped for long has not to make up for all of it.
+    for _ in 0..<EventHub.slots where isDue(now) {
+      send(hub.heartbeats(slot: slot))
+      slot = (slot + 1) % EventHub.slots
+      nextTick = nextTick + tick
+    }
+    if isDue(now) { nextTick = now + tick }
+  }
+}

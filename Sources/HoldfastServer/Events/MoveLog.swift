@@ -1,0 +1,36 @@
+/// When each zone, user and device moved last, by a counter that every commit advances: enough to tell a device that
+/// returns what it has missed. Bounded: of too many the older half is forgotten.
+struct MoveLog {
+  enum Key: Hashable {
+    case zone(String)
+    case user(String)
+    case device(Int64)
+  }
+
+  /// How many commits were noted.
+  private(set) var counter: UInt64 = 0
+  /// What moved later than this is remembered, all of it.
+  private(set) var floor: UInt64 = 0
+  private var last: [Key: UInt64] = [:]
+  private let limit: Int
+
+  /// - Parameter limit: how many keys are remembered at the most.
+  init(limit: Int = 65_536) { self.limit = limit }
+
+  /// Notes a commit.
+  mutating func note(_ moves: Moves) {
+    counter += 1
+    for zone in moves.zones.keys { last[.zone(zone)] = counter }
+    for user in moves.users { last[.user(user)] = counter }
+    for device in moves.devices { last[.device(device)] = counter }
+    if last.count > limit { forget() }
+  }
+
+  /// Whether something moved after `moment`, which must not be before `floor`.
+  func hasMoved(_ key: Key, since moment: UInt64) -> Bool { last[key].map { $0 > moment } ?? false }
+
+  private mutating func forget() {
+    floor = last.values.sorted()[last.count / 2]
+    last = last.filter { $0.value > floor }
+  }
+}

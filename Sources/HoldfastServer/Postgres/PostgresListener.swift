@@ -1,0 +1,77 @@
+import HoldfastHTTP
+import HoldfastPostgres
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
+///
+/// When the connection is lost, what was said meanwhile is lost with it: `deaf` is heard, and `hearing` when there is another.
+///
+/// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
+final class PostgresListener: MoveListener, @unchecked Sendable {
+  /// How long a connection may be silent before it is asked whether it lives.
+  private static let check = Duration.seconds(10)
+  /// How long the pause is after a failure.
+  private static let pause = Duration.seconds(1)
+
+  private let location: PostgresLocation
+  private let node: String
+  private let hear: @Sendable (HeardMoves) -> Void
+  private let waker: PostgresWaker
+  private let isStopping = Atomic<Bool>(false)
+  private let lock = Lock()
+  private var thread: pthread_t?
+
+  init(_ location: PostgresLocation, node: String, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws {
+    self.location = location
+    self.node = node
+    self.hear = hear
+    waker = try PostgresWaker()
+    hear(.deaf)
+    thread = try startThread { [unowned self] in run() }
+  }
+
+  func stop() {
+    lock.hold {
+      isStopping.store(true, ordering: .releasing)
+      lock.signal()
+    }
+    waker.wake()
+    if let thread { pthread_join(thread, nil) }
+    thread = nil
+  }
+
+  private func run() {
+    while !isStopping.load(ordering: .acquiring) {
+      do { try listen() } catch { hear(.deaf) }
+      lock.hold {
+        let end = MonotonicTime.exact + Self.pause
+        while !isStopping.load(ordering: .acquiring), MonotonicTime.exact < end { lock.wait(until: end) }
+      }
+    }
+  }
+
+  private func listen() throws(PostgresError) {
+    let connection = try location.connectDirectly()
+    defer { connection.close() }
+    try connection.listen("holdfast")
+    hear(.hearing)
+    while !isStopping.load(ordering: .acquiring) {
+      let notifications = try connection.notifications(timeout: Self.check, waker: waker)
+      if notifications.isEmpty { try connection.execute("") }
+      for notification in notifications where !notification.payload.hasPrefix(node) {
+        guard let moves = Moves(payload: notification.payload) else {
+          hear(.deaf)
+          hear(.hearing)
+          continue
+        }
+        hear(.moves(moves))
+      }
+    }
+  }
+}
