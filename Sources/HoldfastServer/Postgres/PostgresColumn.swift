@@ -29,31 +29,26 @@ struct PostgresColumn: Sendable, Hashable {
   func read(_ row: String) -> String {
     let value = "\(row).\(quoted)"
     switch kind {
-    case .text, .bigint, .double, .boolean: return value
+    case .text, .bigint, .boolean: return value
     case .varchar, .character, .citext, .uuid, .enumeration, .numeric, .json, .jsonb: return "\(value)::text"
     case .smallint, .integer: return "\(value)::bigint"
-    case .real: return "\(value)::text::double precision"
+    // A device holds finite numbers alone.
+    case .real, .double:
+      let number = kind == .real ? "\(value)::text::double precision" : value
+      return "least(greatest(\(number), -1.7976931348623157e308), 1.7976931348623157e308)"
     case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
     case .timestamp: return Self.moment(value)
     case .date: return Self.moment("\(value)::timestamp")
     }
   }
 
-  /// The expression that writes the wire's value to the column.
-  ///
-  /// - Parameter value: an expression of the type that `read` gives, or a parameter such as `$1`, which then takes that type.
-  func write(_ value: String) -> String {
+  /// What is put behind an expression of the wire's value to write it to the column.
+  var cast: String {
     switch kind {
-    case .text, .varchar, .character: "\(value)::text"
-    case .citext, .uuid, .enumeration, .json, .jsonb, .numeric: "\(value)::text::\(type)"
-    case .smallint, .integer: "\(value)::bigint::\(type)"
-    case .bigint: "\(value)::bigint"
-    case .real: "\(value)::double precision::real"
-    case .double: "\(value)::double precision"
-    case .boolean: "\(value)::boolean"
-    case .timestamptz: "\(value)::text::timestamptz"
-    case .timestamp: "(\(value)::text::timestamptz AT TIME ZONE 'UTC')"
-    case .date: "(\(value)::text::timestamptz AT TIME ZONE 'UTC')::date"
+    case .text, .bigint, .double, .boolean, .varchar, .character: ""
+    case .citext, .uuid, .enumeration, .json, .jsonb, .numeric, .smallint, .integer, .real: "::" + type
+    case .timestamptz: "::timestamptz"
+    case .timestamp, .date: "::timestamptz AT TIME ZONE 'UTC'"
     }
   }
 

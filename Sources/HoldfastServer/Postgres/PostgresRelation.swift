@@ -52,3 +52,22 @@ extension PostgresColumn {
       collation: kind == .text ? (isPlain ? "\"default\"" : byteCollation) : nil, isRequired: column.required)
   }
 }
+
+extension PostgresLayout {
+  /// How the store reads and writes tables that stand as `relations` say.
+  init(_ schema: Schema, _ relations: [PostgresRelation]) {
+    self.init(
+      schema,
+      relations: zip(schema.tables, relations).map { table, relation in
+        Relation(
+          table: table.name, name: relation.relation, hasZone: relation.hasZone,
+          idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
+          columns: zip(table.columns, relation.columns).map { column, place in
+            // A default of the schema is given by the device; what is left is for the database.
+            Column(
+              name: place.quoted, read: place.read("t"), cast: place.cast,
+              filling: relation.isAdopted ? place.defaultExpression : nil, type: column.type)
+          })
+      })
+  }
+}

@@ -13,14 +13,16 @@ struct PostgresTriggers {
   /// One entry for each table of the schema, at its index.
   let relations: [PostgresRelation]
 
-  /// How many records a trigger settles at once, which bounds its memory.
+  /// How many records a trigger looks at at once, which bounds its memory.
   static let portion = 1_000_000
 
-  /// All functions and triggers, replacing those that are there.
+  /// All functions and triggers.
   var all: String {
-    Self.shared + schema.tables.indices.map { functions(of: $0) }.joined()
-      + schema.tables.indices.map { triggers(of: $0) }.joined()
+    functions + schema.tables.indices.flatMap { triggers(of: $0).map(\.sql) }.joined()
   }
+
+  /// All functions, replacing those that are there.
+  var functions: String { Self.shared + schema.tables.indices.map { functions(of: $0) }.joined() }
 
   /// The functions of one table.
   func functions(of index: Int) -> String {
@@ -28,40 +30,30 @@ struct PostgresTriggers {
   }
 
   /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
-  func triggers(of index: Int) -> String {
+  func triggers(of index: Int) -> [(name: String, sql: String)] {
     let relation = relations[index].relation
-    let events = [
-      ("insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new"),
-      (
-        "update",
-        "AFTER UPDATE ON \(relation) REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"
-      ),
-      ("delete", "AFTER DELETE ON \(relation) REFERENCING OLD TABLE AS holdfast_old"),
-      ("truncate", "AFTER TRUNCATE ON \(relation)"),
+    let both = "REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"
+    var events = [
+      ("insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new FOR EACH STATEMENT", "insert"),
+      ("update", "AFTER UPDATE ON \(relation) \(both) FOR EACH STATEMENT", "update"),
+      ("delete", "AFTER DELETE ON \(relation) REFERENCING OLD TABLE AS holdfast_old FOR EACH STATEMENT", "delete"),
+      ("truncate", "AFTER TRUNCATE ON \(relation) FOR EACH STATEMENT", "truncate"),
     ]
-    var sql = ""
-    for (event, clause) in events {
-      sql += trigger("holdfast_\(event)", clause, "STATEMENT", on: relation, calls: function(index, event))
-    }
     if placed(index) != nil {
-      for event in ["INSERT", "UPDATE"] {
-        sql += trigger(
-          "holdfast_place_\(event.lowercased())", "BEFORE \(event)\(placing(index, event)) ON \(relation)", "ROW",
-          on: relation, calls: function(index, "place"))
-      }
+      events.append(("place_insert", "BEFORE INSERT ON \(relation) FOR EACH ROW", "place"))
+      events.append(("place_update", "BEFORE UPDATE\(placing(index)) ON \(relation) FOR EACH ROW", "place"))
     }
-    return sql
-  }
+    return events.map { event, clause, purpose in
+      (
+        "holdfast_\(event)",
+        """
+        CREATE TRIGGER holdfast_\(event) \(clause)
+          WHEN (current_setting('holdfast.service', true) IS DISTINCT FROM 'on')
+          EXECUTE FUNCTION \(function(index, purpose))();
 
-  private func trigger(
-    _ name: String, _ clause: String, _ level: String, on relation: String, calls function: String
-  ) -> String {
-    """
-    DROP TRIGGER IF EXISTS \(name) ON \(relation);
-    CREATE TRIGGER \(name) \(clause) FOR EACH \(level)
-      WHEN (current_setting('holdfast.service', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION \(function)();
-
-    """
+        """
+      )
+    }
   }
 
   /// The name of a function of a table, quoted, with its schema.

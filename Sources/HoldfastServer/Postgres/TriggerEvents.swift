@@ -6,7 +6,7 @@ extension PostgresTriggers {
     function(
       "\(function(index, "insert"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(tell(index, "holdfast_new"))  RETURN NULL;
       """)
   }
 
@@ -22,7 +22,7 @@ extension PostgresTriggers {
     return function(
       "\(function(index, "delete"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)\(tell(index, "holdfast_old"))  RETURN NULL;
       """)
   }
 
@@ -30,7 +30,7 @@ extension PostgresTriggers {
   func truncated(_ index: Int) -> String {
     let losses =
       schema.tables[index].zone == .explicit
-      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n"
+      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n  PERFORM holdfast.tell('{*}');\n"
       : ""
     let known = "SELECT l.id FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0"
     return function(
@@ -38,6 +38,15 @@ extension PostgresTriggers {
       """
       \(portions(index, known))\(losses)  RETURN NULL;
       """)
+  }
+
+  /// Tells those who listen which users came to zones, or lost them.
+  private func tell(_ index: Int, _ rows: String) -> String {
+    guard schema.tables[index].zone == .explicit else { return "" }
+    return """
+        PERFORM holdfast.tell(ARRAY(SELECT DISTINCT '@' || m."user" FROM \(rows) m WHERE m."user" IS NOT NULL));
+
+      """
   }
 
   private func portions(_ index: Int, _ ids: String) -> String {
@@ -88,8 +97,8 @@ extension PostgresTriggers {
   }
 
   /// On which columns a row is placed.
-  func placing(_ index: Int, _ event: String) -> String {
-    if event == "INSERT" || schema.tables[index].zone == .explicit { return "" }
+  func placing(_ index: Int) -> String {
+    if schema.tables[index].zone == .explicit { return "" }
     return " OF \"id\", \"zone\"" + (parent(of: index).map { ", \($0.column.quoted)" } ?? "")
   }
 

@@ -31,11 +31,24 @@ extension PostgresTriggers {
       END IF;
       RETURN home;
     END $$;
+    CREATE OR REPLACE FUNCTION holdfast.tell(words text[]) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE
+      payload text;
+    BEGIN
+      IF cardinality(words) > 500 OR EXISTS (SELECT FROM unnest(words) w WHERE w ~ '^[*#]|[ =]') THEN
+        PERFORM pg_notify('holdfast', '0 *');
+        RETURN;
+      END IF;
+      FOR payload IN SELECT string_agg(w.word, ' ' ORDER BY w.place) FROM unnest(words) WITH ORDINALITY w (word, place)
+        GROUP BY (w.place - 1) / 100 LOOP
+        PERFORM pg_notify('holdfast', '0 ' || payload);
+      END LOOP;
+    END $$;
     CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
     DECLARE
       moved text[];
-      payload text;
     BEGIN
       WITH given AS (
         UPDATE holdfast.zones z SET seq = last.seq, clock = greatest(now, z.clock + 1)
@@ -43,14 +56,7 @@ extension PostgresTriggers {
           SELECT r.seq FROM holdfast.records r WHERE r.zone = u.zone ORDER BY r.seq DESC LIMIT 1) last
         WHERE z.zone = u.zone AND last.seq > z.seq RETURNING z.zone
       ) SELECT array_agg(g.zone ORDER BY g.zone) INTO moved FROM given g;
-      IF cardinality(moved) > 500 OR EXISTS (SELECT FROM unnest(moved) m WHERE strpos(m, ' ') > 0) THEN
-        PERFORM pg_notify('holdfast', '0 *');
-      ELSE
-        FOR payload IN SELECT string_agg(m.zone, ' ' ORDER BY m.place)
-          FROM unnest(moved) WITH ORDINALITY m (zone, place) GROUP BY (m.place - 1) / 100 LOOP
-          PERFORM pg_notify('holdfast', '0 ' || payload);
-        END LOOP;
-      END IF;
+      PERFORM holdfast.tell(CASE WHEN EXISTS (SELECT FROM unnest(moved) m WHERE m LIKE '@%') THEN '{*}' ELSE moved END);
     END $$;
 
     """
