@@ -25,7 +25,8 @@ enum BenchCommand: Subcommand {
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download or writes.") }
     let bench = Bench(
-      folder: folder, database: options["database"], runs: runs, parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
+      folder: folder, database: options["database"], runs: runs,
+      parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
   }

@@ -14,7 +14,8 @@ struct PgBench {
     let output = try Self.run(
       "pgbench",
       [
-        "-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-t", String(count / clients), "-f", script.path, url,
+        "-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-t", String(count / clients), "-f",
+        script.path, url,
       ])
     for line in output.split(separator: "\n") where line.hasPrefix("tps = ") {
       if let rate = line.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) }) { return rate }

@@ -56,7 +56,11 @@ struct AdoptionCheck {
   ) -> [SchemaError.Fault] {
     let keys = catalog.references.filter { $0.column == column.name }
     guard let key = keys.first(where: { $0.target == target && $0.targetColumn == "id" }) else {
-      return [.init("\(place).to", "\(catalog.relation) has no foreign key from the column to \(reference.table) (id); add it.")]
+      return [
+        .init(
+          "\(place).to",
+          "\(catalog.relation) has no foreign key from the column to \(reference.table) (id); add it.")
+      ]
     }
     guard let action = key.action else {
       return [.init("\(place).on_delete", "ON DELETE SET DEFAULT can't be kept; choose another action.")]

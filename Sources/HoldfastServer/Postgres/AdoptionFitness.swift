@@ -10,11 +10,14 @@ struct AdoptionFitness {
   var obstacles: [String] {
     switch catalog.kind {
     case "r" where !catalog.isPartition: break
-    case "r", "p": return ["It is partitioned or inherits: changes of its parts would not be seen. Keep it out."]
+    case "r", "p":
+      return ["It is partitioned or inherits: changes of its parts would not be seen. Keep it out."]
     case "v", "m": return ["It is a view; adopt the tables behind it."]
     default: return ["It is no plain table; keep it out."]
     }
-    guard !catalog.primaryKey.isEmpty else { return ["It has no primary key; add a column id uuid PRIMARY KEY."] }
+    guard !catalog.primaryKey.isEmpty else {
+      return ["It has no primary key; add a column id uuid PRIMARY KEY."]
+    }
     guard catalog.primaryKey == ["id"] else {
       return [
         """
@@ -35,7 +38,9 @@ struct AdoptionFitness {
     guard let kind = id.column?.kind, [.text, .varchar, .citext, .uuid].contains(kind) else {
       return ["Its id is of type \(id.type); a device makes UUIDs. Change it to uuid or text."]
     }
-    if kind == .citext { return ["Its id is of type citext, which takes different ids for equal; change it to text."] }
+    if kind == .citext {
+      return ["Its id is of type citext, which takes different ids for equal; change it to text."]
+    }
     return []
   }
 
@@ -45,7 +50,7 @@ struct AdoptionFitness {
     if column.isIdentity { return "numbered by the database" }
     if column.column == nil { return "of type \(column.type), which no column of a record has" }
     if !isGoodName(column.name) { return "its name is not of a-z, 0-9 and _, beginning with a letter" }
-    if reserved.contains(column.name) { return "its name is kept for Holdfast" }
+    if SchemaCheck.reservedColumns.contains(column.name) { return "its name is kept for Holdfast" }
     return nil
   }
 
@@ -54,8 +59,4 @@ struct AdoptionFitness {
     (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
   }
-
-  private static let reserved: Set<String> = [
-    "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
-  ]
 }

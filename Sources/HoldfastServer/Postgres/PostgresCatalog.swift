@@ -93,7 +93,8 @@ struct PostgresCatalog {
           name: name, kind: $0, type: type, collation: rows.optionalText(row, 4), defaultExpression: filling,
           isRequired: rows.bool(row, 7))
       },
-      type: type, isGenerated: rows.bool(row, 5), isIdentity: rows.bool(row, 6), isRequired: rows.bool(row, 7),
+      type: type, isGenerated: rows.bool(row, 5), isIdentity: rows.bool(row, 6),
+      isRequired: rows.bool(row, 7),
       defaultExpression: filling, labels: names(rows.text(row, 9)))
   }
 

@@ -106,12 +106,14 @@ struct PostgresExtension {
       if let relation = catalog.relation(for: table, isAdopted: isAdopted) {
         relations.append(relation)
       } else if found.isEmpty {
-        faults.append(.init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
+        faults.append(
+          .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
       }
     }
     if !faults.isEmpty {
       throw ServerError(
-        .schemaCannotChange, "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
+        .schemaCannotChange,
+        "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
     }
     return relations
   }

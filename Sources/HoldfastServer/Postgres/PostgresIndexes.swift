@@ -15,7 +15,8 @@ enum PostgresIndexes {
     let lock = try connection.query("SELECT pg_try_advisory_lock(5216694956356254583)")
     guard lock.bool(0, 0) else { return }
     for link in missing {
-      try connection.execute("DROP INDEX CONCURRENTLY IF EXISTS \(qualified(tables.indexName(for: link), tables, link))")
+      try connection.execute(
+        "DROP INDEX CONCURRENTLY IF EXISTS \(qualified(tables.indexName(for: link), tables, link))")
       try connection.execute(tables.index(for: link, concurrently: true))
       try connection.execute(tables.validation(of: link))
     }

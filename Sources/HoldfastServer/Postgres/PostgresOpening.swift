@@ -55,7 +55,8 @@ struct PostgresOpening {
       } else {
         guard let given else {
           throw ServerError(
-            .schemaMissing, "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
+            .schemaMissing,
+            "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
         }
         schema = given
         try checkRights()
@@ -97,7 +98,8 @@ struct PostgresOpening {
     if format > PostgresMigrations.newest {
       throw ServerError(
         .newer,
-        "The database was written by a newer Holdfast (format \(format)). Start that version, or update this one.")
+        "The database was written by a newer Holdfast (format \(format)). Start that version, or update this one."
+      )
     }
     return format
   }
@@ -113,7 +115,8 @@ struct PostgresOpening {
 
   private func checkRights() throws {
     let rows = try connection.query(
-      "SELECT has_database_privilege(current_database(), 'CREATE'), current_database()::text, current_user::text")
+      "SELECT has_database_privilege(current_database(), 'CREATE'), current_database()::text, current_user::text"
+    )
     if !rows.bool(0, 0) {
       throw ServerError(.unreachable, Self.grantCreate(database: rows.text(0, 1), role: rows.text(0, 2)))
     }

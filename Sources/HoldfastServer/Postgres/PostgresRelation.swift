@@ -63,10 +63,11 @@ extension PostgresLayout {
           table: table.name, name: relation.relation, hasZone: relation.hasZone,
           idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
           columns: zip(table.columns, relation.columns).map { column, place in
-            // A default of the schema is given by the device; what is left is for the database.
+            // A null that the column takes stays one.
             Column(
               name: place.quoted, read: place.read("t"), cast: place.cast,
-              filling: relation.isAdopted ? place.defaultExpression : nil, type: column.type)
+              filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,
+              type: column.type)
           })
       })
   }

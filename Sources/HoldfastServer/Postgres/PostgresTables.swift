@@ -85,8 +85,11 @@ struct PostgresTables {
 
   /// The statement that checks a foreign key which was added unchecked.
   func validation(of link: Schema.Link) -> String {
-    let (table, column) = (schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name)
-    return "ALTER TABLE \(relation(of: link.table)) VALIDATE CONSTRAINT \(PostgresName.made(table, column, "fkey"))"
+    let (table, column) = (
+      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
+    )
+    return
+      "ALTER TABLE \(relation(of: link.table)) VALIDATE CONSTRAINT \(PostgresName.made(table, column, "fkey"))"
   }
 
   /// The statement that makes the index by which the children of a record are found.

@@ -26,7 +26,8 @@ struct PostgresTriggers {
 
   /// The functions of one table.
   func functions(of index: Int) -> String {
-    settle(index) + inserted(index) + updated(index) + deleted(index) + truncated(index) + (placed(index) ?? "")
+    settle(index) + inserted(index) + updated(index) + deleted(index) + truncated(index)
+      + (placed(index) ?? "")
   }
 
   /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
@@ -34,9 +35,15 @@ struct PostgresTriggers {
     let relation = relations[index].relation
     let both = "REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"
     var events = [
-      ("insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new FOR EACH STATEMENT", "insert"),
+      (
+        "insert", "AFTER INSERT ON \(relation) REFERENCING NEW TABLE AS holdfast_new FOR EACH STATEMENT",
+        "insert"
+      ),
       ("update", "AFTER UPDATE ON \(relation) \(both) FOR EACH STATEMENT", "update"),
-      ("delete", "AFTER DELETE ON \(relation) REFERENCING OLD TABLE AS holdfast_old FOR EACH STATEMENT", "delete"),
+      (
+        "delete", "AFTER DELETE ON \(relation) REFERENCING OLD TABLE AS holdfast_old FOR EACH STATEMENT",
+        "delete"
+      ),
       ("truncate", "AFTER TRUNCATE ON \(relation) FOR EACH STATEMENT", "truncate"),
     ]
     if placed(index) != nil {

@@ -15,10 +15,10 @@ extension PostgresTriggers {
     let losses =
       schema.tables[index].zone == .explicit
       ? """
-          UPDATE holdfast.acks a SET lost = true FROM holdfast_old o JOIN holdfast.devices d ON d.account = o."user"
-            WHERE a.zone = o.zone AND a.device = d.number;
+        UPDATE holdfast.acks a SET lost = true FROM holdfast_old o JOIN holdfast.devices d ON d.account = o."user"
+          WHERE a.zone = o.zone AND a.device = d.number;
 
-        """ : ""
+      """ : ""
     return function(
       "\(function(index, "delete"))()", declare: ["ids text[]"],
       """

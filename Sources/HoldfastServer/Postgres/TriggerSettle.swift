@@ -18,7 +18,9 @@ extension PostgresTriggers {
       "\(function(index, "settle"))(ids text[], is_whole boolean)", returns: "void",
       declare: [
         "now bigint := holdfast.now()", "zones text[]", "seqs numeric", "moved text[]", "made text[]",
-      ] + (isUsers(index) || schema.tables[index].zone == .root ? ["home text := holdfast.account_home()"] : []),
+      ]
+        + (isUsers(index) || schema.tables[index].zone == .root
+          ? ["home text := holdfast.account_home()"] : []),
       """
         IF EXISTS (SELECT FROM unnest(ids) i WHERE octet_length(i) NOT BETWEEN 1 AND 64) THEN
           RAISE EXCEPTION 'an id of \(schema.tables[index].name) is empty or has more than 64 bytes'
@@ -67,8 +69,12 @@ extension PostgresTriggers {
     let (what, hint) =
       switch schema.tables[index].zone {
       case .user:
-        ("it is not said whose they are", "Say SET holdfast.account = ''ID'' with an id of holdfast.accounts.")
-      case .parent: ("the record that they are under is not there", "Insert it before, or in the same statement.")
+        (
+          "it is not said whose they are",
+          "Say SET holdfast.account = ''ID'' with an id of holdfast.accounts."
+        )
+      case .parent:
+        ("the record that they are under is not there", "Insert it before, or in the same statement.")
       case .explicit, .server, .root, .public: ("there is no such zone", "Take a zone of holdfast.zones.")
       }
     return """
@@ -120,7 +126,9 @@ extension PostgresTriggers {
 
   /// Makes `holdfast.account` the owner of the zones of root records that are new.
   private func owner(_ index: Int) -> String {
-    guard schema.tables[index].zone == .root, let members = schema.index(of: Table.members.name) else { return "" }
+    guard schema.tables[index].zone == .root, let members = schema.index(of: Table.members.name) else {
+      return ""
+    }
     return """
         IF home IS NOT NULL AND made IS NOT NULL THEN
           PERFORM set_config('holdfast.service', 'on', true);

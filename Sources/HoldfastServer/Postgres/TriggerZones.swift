@@ -48,7 +48,8 @@ extension PostgresTriggers {
   /// The reference that decides a table's zone, and its column; nil when another rule does.
   func parent(of index: Int) -> (link: Schema.Link, column: PostgresColumn)? {
     guard case .parent(let name) = schema.tables[index].zone,
-      let link = schema.links(of: index).first(where: { schema.tables[index].columns[$0.column].name == name })
+      let link = schema.links(of: index).first(where: { schema.tables[index].columns[$0.column].name == name }
+      )
     else { return nil }
     return (link, relations[index].columns[link.column])
   }
