@@ -77,8 +77,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCommand", "Jot",
+        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP",
+        "HoldfastCommand", "Jot", "TemporaryPostgres",
       ],
       swiftSettings: strict),
   ]

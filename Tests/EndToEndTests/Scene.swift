@@ -36,10 +36,12 @@ final class Scene {
   let schema: Schema
   let server: ServerProcess
 
-  init(schema: Schema? = nil) throws {
+  /// - Parameter options: further options of `holdfast serve`.
+  init(schema: Schema? = nil, options: [String] = []) throws {
     folder = try Programs.makeFolder()
     self.schema = try schema ?? Self.schema()
-    server = try ServerProcess(folder: folder, schema: self.schema)
+    server = try ServerProcess(
+      folder: folder, schema: self.schema, SharedDatabase.make(in: folder), options: options)
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }

@@ -11,7 +11,8 @@ enum BenchCommand: Subcommand {
       .init(name: "runs", value: "COUNT", help: "Runs of which the median counts; 3 unless given"),
       .init(
         name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
-      .init(name: "only", value: "PART", help: "One of creates, syncs, download, writes; all unless given"),
+      .init(
+        name: "only", value: "PART", help: "One of creates, syncs, download, writes, push; all unless given"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
@@ -23,7 +24,7 @@ enum BenchCommand: Subcommand {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
-    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download or writes.") }
+    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download, writes or push.") }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
       parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
@@ -55,7 +56,7 @@ struct Bench: Sendable {
   let database: String?
   let runs: Int
 
-  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes }
+  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes, push }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
@@ -67,7 +68,7 @@ struct Bench: Sendable {
           ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
-    let load = try await signUp(needsLoad ? 64 : 0, at: server.url)
+    let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
@@ -84,6 +85,9 @@ struct Bench: Sendable {
       case .download:
         add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
+      case .push:
+        var push = try await PushBench(folder: folder, schema: schema, runs: runs)
+        for result in try push.measure() { add(result) }
       }
     }
     return results
@@ -127,7 +131,7 @@ struct Bench: Sendable {
   /// As long as the answer of a sync that brings nothing.
   private static let answer = Array(repeating: UInt8(ascii: " "), count: 130)
 
-  private func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
+  static func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
     let transport = URLSessionTransport(server: url)
     var (tokens, users): ([String], [String]) = ([], [])
