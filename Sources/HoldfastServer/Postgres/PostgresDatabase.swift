@@ -26,7 +26,7 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
-    readers = PostgresPool(location.url, options: location.options, limits: limits) {
+    readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       PostgresReader($0, feed)
     }
   }
@@ -56,8 +56,10 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
-      try location.connect()
+    let options = location.options(lane == .fast ? .writes : .waits)
+    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
+      [location] () throws(PostgresError) in
+      try PostgresConnection(location.url, options: options)
     }
   }
 }
@@ -77,18 +79,30 @@ public struct PostgresLocation: Sendable {
     self.direct = direct
   }
 
+  /// What a connection is for; with "holdfast" before it, its `application_name` in `pg_stat_activity`.
+  enum Purpose: String {
+    /// The fast lane.
+    case writes
+    /// The patient lane, and operators.
+    case waits
+    case reads
+    case listens
+    /// Making and extending the database.
+    case opens
+  }
+
   /// How connections for the work of requests are used.
-  var options: PostgresOptions {
+  func options(_ purpose: Purpose) -> PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
+    options.applicationName = "holdfast \(purpose)"
     return options
   }
 
-  /// A connection for the work of requests.
-  func connect() throws(PostgresError) -> PostgresConnection {
-    try PostgresConnection(url, options: options)
-  }
-
   /// A connection to the database itself, for what lasts longer than a transaction.
-  func connectDirectly() throws(PostgresError) -> PostgresConnection { try PostgresConnection(direct ?? url) }
+  func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
+    var options = PostgresOptions()
+    options.applicationName = "holdfast \(purpose)"
+    return try PostgresConnection(direct ?? url, options: options)
+  }
 }

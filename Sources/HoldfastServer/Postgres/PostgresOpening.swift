@@ -12,7 +12,7 @@ enum PostgresOpening {
 
   /// Opens the database; see `PostgresDatabase`.
   static func open(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws -> Opened {
-    let connection = try location.connectDirectly()
+    let connection = try location.connectDirectly(.opens)
     try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(5216694956356254582)")
     defer { connection.close() }
     let isThere = try !connection.query("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'").isEmpty
