@@ -60,6 +60,17 @@ package enum Transition: String, CaseIterable, Sendable {
   case engineSignedIn = "6.2 any: signed in"
   case engineSignedOut = "6.2 any: signed out"
 
+  case engineMoved = "6.2 idle: told that something moved"
+  case engineMovedWhileWaiting = "6.2 waiting: told that something moved"
+
+  // 6.5: the stream of events
+  case streamOpened = "6.5 opening: hello, something may have been missed"
+  case streamResumed = "6.5 opening: hello, nothing was missed"
+  case streamMoved = "6.5 open: something moved"
+  case streamSilent = "6.5 opening or open: silent for too long"
+  case streamEnded = "6.5 opening or open: ended"
+  case streamReplaced = "6.5 opening or open: another stream of the device"
+
   // 6.3: applying an answer
   case looseSealed = "6.3 step 2: loose edits sealed"
   case quarantined = "6.3 step 4: a refused set goes to quarantine"

@@ -107,4 +107,46 @@ struct SyncMachineTests {
     _ = machine.handle(.timer)
     #expect(machine.handle(.failed(.diverged)) == [.identify])
   }
+
+  @Test("what the stream tells is asked for at once, and once more when it comes in between (I7)")
+  func pushed() {
+    var machine = machine()
+    #expect(machine.handle(.pushed).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+    #expect(machine.handle(.pushed) == [])
+    #expect(
+      machine.handle(.answered(hasMore: false)).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+    #expect(machine.handle(.answered(hasMore: false)).last == .finish(nil))
+    _ = machine.handle(.edited)
+    #expect(machine.handle(.pushed).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+    _ = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
+    #expect(machine.handle(.pushed) == [])
+  }
+
+  @Test("while there is a stream the polls are rare; without one they are back within a minute (I7)")
+  func attended() {
+    var machine = machine(random: 300_000)
+    #expect(machine.handle(.attended(hasMissed: false)) == [.schedule(.seconds(900))])
+    #expect(machine.handle(.unattended) == [.schedule(.milliseconds(300_000 % 60_001))])
+    #expect(
+      machine.handle(.attended(hasMissed: true)).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+    #expect(machine.handle(.attended(hasMissed: true)) == [])
+    #expect(
+      machine.handle(.answered(hasMore: false)).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+    #expect(machine.handle(.answered(hasMore: false)) == [.schedule(.seconds(900)), .finish(nil)])
+    #expect(machine.handle(.unattended) != [])
+    _ = machine.handle(.timer)
+    #expect(machine.handle(.answered(hasMore: false)) == [.schedule(SyncMachine.period), .finish(nil)])
+    // The wait of an edit is not put off.
+    _ = machine.handle(.edited)
+    #expect(machine.handle(.attended(hasMissed: false)) == [])
+    #expect(machine.handle(.unattended) == [])
+  }
+
+  @Test("a stream that opens shows that the server is there again (I7)")
+  func reopened() {
+    var machine = syncing()
+    _ = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
+    #expect(
+      machine.handle(.attended(hasMissed: false)).last == .send(changeSetLimit: SyncMachine.changeSetLimit))
+  }
 }

@@ -14,6 +14,12 @@ package final class SyncConversation: @unchecked Sendable {
     /// Give the event `timer` after so long; replaces the timer before.
     case schedule(Duration)
     case stopTimer
+    /// Ask for a stream of events, instead of the one before; `hear` what comes of it with its number.
+    case openStream(number: Int, token: String, lastEventID: String?)
+    /// Let go of the stream; nothing of it is to be heard any more.
+    case closeStream
+    /// Call `streamTimer` after so long, with the number; replaces the one before.
+    case scheduleStream(Duration, number: Int)
     case publish(SyncState)
     /// Those who waited for a sync by hand are told.
     case finish([Int], Result<SyncSummary, StoreError>)
@@ -28,7 +34,10 @@ package final class SyncConversation: @unchecked Sendable {
 
   private var machine: SyncMachine?
   private let random: @Sendable () -> UInt64
-  private var effects: [Effect] = []
+  /// Whether streams of events can be had at all.
+  let canStream: Bool
+  var stream: EventStream
+  var effects: [Effect] = []
   private var waiters: [Int] = []
   private var summary = SyncSummary()
   /// How many operations this sync has to send, as far as known.
@@ -39,7 +48,12 @@ package final class SyncConversation: @unchecked Sendable {
   private var tooLarge: PreparedRequest?
   private var steps = 0
 
-  package init(random: @escaping @Sendable () -> UInt64) { self.random = random }
+  /// - Parameter canStream: whether the way to the server can carry a stream of events.
+  package init(canStream: Bool, random: @escaping @Sendable () -> UInt64) {
+    self.canStream = canStream
+    self.random = random
+    stream = EventStream(machine: EventStreamMachine(random: random))
+  }
 
   /// Takes a step and numbers it, from 0, so that effects heard of in another order are performed in this one.
   func numbered(_ step: (SyncConversation) -> [Effect]) -> (number: Int, effects: [Effect]) {
@@ -72,7 +86,7 @@ package final class SyncConversation: @unchecked Sendable {
     }
   }
 
-  private func collect(_ database: LocalDatabase, _ body: () -> Void) -> [Effect] {
+  func collect(_ database: LocalDatabase, _ body: () -> Void) -> [Effect] {
     prepareMachine(database)
     body()
     defer { effects = [] }
@@ -90,8 +104,9 @@ package final class SyncConversation: @unchecked Sendable {
     }
   }
 
-  private func run(_ event: SyncMachine.Event, _ database: LocalDatabase) {
+  func run(_ event: SyncMachine.Event, _ database: LocalDatabase) {
     for action in machine?.handle(event) ?? [] { perform(action, database) }
+    follow(event, isSignedIn: machine.map { $0.state != .signedOut } ?? false, database)
   }
 
   private func perform(_ action: SyncMachine.Action, _ database: LocalDatabase) {

@@ -7,13 +7,15 @@ import HoldfastCore
 
 /// Keeps a store and a server in step.
 ///
-/// `run()` syncs at launch, after local edits, on a timer and after failures, until it is cancelled. `sync()` syncs once by hand, also
+/// `run()` syncs at launch, after local edits, when the server says that something moved, on a timer and after failures, until it is cancelled. `sync()` syncs once by hand, also
 /// without `run()`. Several engines, also of several processes, may work on one file; the protocol makes that safe.
 public actor SyncEngine {
   let store: Store
   let transport: any Transport
   private let conversation: SyncConversation
   private var timer: Task<Void, Never>?
+  private var stream: Task<Void, Never>?
+  private var streamTimer: Task<Void, Never>?
   private var waiters: [Int: CheckedContinuation<SyncSummary, any Error>] = [:]
   private var state = SyncState.idle
   private var observers: [Int: AsyncStream<SyncState>.Continuation] = [:]
@@ -27,7 +29,8 @@ public actor SyncEngine {
   public init(store: Store, transport: any Transport) {
     self.store = store
     self.transport = transport
-    conversation = SyncConversation(random: store.environment.random)
+    conversation = SyncConversation(
+      canStream: transport is any EventTransport, random: store.environment.random)
   }
 
   /// An engine for a store and the address of a server.
@@ -51,7 +54,8 @@ public actor SyncEngine {
       await group.waitForAll()
     }
     store.changes.stop(listener)
-    timer?.cancel()
+    await step { $0.rest(in: $1) }
+    for task in [timer, stream, streamTimer] { task?.cancel() }
   }
 
   /// Syncs once, until the server has everything from here and everything from there is here.
@@ -123,6 +127,18 @@ public actor SyncEngine {
     case .stopTimer:
       timer?.cancel()
       timer = nil
+    case .openStream(let number, let token, let lastEventID):
+      stream?.cancel()
+      stream = Task { await listen(number, token: token, lastEventID: lastEventID) }
+    case .closeStream:
+      stream?.cancel()
+      stream = nil
+    case .scheduleStream(let wait, let number):
+      streamTimer?.cancel()
+      streamTimer = Task { [sleep = store.environment.sleep] in
+        guard (try? await sleep(wait)) != nil else { return }
+        await step { $0.streamTimer(number, in: $1) }
+      }
     case .publish(let new):
       state = new
       for observer in observers.values { observer.yield(new) }
@@ -131,6 +147,21 @@ public actor SyncEngine {
         waiters.removeValue(forKey: waiter)?.resume(with: result.mapError { $0 as any Error })
       }
     }
+  }
+
+  private func listen(_ number: Int, token: String, lastEventID: String?) async {
+    guard let transport = transport as? any EventTransport else { return }
+    var end = SyncConversation.StreamNews.ended(status: nil, retryAfter: nil)
+    do {
+      for try await bytes in transport.events(token: token, lastEventID: lastEventID) {
+        await step { $0.hear(.bytes(bytes), stream: number, in: $1) }
+      }
+    } catch let refusal as EventStreamRefusal {
+      end = .ended(status: refusal.status, retryAfter: refusal.retryAfter)
+    } catch {
+      // However it broke, another one is asked for.
+    }
+    await step { [end] in $0.hear(end, stream: number, in: $1) }
   }
 
   private func exchange(_ request: TransportRequest, _ question: SyncConversation.Question) async {

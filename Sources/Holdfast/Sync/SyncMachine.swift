@@ -17,13 +17,19 @@ package struct SyncMachine {
     case tooLarge
   }
 
-  package enum Event: Sendable {
+  package enum Event: Equatable, Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
     case answered(hasMore: Bool)
     case failed(Failure)
     /// A new identity was given to a copy.
     case identified
+    /// The stream of events names zones that moved.
+    case pushed
+    /// There is a stream of events from now on, after one that may have missed something, or not.
+    case attended(hasMissed: Bool)
+    /// There is none any more.
+    case unattended
   }
 
   enum Action: Equatable {
@@ -44,12 +50,16 @@ package struct SyncMachine {
   static let debounce = Duration.milliseconds(250)
   /// How often the server is asked when nothing happens here.
   static let period = Duration.seconds(60)
+  /// How often at the least and at the most while a stream of events is there to tell, at random, so that devices that were told together
+  /// do not ask together.
+  static let attendedPeriod = (least: 600_000, most: 900_000)
   /// The first and the longest wait after a failure.
   static let backOff = (first: 1000, longest: 300_000)
   static let changeSetLimit = 500
 
   private(set) var state: State
   private var goOn = false
+  private var isAttended = false
   /// Whether the timer that runs is the one of an edit.
   private var isDebouncing = false
   private var failures = 0
@@ -83,6 +93,18 @@ package struct SyncMachine {
       state = .idle
       isDebouncing = false
       return [.schedule(.zero)]
+    case (_, .attended(let hasMissed)):
+      isAttended = true
+      return attend(hasMissed)
+    case (_, .unattended):
+      isAttended = false
+      // At random, as all devices of a server lose their streams together.
+      return state == .idle && !isDebouncing ? [.schedule(wait(upTo: Self.period))] : []
+    case (.syncing, .pushed):
+      goOn = true
+      return []
+    case (.idle, .pushed): return begin()
+    case (.waiting, .pushed): return []
     case (.signedOut, .syncNow): return [.finish(.expired)]
     case (.signedOut, _): return []
     case (.idle, .edited):
@@ -114,7 +136,32 @@ package struct SyncMachine {
 
   private mutating func rest() -> [Action] {
     state = .idle
-    return [.schedule(Self.period), .finish(nil)]
+    return [.schedule(pause()), .finish(nil)]
+  }
+
+  private mutating func attend(_ hasMissed: Bool) -> [Action] {
+    switch state {
+    case .signedOut: return []
+    case .syncing:
+      goOn = goOn || hasMissed
+      return []
+    // The server is there again.
+    case .waiting: return begin()
+    case .idle: return hasMissed ? begin() : isDebouncing ? [] : [.schedule(pause())]
+    }
+  }
+
+  /// How long nothing is asked when nothing happens.
+  private func pause() -> Duration {
+    let (least, most) = Self.attendedPeriod
+    return isAttended ? .milliseconds(least) + wait(upTo: .milliseconds(most - least)) : Self.period
+  }
+
+  /// A random time of a whole number of milliseconds.
+  private func wait(upTo longest: Duration) -> Duration {
+    let (seconds, attoseconds) = longest.components
+    let milliseconds = UInt64(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    return .milliseconds(Int64(random() % (milliseconds + 1)))
   }
 
   private mutating func fail(_ failure: Failure) -> [Action] {
@@ -139,10 +186,10 @@ package struct SyncMachine {
       return [.quarantineOldest, .send(changeSetLimit: limit)]
     case .later(_, let retryAfter):
       state = .waiting
-      let bound = UInt64(min(Self.backOff.longest, Self.backOff.first << min(failures, 16)))
+      let bound = min(Self.backOff.longest, Self.backOff.first << min(failures, 16))
       failures += 1
       // Full jitter, so that many devices do not come back in the same second.
-      let wait = Duration.milliseconds(Int64(random() % (bound + 1)))
+      let wait = wait(upTo: .milliseconds(bound))
       return [.schedule(max(wait, .seconds(max(0, retryAfter ?? 0)))), .finish(failure)]
     }
   }
@@ -154,7 +201,10 @@ extension Transition {
     switch (before, event) {
     case (_, .signedOut): self = .engineSignedOut
     case (_, .signedIn): self = .engineSignedIn
-    case (.signedOut, _): return nil
+    case (.signedOut, _), (_, .unattended), (_, .attended): return nil
+    case (.idle, .pushed): self = .engineMoved
+    case (.waiting, .pushed): self = .engineMovedWhileWaiting
+    case (.syncing, .pushed): self = .engineToldToGoOn
     case (.syncing, .edited), (.syncing, .syncNow), (.syncing, .launched), (.syncing, .reachable):
       self = .engineToldToGoOn
     case (_, .launched), (_, .syncNow), (_, .reachable): self = .engineAsked

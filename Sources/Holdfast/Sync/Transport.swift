@@ -42,3 +42,29 @@ public protocol Transport: Sendable {
   /// - Throws: when no whole answer came; the request may have had its effect all the same.
   func send(_ request: TransportRequest) async throws -> TransportAnswer
 }
+
+/// A way to the server that carries streams of events too.
+public protocol EventTransport: Transport {
+  /// Opens the stream of `GET /v1/events`. It is closed when nobody reads it any more.
+  ///
+  /// - Parameters:
+  ///   - token: the device's token.
+  ///   - lastEventID: the id of the last event that the device had, where it had one.
+  /// - Returns: the bytes as they come, from after the head on. Ends when the server ends the stream; throws `EventStreamRefusal`
+  ///   when there is no stream, and other errors when the connection breaks. How long nothing may come is for the reader to say.
+  func events(token: String, lastEventID: String?) -> AsyncThrowingStream<[UInt8], any Error>
+}
+
+/// A request for a stream of events got another answer.
+public struct EventStreamRefusal: Error, Sendable, Hashable {
+  /// The HTTP status.
+  public let status: Int
+  /// The seconds of Retry-After, where it was sent.
+  public let retryAfter: Int?
+
+  /// A refusal of its parts.
+  public init(status: Int, retryAfter: Int? = nil) {
+    self.status = status
+    self.retryAfter = retryAfter
+  }
+}

@@ -6,9 +6,12 @@ import HoldfastCore
 #endif
 
 /// HTTP by URLSession.
-public final class URLSessionTransport: Transport {
+public final class URLSessionTransport: EventTransport {
   private let server: URL
   private let session: URLSession
+  private let eventDelegate = EventSessionDelegate()
+  /// Of its own, so that a stream takes no connection from the requests.
+  private let eventSession: URLSession
 
   /// A transport to a server.
   ///
@@ -22,9 +25,15 @@ public final class URLSessionTransport: Transport {
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.httpShouldSetCookies = false
     session = URLSession(configuration: configuration)
+    // Whoever reads a stream knows how long it may be silent.
+    configuration.timeoutIntervalForRequest = 3600
+    eventSession = URLSession(configuration: configuration, delegate: eventDelegate, delegateQueue: nil)
   }
 
-  deinit { session.finishTasksAndInvalidate() }
+  deinit {
+    session.finishTasksAndInvalidate()
+    eventSession.invalidateAndCancel()
+  }
 
   /// Sends a request; see `Transport`.
   ///
@@ -45,5 +54,14 @@ public final class URLSessionTransport: Transport {
       status: answer.statusCode,
       retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
       body: [UInt8](data))
+  }
+
+  /// Opens the stream of events; see `EventTransport`.
+  public func events(token: String, lastEventID: String?) -> AsyncThrowingStream<[UInt8], any Error> {
+    var message = URLRequest(url: server.appendingPathComponent("v1/events"))
+    message.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+    message.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+    if let lastEventID { message.setValue(lastEventID, forHTTPHeaderField: "Last-Event-ID") }
+    return eventDelegate.start(eventSession.dataTask(with: message))
   }
 }

@@ -9,7 +9,10 @@ enum BenchCommand: Subcommand {
     name: "bench", summary: "Measures the server and the device, each beside its limit.",
     options: [
       .init(name: "runs", value: "COUNT", help: "Runs of which the median counts; 3 unless given"),
-      .init(name: "only", value: "PART", help: "One of creates, syncs, download, writes; all unless given"),
+      .init(
+        name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
+      .init(
+        name: "only", value: "PART", help: "One of creates, syncs, download, writes, push; all unless given"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
@@ -21,9 +24,10 @@ enum BenchCommand: Subcommand {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
-    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download or writes.") }
+    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download, writes or push.") }
     let bench = Bench(
-      folder: folder, runs: runs, parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
+      folder: folder, database: options["database"], runs: runs,
+      parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
   }
@@ -48,19 +52,23 @@ enum BenchCommand: Subcommand {
 /// All benchmarks, in order.
 struct Bench: Sendable {
   let folder: URL
+  /// The PostgreSQL database; nil for SQLite.
+  let database: String?
   let runs: Int
 
-  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes }
+  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes, push }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
     let schema = try Self.schema()
     let server = try Server(
       Configuration(
-        schema: schema, database: .directory(folder.appendingPathComponent("data").path), log: { _ in }))
+        schema: schema,
+        database: database.map { .postgres(PostgresLocation($0)) }
+          ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
-    let load = try await signUp(needsLoad ? 64 : 0, at: server.url)
+    let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
@@ -77,6 +85,9 @@ struct Bench: Sendable {
       case .download:
         add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
+      case .push:
+        var push = try await PushBench(folder: folder, schema: schema, runs: runs)
+        for result in try push.measure() { add(result) }
       }
     }
     return results
@@ -87,12 +98,18 @@ struct Bench: Sendable {
   ) async throws -> Measurement.Result {
     var (rates, limits): ([Double], [Double]) = ([], [])
     for run in 0..<runs {
-      limits.append(try await RawSQLite.oneRowCommits(in: folder, run: run, count: 3000))
+      if let database {
+        let bench = PgBench(url: database, folder: folder)
+        limits.append(try bench.bareInserts(clients: connections, count: requests))
+      } else {
+        limits.append(try await RawSQLite.oneRowCommits(in: folder, run: run, count: 3000))
+      }
       rates.append(try bench.creates(connections: connections, requests: requests))
     }
     return .init(
       name: "durable creates over HTTP, \(connections) connections", rate: Measurement.median(rates),
-      limitName: "raw SQLite, a row a commit", limit: Measurement.median(limits), floor: floor)
+      limitName: database == nil ? "raw SQLite, a row a commit" : "pgbench, as many clients",
+      limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
   private func upToDate(_ bench: ServerBench) throws -> Measurement.Result {
@@ -108,13 +125,13 @@ struct Bench: Sendable {
     }
     return .init(
       name: "up-to-date syncs, 64 connections", rate: Measurement.median(rates), limitName: "constant answer",
-      limit: Measurement.median(limits), floor: 0.3)
+      limit: Measurement.median(limits), floor: database == nil ? 0.3 : nil)
   }
 
   /// As long as the answer of a sync that brings nothing.
   private static let answer = Array(repeating: UInt8(ascii: " "), count: 130)
 
-  private func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
+  static func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
     let transport = URLSessionTransport(server: url)
     var (tokens, users): ([String], [String]) = ([], [])

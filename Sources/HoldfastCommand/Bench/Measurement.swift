@@ -12,18 +12,24 @@ struct Measurement {
     let floor: Double?
     /// The least rate.
     var least: Double?
+    /// The greatest value.
+    var most: Double?
+    /// What `rate` and `limit` are given in.
+    var unit = "/s"
 
-    var isMissed: Bool { rate / limit < floor ?? 0 || rate < least ?? 0 }
+    var isMissed: Bool { rate / limit < floor ?? 0 || rate < least ?? 0 || rate > most ?? .infinity }
 
     var line: String {
       let ratio = rate / limit
-      let bound = floor.map { "floor \($0)" } ?? least.map { "floor \(Self.number($0))/s" }
+      let bound =
+        floor.map { "floor \($0)" } ?? least.map { "floor \(Self.number($0))\(unit)" }
+        ?? most.map { "at most \(Self.number($0))\(unit)" }
       let verdict = bound.map { $0 + (isMissed ? ": MISSED" : ": kept") } ?? ""
       return [
         name.padding(toLength: 44, withPad: " ", startingAt: 0), Self.number(rate).leftPadded(10),
-        "/s   \(limitName): ".padding(toLength: 34, withPad: " ", startingAt: 0),
+        "\(unit)   \(limitName): ".padding(toLength: 34, withPad: " ", startingAt: 0),
         Self.number(limit).leftPadded(10),
-        "/s   ratio \(String(format: "%.2f", ratio))  \(verdict)",
+        "\(unit)   ratio \(String(format: "%.2f", ratio))  \(verdict)",
       ].joined()
     }
 

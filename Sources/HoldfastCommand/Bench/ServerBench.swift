@@ -25,13 +25,7 @@ struct ServerBench {
   /// Durable single-record creates a second: each request is one change set of one create, in the private zone of its user, with
   /// the ack of the answer before.
   mutating func creates(connections: Int, requests: Int) throws -> Double {
-    let result = try follow(connections, requests) { bench, connection in
-      let operation = """
-        [{"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
-        "columns":{"text":"a note"}}]
-        """
-      return bench.request(connection, bench.news(of: connection), sealed: [Array(operation.utf8)])
-    }
+    let result = try follow(connections, requests) { bench, connection in bench.create(connection) }
     guard result.errors == 0 else {
       throw BenchError(text: "\(result.errors) of \(result.requests) creates failed")
     }
@@ -44,17 +38,30 @@ struct ServerBench {
     return result.rate
   }
 
+  /// The request of one create.
+  func create(_ connection: Int) -> [UInt8] {
+    let operation = """
+      [{"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
+      "columns":{"text":"a note"}}]
+      """
+    return request(connection, news(of: connection), sealed: [Array(operation.utf8)])
+  }
+
+  /// Takes an answer, which moves where a device stands.
+  mutating func hear(_ connection: Int, _ answer: UnsafeRawBufferPointer) {
+    guard let parsed = try? SyncAnswer(body: Array(answer)) else { return }
+    next[connection] = parsed.confirmed + 1
+    chains[connection] = parsed.chain
+    acks[connection] = parsed.parts.first?.to ?? acks[connection]
+  }
+
   /// Sends what `make` makes of where each device stands, which every answer moves.
   private mutating func follow(
     _ connections: Int, _ requests: Int, _ make: (ServerBench, Int) -> [UInt8]
   ) throws -> LoadGenerator.Result {
     var bench = self
     let result = try generator(connections, requests).run { connection, answer in
-      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
-        bench.next[connection] = parsed.confirmed + 1
-        bench.chains[connection] = parsed.chain
-        bench.acks[connection] = parsed.parts.first?.to ?? bench.acks[connection]
-      }
+      if let answer { bench.hear(connection, answer) }
       return make(bench, connection)
     }
     self = bench

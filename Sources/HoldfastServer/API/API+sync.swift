@@ -5,27 +5,42 @@ extension API {
   /// `POST /v1/sync`: answered at once when it says nothing new, else after its commit.
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
+    // The writer looks at the device again: what writes in any case need not be looked up here.
+    if let key = keys[try tokenHash(of: request)] {
+      let body = try SyncRequest(body: request.body, operations: operations)
+      if !body.changeSets.isEmpty { return write(try SyncCommand(body, body: request.body, key: key)) }
+      return try read { try sync(body, request, $0) }
+    }
     return try read { reader in
-      try reader.store.transaction {
-        let device = try device(of: request, reader)
-        let body = try SyncRequest(body: request.body, operations: operations)
-        let command = try SyncCommand(body, body: request.body, key: device.key)
-        try command.requireAnswers(from: device.answered)
+      // A stranger's body is not read.
+      _ = try device(of: request, reader)
+      return try sync(try SyncRequest(body: request.body, operations: operations), request, reader)
+    }
+  }
+
+  private func sync(_ body: SyncRequest, _ request: HTTPRequest, _ reader: Reader) throws -> Step {
+    try reader.store.transaction {
+      let device = try device(of: request, reader)
+      let command = try SyncCommand(body, body: request.body, key: device.key)
+      try command.requireAnswers(from: device.answered)
+      if body.changeSets.isEmpty {
         let now = environment.now()
-        if body.changeSets.isEmpty {
-          let zones = try reader.store.zones(of: device.key)
-          if try !reader.isNews(command, of: device, zones: zones, now: now) {
-            Trace.took(.quietRequest)
-            return .answer(
-              .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
-          }
+        let zones = try reader.store.zones(of: device.key)
+        if try !reader.isNews(command, of: device, zones: zones, now: now) {
+          Trace.took(.quietRequest)
+          return .answer(
+            .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
         }
-        return .write(.sync(command)) { [self] result in
-          switch result {
-          case .success: return answer(body, key: device.key)
-          case .failure(let problem): return .problem(problem)
-          }
-        }
+      }
+      return write(command)
+    }
+  }
+
+  private func write(_ command: SyncCommand) -> Step {
+    .write(.sync(command)) { [self] result in
+      switch result {
+      case .success: answer(command.request, key: command.key)
+      case .failure(let problem): .problem(problem)
       }
     }
   }

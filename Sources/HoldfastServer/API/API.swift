@@ -9,6 +9,8 @@ final class API: Sendable {
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
+  /// Devices that were seen lately.
+  let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
   /// What a password is verified against when there is no account of the name.
   let decoy: String
@@ -99,13 +101,13 @@ final class API: Sendable {
   ///
   /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
   func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
-    guard let device = try reader.store.device(try tokenHash(of: request)) else {
-      throw Problem(.tokenInvalid)
-    }
+    let token = try tokenHash(of: request)
+    guard let device = try reader.store.device(token) else { throw Problem(.tokenInvalid) }
+    keys.insert(device.key)
     return device
   }
 
-  private func tokenHash(of request: HTTPRequest) throws(Problem) -> TokenHash {
+  func tokenHash(of request: HTTPRequest) throws(Problem) -> TokenHash {
     guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
     // By bytes: this is done for every request. A letter with bit 5 set is lower-case.
     let scheme = "bearer ".utf8

@@ -4,7 +4,7 @@ internal import CSodium
 ///
 /// Tokens are found by their hash. How long that takes tells nothing about a token, as nobody can make one for a
 /// given hash.
-struct TokenHash: Sendable, Equatable {
+struct TokenHash: Sendable, Hashable {
   private let bytes: [UInt8]
 
   /// Hashes a token as it is on the wire.

@@ -140,6 +140,9 @@ struct EventHub {
     return ended
   }
 
+  /// Moves may have been missed: whoever comes back with an id of before is told to pull.
+  mutating func forget() { log.forgetAll() }
+
   private func affected(_ moves: Moves) -> [Int] {
     var numbers = Set(moves.devices.compactMap { ofDevice[$0] })
     for user in moves.users { numbers.formUnion(ofUser[user, default: []]) }

@@ -14,7 +14,6 @@ final class EventStreams: @unchecked Sendable {
   private enum News: Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
     case ended(Int)
-    case moved(Moves)
     case deaf
   }
 
@@ -32,6 +31,8 @@ final class EventStreams: @unchecked Sendable {
 
   // Under the lock
   private var news: [News] = []
+  /// All that moved since the thread looked; it looks at this before the news.
+  private var moves = Moves()
   private var count = 0
   private var lastNumber = 0
   private var isStopping = false
@@ -94,15 +95,8 @@ final class EventStreams: @unchecked Sendable {
   func moved(_ moves: Moves) {
     if moves.isEmpty { return }
     lock.hold {
-      var all = moves
-      // One after the other they would only be added up later.
-      if case .moved(let before)? = news.last {
-        all = before
-        all.add(moves)
-        news.removeLast()
-      }
-      news.append(.moved(all))
-      if count > 0 ? MonotonicTime.exact >= holdUntil : all.zones.count >= Self.moveLimit { wake() }
+      self.moves.add(moves)
+      if count > 0 ? MonotonicTime.exact >= holdUntil : self.moves.zones.count >= Self.moveLimit { wake() }
     }
   }
 
@@ -149,7 +143,8 @@ final class EventStreams: @unchecked Sendable {
   // MARK: The thread
 
   private func work() {
-    while let news = nextNews() {
+    while let (moves, news) = nextNews() {
+      for number in hub.moved(moves) { streams.removeValue(forKey: number)?.finish() }
       for piece in news { take(piece) }
       let now = MonotonicTime.exact
       if hub.hasEvents, now >= lock.hold({ holdUntil }) {
@@ -161,18 +156,18 @@ final class EventStreams: @unchecked Sendable {
   }
 
   /// Waits for something to do; nil when the thread is to end.
-  private func nextNews() -> [News]? {
+  private func nextNews() -> (Moves, [News])? {
     lock.hold {
       while true {
         let now = MonotonicTime.exact
         let isHeld = holdUntil > now
         if isStopping { return nil }
-        if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !news.isEmpty) { break }
+        if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !moves.isEmpty) { break }
         let deadlines = (streams.isEmpty ? [] : [nextTick]) + (isHeld ? [holdUntil] : [])
         if let deadline = deadlines.min() { lock.wait(until: deadline) } else { lock.wait() }
       }
-      defer { (news, isUrgent) = ([], false) }
-      return news
+      defer { (moves, news, isUrgent) = (Moves(), [], false) }
+      return (moves, news)
     }
   }
 
@@ -180,7 +175,10 @@ final class EventStreams: @unchecked Sendable {
     switch piece {
     case .opened(let number, let stream, let token, let lastEventID):
       let (hello, older) = hub.open(number, token: token, lastEventID: lastEventID)
-      if let older { streams.removeValue(forKey: older)?.finish() }
+      if let older = older.flatMap({ streams.removeValue(forKey: $0) }) {
+        older.send(EventText.replaced)
+        older.finish()
+      }
       guard let hello else { return stream.finish() }
       if streams.isEmpty { nextTick = .exact + tick }
       streams[number] = stream
@@ -192,8 +190,7 @@ final class EventStreams: @unchecked Sendable {
         hub.close(number)
       }
       streams = [:]
-    case .moved(let moves):
-      for number in hub.moved(moves) { streams.removeValue(forKey: number)?.finish() }
+      hub.forget()
     }
   }
 

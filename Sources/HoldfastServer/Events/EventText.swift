@@ -36,6 +36,9 @@ struct EventText: Sendable {
     return Array("id: \(run)-\(counter)\nevent: zones\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8)
   }
 
+  /// The last event of a stream whose device has opened another one.
+  static let replaced = Array("event: replaced\ndata: {}\n\n".utf8)
+
   /// Without data, so that it is no event to an EventSource; its id counts all the same.
   func heartbeat(counter: UInt64, streams: Int) -> [UInt8] { Array("\(fields(counter, streams))\n".utf8) }
 

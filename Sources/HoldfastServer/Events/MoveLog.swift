@@ -29,6 +29,13 @@ struct MoveLog {
   /// Whether something moved after `moment`, which must not be before `floor`.
   func hasMoved(_ key: Key, since moment: UInt64) -> Bool { last[key].map { $0 > moment } ?? false }
 
+  /// Something moved that was not noted: nothing is known of what was before now.
+  mutating func forgetAll() {
+    counter += 1
+    floor = counter
+    last = [:]
+  }
+
   private mutating func forget() {
     floor = last.values.sorted()[last.count / 2]
     last = last.filter { $0.value > floor }

@@ -11,12 +11,41 @@ struct PostgresChangeFeed: Sendable {
     let name: [UInt8]
   }
 
-  /// How many changes the first stretch has, and how many one has at the most.
-  private static let stretch = (first: 256, most: 4096)
-  private static let findPlaces: PostgresStatement = """
-    SELECT seq, record_table, id, rev, state, stamp FROM holdfast.records
-    WHERE zone = $1 AND seq > $2 ORDER BY seq LIMIT $3
+  /// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
+  struct Stretch {
+    let zone: ZoneState
+    let places: PostgresRows
+    /// Its rows of `places`.
+    var rows: Range<Int>
+    /// The values of its live records, by table.
+    fileprivate var values: [String: Cursor] = [:]
+    /// Whether there were more.
+    let isCut: Bool
+  }
+
+  /// Rows of values, of which the next is to be written.
+  fileprivate struct Cursor {
+    let rows: PostgresRows
+    var next: Int
+  }
+
+  /// How many changes of each zone are read at first, and how many at the most.
+  static let first = 256
+  private static let most = 4096
+
+  private static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+  private static let end: PostgresStatement = "COMMIT"
+  private static let findZones: PostgresStatement = """
+    SELECT z.zone, z.seq, z.purged, coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, '')
+    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
     """
+  private static let wanted = """
+    FROM unnest($1::text[], $2::bigint[]) AS w (zone, after) CROSS JOIN LATERAL (
+      SELECT * FROM holdfast.records r WHERE r.zone = w.zone AND r.seq > w.after ORDER BY r.seq LIMIT $3
+    ) r
+    """
+  private static let findPlaces = PostgresStatement(
+    "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
 
   /// By the names of their tables.
   private let sources: [String: Source]
@@ -28,10 +57,9 @@ struct PostgresChangeFeed: Sendable {
       sources[table.name] = Source(
         statement: PostgresStatement(
           """
-          SELECT r.seq\(columns) FROM holdfast.records r JOIN \(relation.name) t
+          SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
           ON t.id = r.id\(relation.idCast)\(relation.hasZone ? " AND t.zone = r.zone" : "")
-          WHERE r.zone = $1 AND r.seq > $2 AND r.seq <= $3 AND r.state = 0
-          AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.seq
+          WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
           """),
         columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
         name: JSONValue.string(table.name).bytes)
@@ -39,92 +67,127 @@ struct PostgresChangeFeed: Sendable {
     self.sources = sources
   }
 
+  /// Reads the first changes of each zone, all of one moment, in two round trips.
+  ///
+  /// - Parameter size: how many changes of each.
+  func read(
+    _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
+  ) throws -> [Stretch] {
+    var (names, wanted) = (PostgresParameters(), PostgresParameters())
+    names.append(array: zones.lazy.map(\.zone))
+    names.append(user)
+    wanted.append(array: zones.lazy.map(\.zone))
+    wanted.append(array: zones.lazy.map(\.ack.seq))
+    wanted.append(Int64(size))
+    let read = try connection.pipeline { pipe in
+      pipe.send(Self.begin)
+      pipe.send(Self.findZones, names)
+      pipe.send(Self.findPlaces, wanted)
+    }
+    let (states, places) = (read[1], read[2])
+    var tables: [String] = []
+    for row in places.indices where places.int64(row, 5) == 0 {
+      let table = places.text(row, 2)
+      if sources[table] != nil, !tables.contains(table) { tables.append(table) }
+    }
+    let values = try connection.pipeline { pipe in
+      for table in tables { if let source = sources[table] { pipe.send(source.statement, wanted) } }
+      pipe.send(Self.end)
+    }
+    let ranges = Self.ranges(places)
+    let valueRanges = values.prefix(tables.count).map { Self.ranges($0) }
+    return zones.map { zone in
+      let rows = ranges[zone.zone] ?? 0..<0
+      var stretch = Stretch(
+        zone: zone.refreshed(by: states), places: places, rows: rows, isCut: rows.count == size)
+      for (number, table) in tables.enumerated() {
+        if let range = valueRanges[number][zone.zone] {
+          stretch.values[table] = Cursor(rows: values[number], next: range.lowerBound)
+        }
+      }
+      return stretch
+    }
+  }
+
+  /// Where the rows of each zone are, which stand together.
+  private static func ranges(_ rows: PostgresRows) -> [String: Range<Int>] {
+    var ranges: [String: Range<Int>] = [:]
+    var start = 0
+    for row in rows.indices {
+      let isLast = row + 1 == rows.count || rows.text(row + 1, 0) != rows.text(row, 0)
+      if isLast {
+        ranges[rows.text(row, 0)] = start..<(row + 1)
+        start = row + 1
+      }
+    }
+    return ranges
+  }
+
   /// Writes an array of changes; see `StoreReader`.
   func write(
-    zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int, on connection: PostgresConnection
-  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
-    var (last, count) = (seq, Int64(0))
-    var size = Self.stretch.first
+    _ first: Stretch, for user: String, to writer: inout JSONWriter, limit: Int,
+    on connection: PostgresConnection
+  ) throws -> WrittenChanges {
+    var stretch = first
+    var written = WrittenChanges(last: first.zone.ack.seq, seq: first.zone.seq)
     let start = writer.count
     writer.beginArray()
+    defer { writer.endArray() }
     while true {
-      let places = try connection.query(Self.findPlaces, PostgresParameters(zone, last, Int64(size)))
-      var values = try self.values(of: places, zone: zone, after: last, on: connection)
-      for row in places.indices {
+      for row in stretch.rows {
         guard writer.count < limit else {
-          writer.endArray()
-          return (last, count, true)
+          written.hasMore = true
+          return written
         }
-        last = places.int64(row, 0)
-        count += 1
-        try write(places, row, &values, to: &writer)
+        written.last = stretch.places.int64(row, 1)
+        written.count += 1
+        try write(row, of: &stretch, to: &writer)
       }
-      if places.count < size {
-        writer.endArray()
-        return (last, count, false)
-      }
+      if !stretch.isCut { return written }
       // As many as are likely to fill the rest.
-      let each = max((writer.count - start) / Int(count), 1)
-      size = min(max((limit - writer.count) / each + 1, 1), Self.stretch.most)
-    }
-  }
-
-  private struct Cursor {
-    let rows: PostgresRows
-    var next = 0
-  }
-
-  /// The values of the live records of a stretch, by table.
-  private func values(
-    of places: PostgresRows, zone: String, after seq: Int64, on connection: PostgresConnection
-  ) throws -> [String: Cursor] {
-    var tables: [String] = []
-    for row in places.indices where places.int64(row, 4) == 0 {
-      let table = places.text(row, 1)
-      if !tables.contains(table) { tables.append(table) }
-    }
-    if tables.isEmpty { return [:] }
-    let parameters = PostgresParameters(zone, seq, places.int64(places.count - 1, 0))
-    let answers = try connection.pipeline { pipe in
-      for table in tables {
-        if let source = sources[table] { pipe.send(source.statement, parameters) }
+      let each = max((writer.count - start) / Int(written.count), 1)
+      let size = min(max((limit - writer.count) / each + 1, 1), Self.most)
+      let next = first.zone.acked(written.last)
+      guard let more = try read([next], for: user, size: size, on: connection).first, !more.zone.role.isEmpty,
+        more.zone.purged <= written.last
+      else {
+        written.hasMore = true
+        return written
       }
+      stretch = more
+      written.seq = more.zone.seq
     }
-    return Dictionary(
-      zip(tables.filter { sources[$0] != nil }, answers.map { Cursor(rows: $0) }),
-      uniquingKeysWith: { first, _ in first })
   }
 
-  private func write(
-    _ places: PostgresRows, _ row: Int, _ values: inout [String: Cursor], to writer: inout JSONWriter
-  ) throws {
+  private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) throws {
+    let places = stretch.places
     writer.beginObject()
     writer.key("table")
-    places.withText(row, 1) { writer.string(utf8: $0) }
-    writer.key("id")
     places.withText(row, 2) { writer.string(utf8: $0) }
+    writer.key("id")
+    places.withText(row, 3) { writer.string(utf8: $0) }
     writer.key("rev")
-    writer.int64(places.int64(row, 3))
+    writer.int64(places.int64(row, 4))
     writer.key("seq")
-    writer.int64(places.int64(row, 0))
-    if places.int64(row, 4) == 0 {
-      let table = places.text(row, 1)
-      guard let source = sources[table], let cursor = values[table], cursor.next < cursor.rows.count,
-        cursor.rows.int64(cursor.next, 0) == places.int64(row, 0)
+    writer.int64(places.int64(row, 1))
+    if places.int64(row, 5) == 0 {
+      let table = places.text(row, 2)
+      guard let source = sources[table], let cursor = stretch.values[table], cursor.next < cursor.rows.count,
+        cursor.rows.int64(cursor.next, 1) == places.int64(row, 1)
       else { throw ServerError(.damaged, "A record of \(table) is in the ledger alone.") }
-      values[table]?.next += 1
+      stretch.values[table]?.next += 1
       writer.key("columns")
       writer.beginObject()
       for (index, column) in source.columns.enumerated() {
         writer.key(column.key)
-        write(cursor.rows, cursor.next, 1 + index, column.type, to: &writer)
+        write(cursor.rows, cursor.next, 2 + index, column.type, to: &writer)
       }
       writer.endObject()
     } else {
       writer.key("deleted")
       writer.bool(true)
       writer.key("deleted_at")
-      let stamp = Stamp(rawValue: places.optionalInt64(row, 5) ?? 0)
+      let stamp = Stamp(rawValue: places.optionalInt64(row, 6) ?? 0)
       writer.string(Timestamp.text(milliseconds: stamp.milliseconds))
     }
     writer.endObject()
@@ -141,5 +204,24 @@ struct PostgresChangeFeed: Sendable {
     case .json: rows.withText(row, column) { writer.rawValue($0) }
     case .text, .timestamp, .reference, .position: rows.withText(row, column) { writer.string(utf8: $0) }
     }
+  }
+}
+
+extension ZoneState {
+  /// The zone as the rows say that it is now.
+  fileprivate func refreshed(by rows: PostgresRows) -> ZoneState {
+    var zone = self
+    zone.role = ""
+    for row in rows.indices where rows.text(row, 0) == self.zone {
+      (zone.seq, zone.purged, zone.role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
+    }
+    return zone
+  }
+
+  /// The zone for a device that has it up to a seq.
+  fileprivate func acked(_ seq: Int64) -> ZoneState {
+    ZoneState(
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
+      seq: self.seq, purged: purged, role: role, wasLost: wasLost)
   }
 }

@@ -5,16 +5,19 @@ import HoldfastPostgres
 final class PostgresReader: StoreReader {
   private let connection: PostgresConnection
   private let feed: PostgresChangeFeed
-  private var isInTransaction = false
-  private var hasBegun = false
-  /// What was read with the device of the transaction.
+  /// What was read of zones that were refreshed.
+  private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
+  /// The user for whom they were read.
+  private var user = ""
+  /// What was read with a device.
   private var known: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
 
-  private static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-  private static let end: PostgresStatement = "COMMIT"
+  /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   private static let findDevice: PostgresStatement = """
-    SELECT number, account, confirmed, chain, seen_at, answered, session_used FROM holdfast.devices
-    WHERE token_hash = $1
+    SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
+      r.first, r.last, r.operation, r.problem
+    FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
+    WHERE d.token_hash = $1 ORDER BY r.first
     """
   private static let findAccount: PostgresStatement =
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
@@ -30,51 +33,29 @@ final class PostgresReader: StoreReader {
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
-  private static let findRefusals: PostgresStatement = """
-    SELECT r.first, r.last, r.operation, r.problem FROM holdfast.devices d
-    JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = $1 ORDER BY r.first
-    """
-
   init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed) {
     self.connection = connection
     self.feed = feed
   }
 
-  /// The transaction begins with its first look at a device, in one round trip.
-  func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    (isInTransaction, hasBegun, known) = (true, false, nil)
-    defer {
-      isInTransaction = false
-      // A connection that can't end it is not used again.
-      if hasBegun { _ = try? connection.run(Self.end) }
-    }
-    return try body()
-  }
+  /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
+  /// read together with the zones that it belongs to.
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
     var parameters = PostgresParameters()
     token.withBytes { parameters.append(bytes: $0) }
-    let begins = isInTransaction && !hasBegun
     let answers = try connection.pipeline { pipe in
-      if begins { pipe.send(Self.begin) }
       pipe.send(Self.findDevice, parameters)
-      guard isInTransaction else { return }
       pipe.send(Self.findZones, parameters)
-      pipe.send(Self.findRefusals, parameters)
     }
-    if begins { hasBegun = true }
-    let rows = answers[begins ? 1 : 0]
+    let rows = answers[0]
     guard !rows.isEmpty else { return nil }
-    let number = rows.int64(0, 0)
-    if isInTransaction {
-      known = (
-        number, Self.zones(answers[answers.count - 2]), Self.refusals(answers[answers.count - 1])
-      )
-    }
+    known = (rows.int64(0, 0), Self.zones(answers[1]), Self.refusals(rows))
     return KnownDevice(
-      key: DeviceKey(number: number, user: rows.text(0, 1), token: token), confirmed: rows.int64(0, 2),
-      chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))), seenAt: rows.int64(0, 4),
-      answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6))
+      key: DeviceKey(number: rows.int64(0, 0), user: rows.text(0, 1), token: token),
+      confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
+      seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -94,10 +75,19 @@ final class PostgresReader: StoreReader {
     preconditionFailure("Refusals are read with their device.")
   }
 
-  func writeChanges(
-    of zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
-  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
-    try feed.write(zone: zone, after: seq, to: &writer, limit: limit, on: connection)
+  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] {
+    stretches = [:]
+    let read = try feed.read(zones, for: device.user, size: PostgresChangeFeed.first, on: connection)
+    for stretch in read { stretches[stretch.zone.zone] = stretch }
+    user = device.user
+    return read.map(\.zone)
+  }
+
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
+    guard let first = stretches.removeValue(forKey: zone.zone) else {
+      preconditionFailure("Zones are refreshed before their changes are written.")
+    }
+    return try feed.write(first, for: user, to: &writer, limit: limit, on: connection)
   }
 
   private static func zones(_ rows: PostgresRows) -> [ZoneState] {
@@ -111,10 +101,10 @@ final class PostgresReader: StoreReader {
   }
 
   private static func refusals(_ rows: PostgresRows) -> [StoredRefusal] {
-    rows.indices.map { row in
+    rows.indices.filter { !rows.isNull($0, 7) }.map { row in
       StoredRefusal(
-        first: rows.int64(row, 0), last: rows.int64(row, 1), operation: rows.int64(row, 2),
-        problem: rows.bytes(row, 3))
+        first: rows.int64(row, 7), last: rows.int64(row, 8), operation: rows.int64(row, 9),
+        problem: rows.bytes(row, 10))
     }
   }
 }

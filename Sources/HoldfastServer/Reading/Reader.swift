@@ -2,6 +2,9 @@ import HoldfastCore
 
 /// Makes the answer of one request.
 struct Reader {
+  /// How many zones are read together.
+  private static let zonesAtOnce = 16
+
   let store: any StoreReader
   private let epoch: String
   /// The size of an answer from which on no further change is begun.
@@ -50,7 +53,7 @@ struct Reader {
     writer.bool(mustResend)
     writer.key("zones")
     writer.beginArray()
-    if !mustResend { try writeParts(zones, to: &writer) }
+    if !mustResend { try writeParts(zones, of: device.key, to: &writer) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
@@ -81,7 +84,7 @@ struct Reader {
   }
 
   /// The zones that have something new, smallest rest first, until the answer is full.
-  private func writeParts(_ zones: [ZoneState], to writer: inout JSONWriter) throws {
+  private func writeParts(_ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter) throws {
     var waiting: [ZoneState] = []
     for zone in zones where !zone.role.isEmpty {
       if zone.isFenced(epoch: epoch) {
@@ -98,7 +101,15 @@ struct Reader {
     }
     waiting.sort { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
     let limit = writer.count + answerSize
-    for zone in waiting where try writePart(zone, to: &writer, limit: limit) { break }
+    while !waiting.isEmpty, writer.count < limit {
+      let next = Array(waiting.prefix(Self.zonesAtOnce))
+      waiting.removeFirst(next.count)
+      for zone in try store.refreshed(next, for: device) {
+        // Who lost it meanwhile, or has to begin anew, is told so by the next answer.
+        if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
+        if try writePart(zone, to: &writer, limit: limit) { return }
+      }
+    }
   }
 
   /// Writes a zone's part, with as many of its changes as there is room for.
@@ -113,21 +124,20 @@ struct Reader {
     writer.key("from")
     writer.string(zone.token)
     writer.key("changes")
-    let (last, count, hasMore) = try store.writeChanges(
-      of: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
+    let written = try store.writeChanges(of: zone, to: &writer, limit: limit)
     writer.key("count")
-    writer.int64(count)
+    writer.int64(written.count)
     // A part without a change, for which there was no room, leaves the device where it is.
-    let isUntouched = hasMore && last == zone.ack.seq
-    Trace.took(isUntouched ? .partWithoutRoom : hasMore ? .partUnfinished : .partWhole)
-    let reached = hasMore ? last : zone.seq
+    let isUntouched = written.hasMore && written.last == zone.ack.seq
+    Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
+    let reached = written.hasMore ? written.last : written.seq
     writer.key("to")
     writer.string(isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text)
     writer.key("more")
-    writer.bool(hasMore)
+    writer.bool(written.hasMore)
     writer.key("remaining")
-    writer.int64(zone.seq - reached)
+    writer.int64(written.seq - reached)
     writer.endObject()
-    return hasMore
+    return written.hasMore
   }
 }

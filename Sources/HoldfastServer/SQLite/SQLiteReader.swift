@@ -88,9 +88,11 @@ final class SQLiteReader: StoreReader {
     return refusals
   }
 
-  func writeChanges(
-    of zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
-  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
-    try feed.write(zone: zone, after: seq, to: &writer, limit: limit)
+  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] { zones }
+
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
+    let (last, count, hasMore) = try feed.write(
+      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
+    return WrittenChanges(last: last, count: count, hasMore: hasMore, seq: zone.seq)
   }
 }

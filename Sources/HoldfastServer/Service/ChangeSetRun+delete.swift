@@ -15,8 +15,8 @@ extension ChangeSetRun {
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
     if table.zone == .explicit {
-      ledger.changedMember(live.values[stores.memberUser].text)
       if let user = live.values[stores.memberUser].text {
+        ledger.changedMember(user)
         try stores.store.devices.noteLoss(of: live.zone, by: user)
       }
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {

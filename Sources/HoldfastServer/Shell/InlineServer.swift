@@ -13,6 +13,7 @@ public final class InlineServer {
   private let api: API
   private var hub: EventHub
   private var ended: [Int] = []
+  private var farewells: [(stream: Int, bytes: [UInt8])] = []
 
   /// Opens a database.
   ///
@@ -106,7 +107,10 @@ public final class InlineServer {
     switch api.handle(request) {
     case .events(let device, let lastEventID):
       let (hello, older) = hub.open(number, token: device.token, lastEventID: lastEventID)
-      if let older { ended.append(older) }
+      if let older {
+        farewells.append((older, EventText.replaced))
+        ended.append(older)
+      }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
     case .write, .password: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
@@ -123,7 +127,8 @@ public final class InlineServer {
 
   /// The events that are due: all that moved since this was asked before.
   package func takeEvents() -> [(stream: Int, bytes: [UInt8])] {
-    hub.takeEvents(.max).map { ($0.stream, $0.bytes) }
+    defer { farewells = [] }
+    return farewells + hub.takeEvents(.max).map { ($0.stream, $0.bytes) }
   }
 
   /// The heartbeat of all streams.

@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// The shared database as one request reads it, over a connection that can't write; one thread at a time.
 protocol StoreReader: AnyObject {
-  /// Runs `body` in one read transaction: all it sees is of one moment.
+  /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
   /// The device of a token, or nil.
@@ -17,15 +17,28 @@ protocol StoreReader: AnyObject {
   /// The refusals that a device has not dealt with, in the order of their numbers.
   func refusals(of device: Int64) throws -> [StoredRefusal]
 
+  /// Zones that were read before, as they are at the moment from which their changes will be read.
+  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState]
+
   /// Writes an array of the changes of a zone in seq order.
   ///
+  /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
   /// - Parameters:
   ///   - seq: the changes after this one.
   ///   - limit: the size of the whole text from which on no further change is begun.
-  /// - Returns: the seq of the last change written, how many were written, and whether others follow.
-  func writeChanges(
-    of zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
-  ) throws -> (last: Int64, count: Int64, hasMore: Bool)
+  /// - Returns: what was written.
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges
+}
+
+/// How far changes were written.
+struct WrittenChanges {
+  /// The seq of the last.
+  var last: Int64
+  var count: Int64 = 0
+  /// Whether others follow.
+  var hasMore = false
+  /// The zone's last seq at that moment.
+  var seq: Int64
 }
 
 /// Why a change set was refused, as it is remembered.
@@ -57,10 +70,10 @@ struct ZoneState {
   let ack: SyncCommand.Ack
   /// Whether the ack is stored; one that is at the beginning of the zone may be or not.
   let isStored: Bool
-  let seq: Int64
-  let purged: Int64
+  var seq: Int64
+  var purged: Int64
   /// The role of the device's user; empty for a zone that may not be read.
-  let role: String
+  var role: String
   /// Whether the user lost the zone after the device's ack: what the device did meanwhile was done as a stranger.
   let wasLost: Bool
 

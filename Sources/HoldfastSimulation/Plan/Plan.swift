@@ -11,6 +11,8 @@ struct Plan {
   let longLog: Int
   /// Whether nothing is shared, moved or deleted: then nothing may be refused either.
   let isPeaceful: Bool
+  /// Whether devices have streams of events.
+  let hasStreams: Bool
   var commands: [Command]
 
   init(seed: UInt64, steps: Int) {
@@ -23,6 +25,8 @@ struct Plan {
     bodyLimit = chance.one(in: 8) ? 4000 : 16 << 20
     longLog = chance.one(in: 2) ? 1000 : 10 + chance.below(60)
     isPeaceful = chance.one(in: 8)
+    var ofStreams = Chance(seed: seed, 3)
+    hasStreams = !ofStreams.one(in: 4)
     let mood = Mood(&chance)
     let devices = users.count
     commands = (0..<steps).map { index in

@@ -8,6 +8,8 @@ struct Scenario {
   let guards: String
   /// For each device, the number of its user.
   var users = [0, 0]
+  /// Whether devices have streams of events; else they find things out by asking.
+  var hasStreams = false
   /// The size of an answer from which on the server begins no further change.
   var answerSize = 4 << 20
   /// The greatest body of a request.
@@ -21,7 +23,7 @@ struct Scenario {
   static var all: [Scenario] {
     exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + access + downloads
       + answers
-      + faults + changes
+      + faults + changes + push
   }
 }
 
@@ -34,6 +36,7 @@ extension Plan {
     bodyLimit = scenario.bodyLimit
     longLog = 1000
     isPeaceful = false
+    hasStreams = scenario.hasStreams
     commands = []
   }
 }

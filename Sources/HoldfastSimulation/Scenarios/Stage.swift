@@ -32,6 +32,7 @@ final class Stage: @unchecked Sendable {
   init(_ world: World, _ interruption: Interruption?) {
     self.world = world
     self.interruption = interruption
+    world.isReachable = { [unowned self] in !offline.contains($0.machine) }
     let usual = world.disk.fault
     world.disk.fault = { [unowned self] in trouble(at: $0) ?? usual?($0) ?? .none }
   }
@@ -114,7 +115,13 @@ final class Stage: @unchecked Sendable {
 
   // MARK: Machines
 
-  func goOffline(_ devices: Int...) { for device in devices { offline.insert(self[device].machine) } }
+  func goOffline(_ devices: Int...) {
+    for device in devices {
+      offline.insert(self[device].machine)
+      for app in self[device].apps { world.breakStream(of: app) }
+    }
+  }
+
   func goOnline(_ devices: Int...) { for device in devices { offline.remove(self[device].machine) } }
 
   /// Syncs by hand, to the end.

@@ -10,6 +10,8 @@ final class SimulatedDevice {
     let conversation: SyncConversation
     /// Only the timer of this number still counts.
     var timer = 0
+    /// The stream of events that it has, or waits for.
+    var stream: SimulatedStream?
     /// The requests whose answers are awaited.
     var exchanges: Set<Int> = []
     /// The server takes the token no more, and the person is asked to sign in.

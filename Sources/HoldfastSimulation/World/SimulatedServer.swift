@@ -14,6 +14,8 @@ final class SimulatedServer {
   /// What the observer saw last.
   var view = ServerView()
   var observer: Observer?
+  /// The streams that the server takes for open, by number.
+  var streams: [Int: SimulatedStream] = [:]
 }
 
 extension World {
@@ -47,6 +49,7 @@ extension World {
     }
     guard disk.isAlive(process) else { return serverDied() }
     history.add("server starts", at: now)
+    if plan.hasStreams { timeline.add(.heartbeat(process), at: now + Self.heartbeat) }
   }
 
   /// The server's process ended, or is to end.
@@ -54,9 +57,10 @@ extension World {
     if let process = server.process { disk.kill(process) }
     server.inline = nil
     server.process = nil
+    loseStreams()
   }
 
-  private func serverDied() {
+  func serverDied() {
     history.add("server died", at: now)
     closeServerObserver()
     stopServer()
@@ -84,6 +88,7 @@ extension World {
     guard disk.isAlive(process) else { return serverDied() }
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }
+    pushEvents()
   }
 
   private func answer(_ message: Message, _ response: HTTPResponse) {

@@ -42,7 +42,8 @@ extension World {
           replica: Position.Replica(random: source.next()).string)
       }
       if disk.isAlive(process) {
-        let app = SimulatedDevice.App(process, database, SyncConversation(random: { source.next() }))
+        let app = SimulatedDevice.App(
+          process, database, SyncConversation(canStream: plan.hasStreams, random: { source.next() }))
         device.apps.append(app)
         history.add("\(device.machine): the app starts as process \(process.number)", at: now)
         return app
@@ -153,9 +154,17 @@ extension World {
   func handle(
     _ event: SyncMachine.Event, waiter: Int? = nil, _ app: SimulatedDevice.App, _ device: SimulatedDevice
   ) {
+    step(app, device) { $0.handle(event, waiter: waiter, in: $1) }
+  }
+
+  /// Takes a step of an app's conversation, and does what comes of it.
+  func step(
+    _ app: SimulatedDevice.App, _ device: SimulatedDevice,
+    _ body: (SyncConversation, LocalDatabase) -> [SyncConversation.Effect]
+  ) {
     let effects = run(as: app.process) {
       defer { app.database.checkpointIfLong(pages: plan.longLog) }
-      return app.conversation.handle(event, waiter: waiter, in: app.database)
+      return body(app.conversation, app.database)
     }
     guard checkLife(app, device, .other) else { return }
     perform(effects, app, device)
@@ -190,10 +199,13 @@ extension World {
       case .send(let request, let question): send(request, .conversation(question), app, device)
       case .schedule(let wait):
         app.timer += 1
-        let (seconds, attoseconds) = wait.components
-        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        timeline.add(.timer(device, app, number: app.timer), at: now + milliseconds)
+        timeline.add(.timer(device, app, number: app.timer), at: now + wait.wholeMilliseconds)
       case .stopTimer: app.timer += 1
+      case .openStream(let number, let token, let lastEventID):
+        openStream(number, token: token, lastEventID: lastEventID, app, device)
+      case .closeStream: closeStream(of: app)
+      case .scheduleStream(let wait, let number):
+        timeline.add(.streamTimer(device, app, number: number), at: now + wait.wholeMilliseconds)
       case .publish(.signedOut):
         app.isSignedOut = true
         timeline.add(.signIn(device), at: now + 2000)
@@ -250,6 +262,12 @@ extension World {
       }
       retrySignIn(device)
     }
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }
 }
 

@@ -13,6 +13,10 @@ final class World: @unchecked Sendable {
     case timer(SimulatedDevice, SimulatedDevice.App, number: Int)
     case launch(SimulatedDevice)
     case startServer
+    case streamRequest(SimulatedStream)
+    case streamNews(SimulatedStream, SyncConversation.StreamNews)
+    case streamTimer(SimulatedDevice, SimulatedDevice.App, number: Int)
+    case heartbeat(SimulatedProcess)
     /// The person signs in, if nobody is.
     case signIn(SimulatedDevice)
   }
@@ -40,6 +44,9 @@ final class World: @unchecked Sendable {
   /// The seed of what is going on.
   var seed: UInt64
   var messages = 0
+  var streamCount = 0
+  /// Whether the server can be reached from a device, as far as streams are concerned.
+  var isReachable: (SimulatedDevice) -> Bool = { _ in true }
   /// How many syncs were answered.
   var syncs = 0
   /// Everything that happened, a line each; the same for the same plan to the last byte.
@@ -125,6 +132,11 @@ final class World: @unchecked Sendable {
       if isRunning(app), app.timer == number { handle(.timer, app, device) }
     case .launch(let device): launch(device)
     case .startServer: startServer()
+    case .streamRequest(let stream): arrive(stream)
+    case .streamNews(let stream, let news): hear(news, of: stream)
+    case .streamTimer(let device, let app, let number):
+      if isRunning(app) { step(app, device) { $0.streamTimer(number, in: $1) } }
+    case .heartbeat(let process): beat(process)
     case .signIn(let device): signIn(device)
     }
   }

@@ -1,0 +1,47 @@
+import Foundation
+
+/// PostgreSQL's own limits, measured with its own programs.
+struct PgBench {
+  let url: String
+  let folder: URL
+
+  /// Durable inserts of one row a second into a table with nothing but a key, by so many clients of pgbench.
+  func bareInserts(clients: Int, count: Int) throws -> Double {
+    try psql("CREATE TABLE IF NOT EXISTS bench_bare (id text PRIMARY KEY, zone text, text text)")
+    let script = folder.appendingPathComponent("bare.sql")
+    try Data("INSERT INTO bench_bare VALUES (gen_random_uuid()::text, 'a zone', 'a note');\n".utf8).write(
+      to: script)
+    let output = try Self.run(
+      "pgbench",
+      [
+        "-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-t", String(count / clients), "-f",
+        script.path, url,
+      ])
+    for line in output.split(separator: "\n") where line.hasPrefix("tps = ") {
+      if let rate = line.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) }) { return rate }
+    }
+    throw BenchError(text: "pgbench said no tps: \(output)")
+  }
+
+  /// Runs SQL.
+  @discardableResult
+  func psql(_ sql: String) throws -> String {
+    try Self.run("psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql])
+  }
+
+  private static func run(_ program: String, _ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw BenchError(text: "\(program) ended with \(process.terminationStatus)")
+    }
+    return output
+  }
+}

@@ -1,0 +1,23 @@
+import HoldfastHTTP
+
+/// The devices of tokens that were seen lately: a token is that of one device for ever, so a request that writes, and is looked at again by
+/// the writer, need not be looked up before.
+///
+/// @unchecked Sendable: touched under the lock alone.
+final class DeviceKeys: @unchecked Sendable {
+  private static let limit = 50_000
+
+  private let lock = Lock()
+  private var keys: [TokenHash: DeviceKey] = [:]
+
+  /// The device of a token, if it was seen.
+  subscript(token: TokenHash) -> DeviceKey? { lock.hold { keys[token] } }
+
+  /// Remembers the device of a token.
+  func insert(_ key: DeviceKey) {
+    lock.hold {
+      if keys.count >= Self.limit { keys.removeAll(keepingCapacity: true) }
+      keys[key.token] = key
+    }
+  }
+}

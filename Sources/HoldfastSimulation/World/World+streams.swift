@@ -1,0 +1,143 @@
+import Holdfast
+import HoldfastHTTP
+import HoldfastServer
+
+extension World {
+  /// How often the server sends a heartbeat, in milliseconds.
+  static let heartbeat: Int64 = 25_000
+
+  // MARK: The device's side
+
+  /// An app asks for a stream, in the place of the one that it had.
+  func openStream(
+    _ appNumber: Int, token: String, lastEventID: String?, _ app: SimulatedDevice.App,
+    _ device: SimulatedDevice
+  ) {
+    closeStream(of: app)
+    streamCount += 1
+    let stream = SimulatedStream(
+      number: streamCount, device: device, app: app, appNumber: appNumber, token: token,
+      lastEventID: lastEventID)
+    app.stream = stream
+    var chance = Chance(seed: seed, UInt64(stream.number) << 32)
+    if chance.one(in: weather.silent) || chance.one(in: weather.lostRequest) {
+      stream.isDead = true
+      return history.add("\(device.machine): the request for stream \(stream.number) is lost", at: now)
+    }
+    timeline.add(.streamRequest(stream), at: now + chance.number(in: weather.delay))
+  }
+
+  /// An app lets go of its stream; the server finds that out when it sends.
+  func closeStream(of app: SimulatedDevice.App) {
+    app.stream?.isDead = true
+    app.stream = nil
+  }
+
+  /// Bytes of a stream, or its end, reach the app.
+  func hear(_ news: SyncConversation.StreamNews, of stream: SimulatedStream) {
+    let (app, device) = (stream.app, stream.device)
+    guard isRunning(app), app.stream === stream, !stream.isDead else { return }
+    if case .ended = news { closeStream(of: app) }
+    step(app, device) { $0.hear(news, stream: stream.appNumber, in: $1) }
+  }
+
+  /// A connection breaks: the app hears of its end.
+  func breakStream(of app: SimulatedDevice.App) {
+    guard let stream = app.stream else { return }
+    server.streams[stream.number] = nil
+    server.inline?.close(stream: stream.number)
+    timeline.add(
+      .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+  }
+
+  // MARK: The server's side
+
+  /// A request for a stream reaches the server.
+  func arrive(_ stream: SimulatedStream) {
+    guard !stream.isDead else { return }
+    guard let process = server.process, let inline = server.inline, disk.isAlive(process),
+      isReachable(stream.device)
+    else {
+      return timeline.add(.streamNews(stream, .ended(status: nil, retryAfter: nil)), at: now + 1)
+    }
+    var headers = HTTPHeaders()
+    headers.append(name: "Authorization", value: "Bearer \(stream.token)")
+    if let id = stream.lastEventID { headers.append(name: "Last-Event-ID", value: id) }
+    let request = HTTPRequest(method: "GET", target: "/v1/events", headers: headers)
+    let result = run(as: process) { inline.open(request, stream: stream.number) }
+    guard disk.isAlive(process) else { return serverDied() }
+    switch result {
+    case .success(let hello):
+      history.add("server: stream \(stream.number) of \(stream.device.machine) is open", at: now)
+      server.streams[stream.number] = stream
+      send(hello, on: stream)
+    case .failure(let refusal):
+      let news = SyncConversation.StreamNews.ended(status: refusal.answer.status, retryAfter: nil)
+      timeline.add(.streamNews(stream, news), at: now + 1)
+    }
+    pushEvents()
+  }
+
+  /// Sends what has moved to who listens, and ends the streams that are to end.
+  func pushEvents() {
+    guard let inline = server.inline else { return }
+    for (number, bytes) in inline.takeEvents() {
+      if let stream = server.streams[number] { send(bytes, on: stream) }
+    }
+    for number in inline.takeEnded() {
+      guard let stream = server.streams.removeValue(forKey: number), !stream.isDead else { continue }
+      timeline.add(
+        .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+    }
+  }
+
+  /// All streams hear that the server lives.
+  func beat(_ process: SimulatedProcess) {
+    guard let inline = server.inline, server.process == process, disk.isAlive(process) else { return }
+    for (number, bytes) in inline.heartbeats() {
+      if let stream = server.streams[number] { send(bytes, on: stream) }
+    }
+    timeline.add(.heartbeat(process), at: now + Self.heartbeat)
+  }
+
+  /// All connections of the server end, of which devices hear, or do not.
+  func loseStreams() {
+    for stream in server.streams.values.sorted(by: { $0.number < $1.number }) where !stream.isDead {
+      var chance = Chance(seed: seed, UInt64(stream.number) << 32 | 0xFFFF)
+      if chance.one(in: weather.silent) {
+        stream.isDead = true
+      } else {
+        timeline.add(
+          .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+      }
+    }
+    server.streams = [:]
+  }
+
+  private func send(_ bytes: [UInt8], on stream: SimulatedStream) {
+    guard isRunning(stream.app), stream.app.stream === stream else {
+      // Its end of the connection is gone.
+      server.streams[stream.number] = nil
+      server.inline?.close(stream: stream.number)
+      return
+    }
+    stream.pieces += 1
+    var chance = Chance(seed: seed, UInt64(stream.number) << 32 | UInt64(stream.pieces))
+    if !isReachable(stream.device) || chance.one(in: weather.silent) {
+      if !stream.isDead {
+        history.add("stream \(stream.number) of \(stream.device.machine) falls silent", at: now)
+      }
+      stream.isDead = true
+    }
+    if stream.isDead { return }
+    let arrival = max(stream.lastArrival, now + chance.number(in: weather.delay))
+    stream.lastArrival = arrival
+    if chance.one(in: weather.cut) {
+      timeline.add(.streamNews(stream, .bytes(Array(bytes.prefix(chance.below(bytes.count))))), at: arrival)
+      server.streams[stream.number] = nil
+      server.inline?.close(stream: stream.number)
+      return timeline.add(.streamNews(stream, .ended(status: nil, retryAfter: nil)), at: arrival)
+    }
+    timeline.add(.streamNews(stream, .bytes(bytes)), at: arrival)
+  }
+}

@@ -1,0 +1,134 @@
+import HoldfastCore
+import Testing
+
+@testable import HoldfastServer
+
+@Suite("The hub of events keeps its bounds")
+struct EventHubTests {
+  private func token(_ number: Int) -> TokenHash { TokenHash(of: "token \(number)") }
+
+  private func moves(_ zones: [String], by device: Int64? = 0) -> Moves {
+    var moves = Moves()
+    for zone in zones { moves.add(zone: zone, by: device) }
+    return moves
+  }
+
+  private func hub(zones: [String], limit: Int = 65_536) -> EventHub {
+    let listeners = Dictionary(
+      uniqueKeysWithValues: (0..<3000).map { number in
+        (token(number).withBytes { Array($0) }, Int64(number + 1))
+      })
+    return EventHub(
+      EventText(run: "run", heartbeat: .seconds(25)), log: MoveLog(limit: limit),
+      listener: { token in
+        listeners[token.withBytes { Array($0) }].map { .init(device: $0, user: "user", zones: zones) }
+      })
+  }
+
+  private func text(_ event: EventHub.Event?) -> String {
+    String(decoding: event?.bytes ?? [], as: UTF8.self)
+  }
+
+  @Test("more than 256 zones that wait stand as all")
+  func manyZones() {
+    let zones = (0..<300).map { "zone\($0)" }
+    var hub = hub(zones: zones)
+    _ = hub.open(1, token: token(0), lastEventID: nil)
+    _ = hub.moved(moves(Array(zones.prefix(256))))
+    #expect(text(hub.takeEvents(10).first).contains("zone255"))
+    for zone in zones { _ = hub.moved(moves([zone])) }
+    let events = hub.takeEvents(10)
+    #expect(events.count == 1)
+    #expect(text(events.first).contains(#"{"zones":[]}"#))
+    #expect(!hub.hasEvents)
+  }
+
+  @Test("streams are told in turns, and none waits for ever")
+  func turns() {
+    var hub = hub(zones: ["all"])
+    for number in 0..<30 { _ = hub.open(number, token: token(number), lastEventID: nil) }
+    var told: Set<Int> = []
+    for _ in 0..<3 {
+      _ = hub.moved(moves(["all"]))
+      told.formUnion(hub.takeEvents(10).map(\.stream))
+    }
+    #expect(told == Set(0..<30))
+  }
+
+  @Test("every stream has its heartbeat in one of the moments, and they are spread")
+  func slots() {
+    var hub = hub(zones: [])
+    for number in 0..<640 { _ = hub.open(number, token: token(number), lastEventID: nil) }
+    let beats = (0..<EventHub.slots).map { hub.heartbeats(slot: $0).map(\.stream) }
+    #expect(beats.allSatisfy { $0.count == 10 })
+    #expect(Set(beats.joined()) == Set(0..<640))
+  }
+
+  @Test("the log forgets the oldest, and who comes from before that is told to pull")
+  func forgetful() {
+    var hub = hub(zones: ["zone0", "zone99"], limit: 100)
+    _ = hub.moved(moves(["zone0"]))
+    for number in 1..<80 { _ = hub.moved(moves(["zone\(number)"])) }
+    #expect(
+      String(decoding: hub.open(1, token: token(0), lastEventID: "run-0").hello ?? [], as: UTF8.self)
+        .contains(#""missed":false"#))
+    #expect(text(hub.takeEvents(1).first).contains(#"{"zones":["zone0"]}"#))
+    for number in 80..<200 { _ = hub.moved(moves(["zone\(number)"])) }
+    _ = hub.takeEvents(10)
+    #expect(
+      String(decoding: hub.open(2, token: token(0), lastEventID: "run-1").hello ?? [], as: UTF8.self)
+        .contains(#""missed":true"#))
+    #expect(
+      String(decoding: hub.open(3, token: token(0), lastEventID: "run-190").hello ?? [], as: UTF8.self)
+        .contains(#""missed":false"#))
+    #expect(!hub.hasEvents)
+  }
+
+  @Test("when moves may have been missed, nobody from before is told that nothing was (I4)")
+  func deaf() {
+    var hub = hub(zones: ["a"])
+    _ = hub.moved(moves(["b"]))
+    func hasMissed(_ number: Int, _ id: String) -> Bool {
+      String(decoding: hub.open(number, token: token(0), lastEventID: id).hello ?? [], as: UTF8.self)
+        .contains(#""missed":true"#)
+    }
+    #expect(!hasMissed(1, "run-1"))
+    hub.forget()
+    #expect(hasMissed(2, "run-1"))
+    #expect(!hasMissed(3, "run-2"))
+  }
+
+  @Test("what closes leaves nothing behind")
+  func closed() {
+    var hub = hub(zones: ["a", "b"])
+    for number in 0..<100 { _ = hub.open(number, token: token(number), lastEventID: nil) }
+    _ = hub.moved(moves(["a"]))
+    for number in 0..<100 { hub.close(number) }
+    hub.close(5)
+    #expect(hub.count == 0)
+    #expect(hub.takeEvents(1000).isEmpty)
+    _ = hub.moved(moves(["a", "b"]))
+    #expect(!hub.hasEvents)
+    #expect((0..<EventHub.slots).allSatisfy { hub.heartbeats(slot: $0).isEmpty })
+  }
+
+  @Test("devices are asked to come back over a time that grows with their number: 200 a second")
+  func retry() {
+    #expect(EventText.retryMilliseconds(streams: 1) == 2000)
+    #expect(EventText.retryMilliseconds(streams: 10_000) == 50_000)
+    let text = EventText(run: "run", heartbeat: .milliseconds(25_000))
+    #expect(
+      String(decoding: text.hello(counter: 7, streams: 1, hasMissed: true), as: UTF8.self)
+        == "retry: 2000\nid: run-7\nevent: hello\ndata: {\"heartbeat_ms\":25000,\"missed\":true}\n\n")
+  }
+
+  @Test("moves of several commits add up, and a zone of several writers is nobody's own")
+  func moves() {
+    var all = moves(["a"], by: 1)
+    all.add(moves(["a", "b"], by: 1))
+    #expect(all.zones == ["a": 1, "b": 1])
+    all.add(moves(["a"], by: 2))
+    all.add(moves(["a"], by: 1))
+    #expect(all.zones == ["a": nil, "b": 1])
+  }
+}
