@@ -27,7 +27,8 @@ struct PostgresDatabase: ServerDatabase {
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
     readers = PostgresPool(location.url, options: location.options, limits: limits) {
-      PostgresReader($0, feed)
+      try location.prepare($0)
+      return PostgresReader($0, feed)
     }
   }
 
@@ -86,7 +87,22 @@ public struct PostgresLocation: Sendable {
 
   /// A connection for the work of requests.
   func connect() throws(PostgresError) -> PostgresConnection {
-    try PostgresConnection(url, options: options)
+    let connection = try PostgresConnection(url, options: options)
+    try prepare(connection)
+    return connection
+  }
+
+  /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
+  /// of them look rows up by keys.
+  ///
+  /// A pooler's connection is left alone: its statements are planned at each use.
+  func prepare(_ connection: PostgresConnection) throws(PostgresError) {
+    guard direct == nil else { return }
+    try connection.execute(
+      """
+      SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+      SET enable_mergejoin = off; SET jit = off
+      """)
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.
