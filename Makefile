@@ -17,7 +17,8 @@ demo: setup ## three devices, no network, two kill -9: everything arrives once, 
 	swift build -c release --product jot
 	HOLDFAST_BIN=$(DEMO_BIN) Scripts/demo.sh
 
-test: lint ## run all tests; FILTER=NAME runs those with the name
+test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
+	@Scripts/setup.sh pgbouncer
 	@Scripts/test.sh $(FILTER)
 
 sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands

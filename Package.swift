@@ -49,7 +49,8 @@ let package = Package(
     .executableTarget(
       name: "HoldfastSimulation",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast", "CSQLite",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP", "Holdfast",
+        "CSQLite",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -77,8 +78,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCommand", "Jot",
+        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP",
+        "HoldfastCommand", "Jot", "TemporaryPostgres",
       ],
       swiftSettings: strict),
   ]

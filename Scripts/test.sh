@@ -1,30 +1,49 @@
 #!/usr/bin/env bash
-# Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". All of them means the simulation too:
-# its named scenarios, then new seeds for three minutes.
+# Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
+# server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well. All of them means the
+# simulation too: its named scenarios, then new seeds for three minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-filter=()
-if (($# > 0)); then filter=(--filter "$1"); fi
+filter=(--filter "${1:-.}")
+# Tests that do not use the store, or always the same one.
+one_store=(--skip '^(Holdfast(Core|HTTP|Postgres|SQLite)?Tests|SimulationTests)\.' --skip SQLite --skip NodeTests)
+contract_alone=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-
-swift build --build-tests
+passed=0
+failed=0
 status=0
-swift test --skip-build "${filter[@]}" 2>&1 | tee "$output" || status=$?
 
 # Swift Testing says 'Test "name" passed after ...', of a run and a suite likewise; XCTest says "Test Case 'name' passed (...)".
 count() {
   grep -E "^[^A-Za-z]*Test (Case '.*' $1 \(|.* $1 after )" "$output" | grep -vcE 'Test run with' || true
 }
-passed=$(count passed)
-failed=$(count failed)
+
+# Runs tests, and adds what came of it to the sums.
+run() {
+  local name=$1 start=$SECONDS good bad
+  shift
+  echo "== $name"
+  swift test --skip-build "$@" 2>&1 | tee "$output" || status=$?
+  good=$(count passed)
+  bad=$(count failed)
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  echo "== $name: $good passed, $bad failed, $((SECONDS - start)) s"
+}
 
 # Counts a run of the simulation as one test more.
 simulate() {
-  echo "simulate $*"
+  echo "== simulate $*"
   if .build/release/simulate "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
+
+swift build --build-tests
+run 'on SQLite' "${filter[@]}"
+export HOLDFAST_TEST_STORE=postgres
+run 'on PostgreSQL' "${filter[@]}" "${one_store[@]}"
+HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL, through PgBouncer' "${filter[@]}" "${one_store[@]}" "${contract_alone[@]}"
 if (($# == 0)); then
   swift build -c release --product simulate
   simulate --scenarios
@@ -35,5 +54,6 @@ if ((passed + failed == 0)); then
   status=1
 fi
 if ((failed > 0 && status == 0)); then status=1; fi
+echo "== all: $SECONDS s"
 echo "$passed passed, $failed failed"
 exit "$status"

@@ -71,7 +71,7 @@ struct AccessTests {
     for device in [ann, bob, ann] { try await device.engine.sync() }
     #expect(try await bob.store.quarantined().first?.operations.contains("Bread") == true)
     #expect(try bob.contents(scene.schema) == ann.contents(scene.schema))
-    try Agreement.expectSound(try scene.server.database())
+    try scene.server.database().expectSound()
   }
 
   @Test(

@@ -6,12 +6,21 @@ import Testing
 enum Agreement {
   /// What a database holds of the app's tables: for each table its rows in the order of positions and ids.
   static func contents(_ connection: Connection, schema: Schema) throws -> [String: [[SQLiteValue]]] {
+    try contents(schema: schema) { try connection.rows($0) }
+  }
+
+  /// The same of any database.
+  ///
+  /// - Parameter rowsOf: runs a query.
+  static func contents(
+    schema: Schema, rowsOf: (String) throws -> [[SQLiteValue]]
+  ) throws -> [String: [[SQLiteValue]]] {
     var contents: [String: [[SQLiteValue]]] = [:]
     for table in schema.tables where !table.isBuiltIn {
       let columns = (["id", "zone", "rev"] + table.columns.map(\.name)).map { "\"\($0)\"" }.joined(
         separator: ", ")
       let positions = table.columns.filter { $0.type == .position }.map { "\"\($0.name)\"" } + ["\"id\""]
-      contents[table.name] = try connection.rows(
+      contents[table.name] = try rowsOf(
         "SELECT \(columns) FROM \"\(table.name)\" ORDER BY \(positions.joined(separator: ", "))")
     }
     return contents

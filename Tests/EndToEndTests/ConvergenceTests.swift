@@ -60,8 +60,8 @@ struct ConvergenceTests {
     }
     for device in devices { try await device.engine.sync() }
     let database = try scene.server.database()
-    try Agreement.expectSound(database)
-    let truth = try Agreement.contents(database, schema: scene.schema)
+    try database.expectSound()
+    let truth = try database.contents(scene.schema)
     #expect(truth["items"]?.isEmpty == false)
     for device in devices {
       #expect(try device.contents(scene.schema) == truth)
@@ -167,6 +167,6 @@ struct ConvergenceTests {
     #expect(try await app.store.waitingOperations() == 0)
     let database = try scene.server.database()
     #expect(try database.value("SELECT count(*) FROM lists")?.integer == 40)
-    #expect(try Agreement.contents(database, schema: scene.schema) == app.contents(scene.schema))
+    #expect(try database.contents(scene.schema) == app.contents(scene.schema))
   }
 }

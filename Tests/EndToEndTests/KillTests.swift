@@ -69,8 +69,8 @@ struct KillTests {
       }
     }
     let database = try server.database()
-    try Agreement.expectSound(database)
-    let truth = try Agreement.contents(database, schema: schema)
+    try database.expectSound()
+    let truth = try database.contents(schema)
     let rows = try database.rows("SELECT id, title, rev FROM items")
     #expect(
       Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].text ?? "") }) == expected.titles)

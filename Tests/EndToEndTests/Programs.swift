@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastServer
 import Testing
 
 /// The programs that were built beside the tests, run as processes of their own.
@@ -21,36 +22,50 @@ enum Programs {
 
 /// `holdfast serve` as a process, on a port of its own, that can be killed and started again.
 final class ServerProcess {
-  let data: URL
+  let shared: SharedDatabase
   private let schema: URL
   private let options: [String]
   private var process: Process?
+  private var output = Pipe()
   private(set) var port = 0
 
-  /// - Parameter options: further options of `holdfast serve`.
-  init(folder: URL, schema: Schema, options: [String] = []) throws {
+  /// - Parameters:
+  ///   - folder: where the schema is written.
+  ///   - options: further options of `holdfast serve`.
+  ///   - isAwaited: whether to return when it listens; else `waitUntilItListens` is still to be called.
+  init(
+    folder: URL, schema: Schema, _ shared: SharedDatabase, options: [String] = [], isAwaited: Bool = true
+  ) throws {
+    self.shared = shared
     self.options = options
-    data = folder.appendingPathComponent("data")
     self.schema = folder.appendingPathComponent("holdfast.json")
     try Data(schema.json.bytes).write(to: self.schema)
-    try start()
+    try launch()
+    if isAwaited { try waitUntilItListens() }
   }
 
-  var address: URL { URL(string: "http://127.0.0.1:\(port)") ?? data }
+  var address: URL { URL(string: "http://127.0.0.1:\(port)") ?? schema }
 
   /// Starts the server, on the port it had before, and returns when it listens.
   func start() throws {
+    try launch()
+    try waitUntilItListens()
+  }
+
+  private func launch() throws {
     let process = Process()
     process.executableURL = Programs.path("holdfast")
     process.arguments =
-      [
-        "serve", "--schema", schema.path, "--data", data.path, "--listen", "127.0.0.1:\(port)",
-      ] + options
-    let output = Pipe()
+      ["serve", "--schema", schema.path, "--listen", "127.0.0.1:\(port)"] + shared.options + options
+    output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
     self.process = process
+  }
+
+  /// Returns when the server says that it listens.
+  func waitUntilItListens() throws {
     var line = ""
     while !line.contains("\n") {
       let data = output.fileHandleForReading.availableData
@@ -65,6 +80,12 @@ final class ServerProcess {
     guard let process, process.isRunning else { return }
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
+  }
+
+  /// Sends SIGKILL, from any thread, and does not wait for the end.
+  var killer: @Sendable () -> Void {
+    let number = process?.processIdentifier
+    return { if let number { Foundation.kill(number, SIGKILL) } }
   }
 
   /// SIGSTOP: it answers nothing any more, and nobody is told.
@@ -84,11 +105,7 @@ final class ServerProcess {
   deinit { kill() }
 
   /// The server's own database, read beside it.
-  func database() throws -> Connection {
-    let files = try FileManager.default.contentsOfDirectory(atPath: data.path).filter { $0.hasSuffix(".db") }
-    return try Connection(
-      path: data.appendingPathComponent(try #require(files.first)).path, access: .readOnly)
-  }
+  func database() throws -> SharedDatabase.Reader { try shared.reader() }
 }
 
 /// One run of Jot, which may be killed.

@@ -9,9 +9,13 @@ struct Device {
   let engine: SyncEngine
 
   init(_ name: String, in folder: URL, server: URL, schema: Schema) throws {
+    try self.init(name, in: folder, transport: URLSessionTransport(server: server), schema: schema)
+  }
+
+  init(_ name: String, in folder: URL, transport: any Transport, schema: Schema) throws {
     path = folder.appendingPathComponent("\(name).db").path
     store = try Store(path: path, schema: schema)
-    engine = SyncEngine(store: store, server: server)
+    engine = SyncEngine(store: store, transport: transport)
   }
 
   func contents(_ schema: Schema) throws -> [String: [[SQLiteValue]]] {
@@ -36,10 +40,12 @@ final class Scene {
   let schema: Schema
   let server: ServerProcess
 
+  /// - Parameter options: further options of `holdfast serve`.
   init(schema: Schema? = nil, options: [String] = []) throws {
     folder = try Programs.makeFolder()
     self.schema = try schema ?? Self.schema()
-    server = try ServerProcess(folder: folder, schema: self.schema, options: options)
+    server = try ServerProcess(
+      folder: folder, schema: self.schema, SharedDatabase.make(in: folder), options: options)
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }

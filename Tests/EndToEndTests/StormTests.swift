@@ -13,15 +13,17 @@ final class StormyServer: Transport, @unchecked Sendable {
   private let random: Mutex<SeededRandom>
   let isStormy = Mutex(true)
   let folder: URL
+  let shared: SharedDatabase
   /// Called while an answer is under way.
   let meanwhile = Mutex<(@Sendable () async -> Void)?>(nil)
 
   init(_ schema: Schema, seed: UInt64) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "holdfast-storm-\(UUID().uuidString)")
+    shared = try SharedDatabase.make(in: folder)
     random = Mutex(SeededRandom(seed: seed))
     server = try InlineServer(
-      .directory(folder.path), schema: schema,
+      shared.location, schema: schema,
       environment: ServerEnvironment(
         now: { Environment.system.now() },
         random: { count in (0..<count).map { _ in .random(in: .min ... .max) } },
@@ -166,21 +168,22 @@ struct StormTests {
     server.isStormy.withLock { $0 = false }
     for _ in 0..<4 { for device in stores { try await device.engine.sync() } }
 
-    let truth = try Connection(
-      path: server.folder.appendingPathComponent("holdfast.db").path, access: .readOnly)
+    let truth = try server.shared.reader()
     for device in stores {
       let here = try Connection(path: device.path, access: .readOnly)
       try Agreement.expectSound(here)
       #expect(try here.value("SELECT count(*) FROM holdfast_outbox") == .integer(0))
       #expect(try here.value("SELECT count(*) FROM holdfast_edits") == .integer(0))
-      let user = try #require(try here.value("SELECT user FROM holdfast_local"))
+      let user = try #require(try here.value("SELECT user FROM holdfast_local")?.text)
       for table in schema.tables where table.name != "conflicts" {
         let columns = (["id", "zone", "rev"] + table.columns.map(\.name)).map { "\"\($0)\"" }.joined(
           separator: ", ")
         let own = try here.rows("SELECT \(columns) FROM \"\(table.name)\" ORDER BY id")
         let expected = try truth.rows(
-          "SELECT \(columns) FROM \"\(table.name)\" WHERE zone = ?1 OR zone IN (SELECT zone FROM members WHERE user = ?1) ORDER BY id",
-          [user])
+          """
+          SELECT \(columns) FROM "\(table.name)" WHERE zone = '\(user)'
+          OR zone IN (SELECT zone FROM members WHERE "user" = '\(user)') ORDER BY id
+          """)
         #expect(own == expected, "seed \(seed), \(device.path), \(table.name)")
       }
     }

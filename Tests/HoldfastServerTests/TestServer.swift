@@ -40,19 +40,20 @@ final class TestWorld: Sendable {
   }
 }
 
-/// The engines that the one suite of the store contract runs on: SQLite, or what HOLDFAST_TEST_STORE names.
-enum Engine: String {
+/// The engines that the one suite of the store contract runs on: SQLite, or PostgreSQL (`TemporaryPostgres.isChosen`).
+enum Engine {
   case sqlite, postgres
 
-  static var used: Engine {
-    ProcessInfo.processInfo.environment["HOLDFAST_TEST_STORE"].flatMap(Engine.init) ?? .sqlite
-  }
+  static var used: Engine { TemporaryPostgres.isChosen ? .postgres : .sqlite }
 
   /// A new place for a database.
   func makeLocation(in folder: URL) throws -> DatabaseLocation {
     switch self {
-    case .sqlite: .directory(folder.path)
-    case .postgres: .postgres(PostgresLocation(try TemporaryPostgres.shared.makeDatabase()))
+    case .sqlite: return .directory(folder.path)
+    case .postgres:
+      let url = try TemporaryPostgres.shared.makeDatabase()
+      let pooled = try TemporaryPostgres.pooled(url)
+      return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
     }
   }
 }
@@ -71,8 +72,8 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  init(_ schema: Schema? = nil) throws {
-    location = try Engine.used.makeLocation(in: folder)
+  init(_ schema: Schema? = nil, engine: Engine = .used) throws {
+    location = try engine.makeLocation(in: folder)
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
   }
@@ -96,7 +97,7 @@ final class TestServer {
   func change(sqlite: String, postgres: String) throws {
     switch location {
     case .directory: try Connection(path: database).execute(sqlite)
-    case .postgres(let location): try PostgresConnection(location.url).execute(postgres)
+    case .postgres(let location): try PostgresConnection(location.direct ?? location.url).execute(postgres)
     }
   }
 
@@ -108,7 +109,7 @@ final class TestServer {
         "SELECT \(column) FROM holdfast_devices")?.integer
     case .postgres(let location):
       let sql = PostgresStatement("SELECT \(column) FROM holdfast.devices ORDER BY number")
-      return try PostgresConnection(location.url).query(sql).int64(0, 0)
+      return try PostgresConnection(location.direct ?? location.url).query(sql).int64(0, 0)
     }
   }
 
@@ -118,7 +119,8 @@ final class TestServer {
     case .directory:
       return String(decoding: try Data(contentsOf: URL(fileURLWithPath: database)), as: UTF8.self)
     case .postgres(let location):
-      let rows = try PostgresConnection(location.url).query("SELECT database_to_xml(true, false, '')::text")
+      let rows = try PostgresConnection(location.direct ?? location.url).query(
+        "SELECT database_to_xml(true, false, '')::text")
       return rows.text(0, 0)
     }
   }

@@ -26,10 +26,18 @@ struct Subprocess {
       posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
       posix_spawn_file_actions_adddup2(&actions, 1, 2)
     }
+    // Threads of Swift's pools have signals blocked, and a program would inherit that: one that is to end on SIGTERM never would.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     let arguments = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var started = pid_t()
-    let result = posix_spawn(&started, command[0], &actions, nil, arguments, environ)
+    let result = posix_spawn(&started, command[0], &actions, &attributes, arguments, environ)
     guard result == 0 else { throw TemporaryPostgresError("\(command[0]) can't be started: \(result)") }
     process = started
   }

@@ -23,6 +23,9 @@ public final class TemporaryPostgres: Sendable {
     }
   }()
 
+  /// Whether the tests that run on either engine are to run on PostgreSQL: HOLDFAST_TEST_STORE says `postgres`.
+  public static let isChosen = ProcessInfo.processInfo.environment["HOLDFAST_TEST_STORE"] == "postgres"
+
   /// The URL of the superuser's own database.
   public let url: String
 
@@ -39,12 +42,8 @@ public final class TemporaryPostgres: Sendable {
 
   /// Starts a cluster of its own, which a test may kill and restart; the port stays the same.
   public convenience init() throws {
-    let template = NSTemporaryDirectory() + "holdfast-pg-XXXXXX"
-    var path = Array(template.utf8CString)
-    guard mkdtemp(&path) != nil else { throw TemporaryPostgresError("mkdtemp failed for \(template)") }
-    let folder = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let lifeline = try Self.watch(folder)
-    try self.init(url: Self.script("start", folder), folder: folder, lifeline: lifeline)
+    let (folder, lifeline) = try Script.postgres.makeFolder(stopping: "immediate")
+    try self.init(url: Script.postgres.run("start", folder), folder: folder, lifeline: lifeline)
   }
 
   deinit { if lifeline >= 0 { close(lifeline) } }
@@ -53,17 +52,17 @@ public final class TemporaryPostgres: Sendable {
   ///
   /// - Parameter isCrash: whether it ends without a checkpoint, and recovers at its start.
   public func restart(isCrash: Bool = false) throws {
-    _ = try Self.script("restart", ownFolder(), isCrash ? "immediate" : "fast")
+    _ = try Script.postgres.run("restart", ownFolder(), isCrash ? "immediate" : "fast")
   }
 
   /// Kills the server and all its processes, as a loss of power would end them.
-  public func kill() throws { _ = try Self.script("kill", ownFolder()) }
+  public func kill() throws { _ = try Script.postgres.run("kill", ownFolder()) }
 
   /// Stops the server.
-  public func stop() throws { _ = try Self.script("stop", ownFolder(), "fast") }
+  public func stop() throws { _ = try Script.postgres.run("stop", ownFolder(), "fast") }
 
   /// Starts the server that was stopped or killed.
-  public func start() throws { _ = try Self.script("start", ownFolder()) }
+  public func start() throws { _ = try Script.postgres.run("start", ownFolder()) }
 
   private func ownFolder() throws -> String {
     guard let folder else {
@@ -95,6 +94,17 @@ public final class TemporaryPostgres: Sendable {
     try connection.execute(sql)
   }
 
+  /// The URL by which a database of the shared cluster is reached through PgBouncer, in transaction mode; nil unless
+  /// `HOLDFAST_TEST_POSTGRES_POOLER` is set to anything.
+  public static func pooled(_ url: String) throws -> String? {
+    guard let pooler = TemporaryPooler.shared else { return nil }
+    guard var parts = URLComponents(string: url), let other = URLComponents(string: pooler.url) else {
+      throw TemporaryPostgresError("\(url) is no URL")
+    }
+    (parts.host, parts.port) = (other.host, other.port)
+    return parts.string
+  }
+
   /// The same server for another role, whose password is its name, and another database.
   private static func url(_ url: String, role: String, database: String) throws -> String {
     guard var parts = URLComponents(string: url) else { throw TemporaryPostgresError("\(url) is no URL") }
@@ -103,32 +113,6 @@ public final class TemporaryPostgres: Sendable {
     parts.path = "/\(database)"
     guard let text = parts.string else { throw TemporaryPostgresError("\(url) is no URL") }
     return text
-  }
-
-  /// Starts a shell that stops the server and removes the folder when its input ends: when the descriptor given
-  /// back is closed, or this process is gone.
-  private static func watch(_ folder: String) throws -> Int32 {
-    let lifeline = try Subprocess.pipe()
-    let script = "trap '' INT TERM HUP; cat; \"$0\" stop \"$1\" immediate; rm -rf \"$1\""
-    _ = try Subprocess(["/bin/bash", "-c", script, scriptPath, folder], input: lifeline.reading, output: nil)
-    close(lifeline.reading)
-    return lifeline.writing
-  }
-
-  private static let scriptPath = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Scripts/postgres.sh")
-    .path
-
-  /// Runs Scripts/postgres.sh and gives what it printed.
-  private static func script(_ arguments: String...) throws -> String {
-    let output = try Subprocess.pipe()
-    let process = try Subprocess([scriptPath] + arguments, input: nil, output: output.writing)
-    close(output.writing)
-    let bytes = FileHandle(fileDescriptor: output.reading, closeOnDealloc: true).readDataToEndOfFile()
-    guard process.wait() == 0 else {
-      throw TemporaryPostgresError("postgres.sh \(arguments.joined(separator: " ")) failed")
-    }
-    return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 }
 

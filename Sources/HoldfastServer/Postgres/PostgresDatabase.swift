@@ -26,8 +26,9 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
-    readers = PostgresPool(location.url, options: location.options, limits: limits) {
-      PostgresReader($0, feed)
+    readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
+      try location.prepare($0)
+      return PostgresReader($0, feed)
     }
   }
 
@@ -56,8 +57,12 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
-      try location.connect()
+    let options = location.options(lane == .fast ? .writes : .waits)
+    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
+      [location] () throws(PostgresError) in
+      let connection = try PostgresConnection(location.url, options: options)
+      try location.prepare(connection)
+      return connection
     }
   }
 }
@@ -77,18 +82,43 @@ public struct PostgresLocation: Sendable {
     self.direct = direct
   }
 
+  /// What a connection is for; with "holdfast" before it, its `application_name` in `pg_stat_activity`.
+  enum Purpose: String {
+    /// The fast lane.
+    case writes
+    /// The patient lane, and operators.
+    case waits
+    case reads
+    case listens
+    /// Making and extending the database.
+    case opens
+  }
+
   /// How connections for the work of requests are used.
-  var options: PostgresOptions {
+  func options(_ purpose: Purpose) -> PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
+    options.applicationName = "holdfast \(purpose)"
     return options
   }
 
-  /// A connection for the work of requests.
-  func connect() throws(PostgresError) -> PostgresConnection {
-    try PostgresConnection(url, options: options)
+  /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
+  /// of them look rows up by keys.
+  ///
+  /// A pooler's connection is left alone: its statements are planned at each use.
+  func prepare(_ connection: PostgresConnection) throws(PostgresError) {
+    guard direct == nil else { return }
+    try connection.execute(
+      """
+      SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+      SET enable_mergejoin = off; SET jit = off
+      """)
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.
-  func connectDirectly() throws(PostgresError) -> PostgresConnection { try PostgresConnection(direct ?? url) }
+  func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
+    var options = PostgresOptions()
+    options.applicationName = "holdfast \(purpose)"
+    return try PostgresConnection(direct ?? url, options: options)
+  }
 }

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# PgBouncer in transaction mode in a folder of its own, before a PostgreSQL server, for tests and demos.
+#
+#   pgbouncer.sh start DIR URL [PORT]   start it before the server of that superuser's URL, print its postgres:// URL
+#   pgbouncer.sh stop DIR               end it
+#
+# It listens on 127.0.0.1, for every role and database that the server has. PgBouncer refuses to run as root: called by
+# root, it runs as postgres or, where there is none, as nobody.
+set -euo pipefail
+
+usage() {
+  sed -n '4,5s/^# *//p' "$0" >&2
+  exit 64
+}
+(($# >= 2)) || usage
+command=$1
+dir=$(realpath -m "$2")
+
+program=$(command -v pgbouncer || echo /usr/sbin/pgbouncer)
+if [[ ! -x $program ]]; then
+  echo "There is no PgBouncer here: run Scripts/setup.sh cluster." >&2
+  exit 69
+fi
+
+owner=$(id -un)
+if ((EUID == 0)); then
+  if id -u postgres >/dev/null 2>&1; then owner=postgres; else owner=nobody; fi
+fi
+
+as_owner() {
+  if ((EUID == 0)); then (cd / && exec runuser -u "$owner" -- "$@"); else "$@"; fi
+}
+
+is_listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# A port that is free now; another may take it before PgBouncer does, so start tries several.
+free_port() {
+  local port
+  while :; do
+    port=$((RANDOM % 20000 + 20000))
+    if ! is_listening "$port"; then
+      echo "$port"
+      return
+    fi
+  done
+}
+
+# Folders on the way to DIR must let the owner pass; one of mktemp -d, mode 700, would not.
+prepare_folder() {
+  mkdir -p "$dir"
+  if ((EUID == 0)); then
+    chown "$owner" "$dir"
+    local folder=$dir
+    until as_owner test -x "$folder/."; do
+      folder=$(dirname "$folder")
+      if [[ $folder == / ]]; then
+        echo "$owner can't reach $dir." >&2
+        exit 73
+      fi
+      if [[ $(stat -c %u "$folder") == 0 && $folder == "${TMPDIR:-/tmp}"/* ]]; then chmod o+x "$folder"; fi
+    done
+  fi
+}
+
+# auth_query asks the server for the password of any other role; who asks is the superuser, without a password of its own.
+configure() {
+  local user=$1 host=$2 server=$3 port=$4
+  echo "\"$user\" \"\"" | as_owner tee "$dir/users.txt" >/dev/null
+  as_owner tee "$dir/pgbouncer.ini" >/dev/null <<CONF
+[databases]
+* = host=$host port=$server
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $port
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = $dir/users.txt
+auth_user = $user
+pool_mode = transaction
+max_client_conn = 1000
+default_pool_size = 20
+server_idle_timeout = 2
+pidfile = $dir/pgbouncer.pid
+logfile = $dir/pgbouncer.log
+CONF
+}
+
+# A server keeps no descriptor of its starter open, who may wait for the end of a pipe or a socket.
+close_descriptors() {
+  local path fd
+  for path in /proc/$BASHPID/fd/*; do
+    fd=${path##*/}
+    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
+  done
+}
+
+start() {
+  [[ $1 =~ ^postgres(ql)?://([^:@/]+)(:[^@/]*)?@([^:/]+):([0-9]+)/ ]] || usage
+  local user=${BASH_REMATCH[2]} host=${BASH_REMATCH[4]} server=${BASH_REMATCH[5]} port attempt
+  close_descriptors
+  prepare_folder
+  for attempt in 1 2 3 4 5; do
+    port=${2:-$(free_port)}
+    configure "$user" "$host" "$server" "$port"
+    if as_owner "$program" --quiet --daemon "$dir/pgbouncer.ini" </dev/null >/dev/null 2>&1; then
+      for _ in {1..100}; do
+        if is_listening "$port"; then
+          echo "postgres://$user@127.0.0.1:$port/postgres"
+          return
+        fi
+        sleep 0.05
+      done
+    fi
+  done
+  tail -20 "$dir/pgbouncer.log" >&2
+  exit 70
+}
+
+stop() {
+  local pid
+  pid=$(cat "$dir/pgbouncer.pid" 2>/dev/null) || return 0
+  # The number may belong to another process by now.
+  if [[ $(readlink "/proc/$pid/exe" 2>/dev/null) == */pgbouncer ]]; then
+    kill -TERM "$pid" 2>/dev/null || true
+    while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
+  fi
+}
+
+case $command in
+start)
+  (($# >= 3)) || usage
+  start "$3" "${4:-}"
+  ;;
+stop) stop ;;
+*) usage ;;
+esac
