@@ -82,6 +82,12 @@ final class ServerProcess {
     process.waitUntilExit()
   }
 
+  /// Sends SIGKILL, from any thread, and does not wait for the end.
+  var killer: @Sendable () -> Void {
+    let number = process?.processIdentifier
+    return { if let number { Foundation.kill(number, SIGKILL) } }
+  }
+
   /// SIGSTOP: it answers nothing any more, and nobody is told.
   func pause() { if let process { Foundation.kill(process.processIdentifier, SIGSTOP) } }
 

@@ -9,9 +9,13 @@ struct Device {
   let engine: SyncEngine
 
   init(_ name: String, in folder: URL, server: URL, schema: Schema) throws {
+    try self.init(name, in: folder, transport: URLSessionTransport(server: server), schema: schema)
+  }
+
+  init(_ name: String, in folder: URL, transport: any Transport, schema: Schema) throws {
     path = folder.appendingPathComponent("\(name).db").path
     store = try Store(path: path, schema: schema)
-    engine = SyncEngine(store: store, server: server)
+    engine = SyncEngine(store: store, transport: transport)
   }
 
   func contents(_ schema: Schema) throws -> [String: [[SQLiteValue]]] {

@@ -26,7 +26,7 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
-    readers = PostgresPool(location.url, options: location.options, limits: limits) {
+    readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
       return PostgresReader($0, feed)
     }
@@ -57,8 +57,12 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
-      try location.connect()
+    let options = location.options(lane == .fast ? .writes : .waits)
+    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
+      [location] () throws(PostgresError) in
+      let connection = try PostgresConnection(location.url, options: options)
+      try location.prepare(connection)
+      return connection
     }
   }
 }
@@ -78,18 +82,24 @@ public struct PostgresLocation: Sendable {
     self.direct = direct
   }
 
-  /// How connections for the work of requests are used.
-  var options: PostgresOptions {
-    var options = PostgresOptions()
-    options.preparesStatements = direct == nil
-    return options
+  /// What a connection is for; with "holdfast" before it, its `application_name` in `pg_stat_activity`.
+  enum Purpose: String {
+    /// The fast lane.
+    case writes
+    /// The patient lane, and operators.
+    case waits
+    case reads
+    case listens
+    /// Making and extending the database.
+    case opens
   }
 
-  /// A connection for the work of requests.
-  func connect() throws(PostgresError) -> PostgresConnection {
-    let connection = try PostgresConnection(url, options: options)
-    try prepare(connection)
-    return connection
+  /// How connections for the work of requests are used.
+  func options(_ purpose: Purpose) -> PostgresOptions {
+    var options = PostgresOptions()
+    options.preparesStatements = direct == nil
+    options.applicationName = "holdfast \(purpose)"
+    return options
   }
 
   /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
@@ -106,5 +116,9 @@ public struct PostgresLocation: Sendable {
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.
-  func connectDirectly() throws(PostgresError) -> PostgresConnection { try PostgresConnection(direct ?? url) }
+  func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
+    var options = PostgresOptions()
+    options.applicationName = "holdfast \(purpose)"
+    return try PostgresConnection(direct ?? url, options: options)
+  }
 }

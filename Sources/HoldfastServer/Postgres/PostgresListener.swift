@@ -57,7 +57,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   }
 
   private func listen() throws(PostgresError) {
-    let connection = try location.connectDirectly()
+    let connection = try location.connectDirectly(.listens)
     defer { connection.close() }
     try connection.listen("holdfast")
     hear(.hearing)

@@ -1,0 +1,52 @@
+import Foundation
+import Holdfast
+import HoldfastPostgres
+import Testing
+
+@Suite("Streams of events on several nodes")
+struct EventNodeTests {
+  @Test("an edit through one node reaches a stream on another (I4)")
+  func across() async throws {
+    let cluster = try Cluster(2)
+    let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
+    let tablet = try await cluster.signIn("ann", on: "tablet", through: cluster.way(to: 1))
+    let list = try await ann.addList("Home")
+    try await ann.engine.sync()
+    try await tablet.engine.sync()
+    let stream = try StreamClient(cluster, node: 1, as: tablet)
+    for number in 0..<5 {
+      try await ann.addItem("item \(number)", to: list)
+      try await ann.engine.sync()
+      #expect(stream.hears(list))
+    }
+  }
+
+  @Test("when the connection that listens is lost the streams end, and what was missed is pulled (I4, I7)")
+  func deaf() async throws {
+    let cluster = try Cluster(2)
+    let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
+    let tablet = try await cluster.signIn("ann", on: "tablet", through: cluster.way(to: 1))
+    let list = try await ann.addList("Home")
+    try await ann.engine.sync()
+    try await tablet.engine.sync()
+    let stream = try StreamClient(cluster, node: 1, as: tablet)
+    // Both nodes lose it: which connection is whose, the database does not say.
+    let ended = try cluster.shared.connection().query(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'holdfast listens'
+      """)
+    #expect(ended.count == 2)
+    stream.waitForEnd()
+    try await ann.addItem("missed", to: list)
+    try await ann.engine.sync()
+    // Until the node listens again it refuses streams, as they would miss something.
+    var again: StreamClient?
+    while again == nil { again = try? StreamClient(cluster, node: 1, as: tablet) }
+    try await tablet.engine.sync()
+    #expect(try await tablet.titles() == ["missed"])
+    try await ann.addItem("told", to: list)
+    try await ann.engine.sync()
+    #expect(again?.hears(list) == true)
+  }
+}
