@@ -50,7 +50,9 @@ import Testing
     return schema
   }
 
-  @Test("a proposal maps types, references and zones, and says why it leaves something out") func proposal() throws {
+  @Test("a proposal maps types, references and zones, and says why it leaves something out") func proposal()
+    throws
+  {
     let proposal = try adoption.propose()
     let schema = try Schema(json: Array(proposal.text.utf8))
     #expect(schema.tables.map(\.name) == ["lists", "items", "comments", "members", "conflicts"])
@@ -69,7 +71,8 @@ import Testing
     #expect(lists.columns.map(\.type) == [.text, .timestamp, .json, .text, .integer])
     #expect((lists.columns[0].maximumLength, lists.columns[1].required) == (200, false))
     for place in [
-      "numbers is left out", "pairs is left out", "parts is left out", "members is left out", "seen is left out",
+      "numbers is left out", "pairs is left out", "parts is left out", "members is left out",
+      "seen is left out",
       "lists.tags is left out", "items.upper_title is left out", "comments.Weird Name is left out",
       "comments.seq is left out", "lists.price is numeric(10,2)",
     ] { #expect(proposal.notes.contains { $0.hasPrefix(place) }, "\(place)") }
@@ -78,7 +81,8 @@ import Testing
     #expect(throws: ServerError.self) { try adoption.propose(tables: ["pairs"]) }
   }
 
-  @Test("the records that stand are in the ledger, in the order of their ids, and SQL goes on as before") func fills() throws {
+  @Test("the records that stand are in the ledger, in the order of their ids, and SQL goes on as before")
+  func fills() throws {
     _ = try adopt()
     #expect(
       try sql.ledger(Self.one) == [
@@ -91,7 +95,8 @@ import Testing
       """.replacingOccurrences(of: ", data = data", with: ""))
     #expect(try sql.ledger(Self.one).last == "5 items \(Self.item) 2 live")
     try sql.run("UPDATE items SET list_id = '019a0000-0000-7000-8000-000000000002' WHERE title = 'Item 2'")
-    #expect(try sql.ledger(Self.one).suffix(2) == ["6 items \(Self.item) 3 departed", "7 comments c 1 2 departed"])
+    #expect(
+      try sql.ledger(Self.one).suffix(2) == ["6 items \(Self.item) 3 departed", "7 comments c 1 2 departed"])
     try sql.run("UPDATE comments SET body = 'ho'; DELETE FROM comments; DELETE FROM lists")
     #expect(try Administration(.postgres(PostgresLocation(url))).doctor() == [])
   }
@@ -118,20 +123,27 @@ import Testing
           "after_id": .string(Self.item),
         ]),
       .update(
-        "lists", Self.one, ["price": "12.50", "data": ["a": 1], "created": "2026-02-03T04:05:06.789Z"], rev: 1),
+        "lists", Self.one, ["price": "12.50", "data": ["a": 1], "created": "2026-02-03T04:05:06.789Z"], rev: 1
+      ),
     ])
     try device.pull()
     #expect(
-      try sql.texts("SELECT concat_ws(' ', mood, done, due, at, ratio, small, upper_title) FROM items WHERE title = 'New'")
+      try sql.texts(
+        "SELECT concat_ws(' ', mood, done, due, at, ratio, small, upper_title) FROM items WHERE title = 'New'"
+      )
         == ["it's fine t 2026-02-03 2026-02-03 04:05:06.789 0.25 3 NEW"])
-    #expect(try sql.texts("SELECT concat_ws(' ', price, data) FROM lists WHERE id = '\(Self.one)'") == [#"12.50 {"a": 1}"#])
+    #expect(
+      try sql.texts("SELECT concat_ws(' ', price, data) FROM lists WHERE id = '\(Self.one)'") == [
+        #"12.50 {"a": 1}"#
+      ])
     #expect(device.column("lists", Self.one, "created") == "2026-02-03T04:05:06.789Z")
     // What the database fills, and what it forbids.
     let list = device.newID()
     try device.sync([.create("lists", list, ["title": "By device", "n": 0])])
     try device.pull()
     #expect(device.column("lists", list, "created")?.stringValue?.isEmpty == false)
-    let problem = try device.refused(.create("items", device.newID(), ["list_id": .string(Self.one), "title": "New", "done": false]))
+    let problem = try device.refused(
+      .create("items", device.newID(), ["list_id": .string(Self.one), "title": "New", "done": false]))
     #expect(problem.code == .uniqueTaken)
     try device.sync([.delete("items", made), .delete("comments", "c 1")])
     try device.pull()
@@ -140,7 +152,8 @@ import Testing
     #expect(findings == [])
   }
 
-  @Test("a schema that does not fit the tables is refused with every reason, and changes nothing") func misfits() throws {
+  @Test("a schema that does not fit the tables is refused with every reason, and changes nothing")
+  func misfits() throws {
     let text = """
       {"holdfast": 1, "name": "team", "tables": {
         "lists": {"zone": "root", "columns": {"title": {"type": "integer"}, "price": {"type": "text", "required": true}, "tags": {"type": "text"}}},
@@ -161,7 +174,8 @@ import Testing
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
-  @Test("records that are no user's, and a table without the right to it, are refused") func refusals() throws {
+  @Test("records that are no user's, and a table without the right to it, are refused") func refusals() throws
+  {
     var text = try adoption.propose(tables: ["lists"]).text
     text = text.replacingOccurrences(of: "\"root\"", with: "\"user\"")
     #expect(throws: (any Error).self) { try adoption.apply(Schema(json: Array(text.utf8))) }

@@ -34,7 +34,8 @@ import Testing
     #expect(try Self.open(url).schema.tables.count == 4)
   }
 
-  @Test("a database that is newer, somebody else's or without a schema is refused and not written to") func refusals() throws {
+  @Test("a database that is newer, somebody else's or without a schema is refused and not written to")
+  func refusals() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
     #expect(Self.code { _ = try Self.open(url) } == .schemaMissing)
     _ = try Self.open(url, Self.schema(""))
@@ -48,29 +49,39 @@ import Testing
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
-  @Test("columns and tables are added to tables with records, indexes without keeping writers out") func extends() throws {
+  @Test("columns and tables are added to tables with records, indexes without keeping writers out")
+  func extends() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
     _ = try Self.open(url, Self.schema(""))
     let sql = try SQLWriter(url: url)
-    try sql.run("INSERT INTO lists (id, title) VALUES ('L1', 'x'); INSERT INTO items (id, list_id) VALUES ('i1', 'L1')")
+    try sql.run(
+      "INSERT INTO lists (id, title) VALUES ('L1', 'x'); INSERT INTO items (id, list_id) VALUES ('i1', 'L1')")
     let more = Self.schema(
       #", "after_id": {"type": "reference", "to": "items", "on_delete": "set_null"}, "done": {"type": "boolean", "required": true, "default": false}"#,
       tables: #", "words": {"zone": {"public": "catalogue"}, "columns": {"word": {"type": "text"}}}"#)
     _ = try Self.open(url, more)
     _ = try Self.open(url)
     try sql.run(
-      "INSERT INTO words (id, word) VALUES ('w1', 'x'); UPDATE items SET after_id = 'i1', done = true; INSERT INTO items (id, list_id) VALUES ('i2', 'L1')")
+      "INSERT INTO words (id, word) VALUES ('w1', 'x'); UPDATE items SET after_id = 'i1', done = true; INSERT INTO items (id, list_id) VALUES ('i2', 'L1')"
+    )
     #expect(try sql.ledger("L1") == ["1 lists L1 1 live", "3 items i1 2 live", "4 items i2 1 live"])
     #expect(try sql.ledger("catalogue") == ["1 words w1 1 live"])
     #expect(
-      try sql.texts("SELECT indisvalid::text FROM pg_index WHERE indexrelid = 'holdfast_items_of_after_id'::regclass")
+      try sql.texts(
+        "SELECT indisvalid::text FROM pg_index WHERE indexrelid = 'holdfast_items_of_after_id'::regclass")
         == ["true"])
-    #expect(try sql.texts("SELECT convalidated::text FROM pg_constraint WHERE conname = 'items_after_id_fkey'") == ["true"])
+    #expect(
+      try sql.texts("SELECT convalidated::text FROM pg_constraint WHERE conname = 'items_after_id_fkey'") == [
+        "true"
+      ])
     #expect(Self.code { _ = try Self.open(url, Self.schema("")) } == .schemaCannotChange)
     // An index whose making was cut short is made anew.
     try sql.run("DROP INDEX holdfast_items_of_after_id")
     _ = try Self.open(url)
-    #expect(try sql.texts("SELECT to_regclass('holdfast_items_of_after_id')::text") == ["holdfast_items_of_after_id"])
+    #expect(
+      try sql.texts("SELECT to_regclass('holdfast_items_of_after_id')::text") == [
+        "holdfast_items_of_after_id"
+      ])
   }
 
   @Test("a role that may not make schemas is told the right that it lacks") func rights() throws {
@@ -87,7 +98,9 @@ import Testing
     }
   }
 
-  @Test("a trigger that is switched off, or a column that is gone, is found at the start; adoption puts triggers back")
+  @Test(
+    "a trigger that is switched off, or a column that is gone, is found at the start; adoption puts triggers back"
+  )
   func damage() throws {
     let ledger = try TestLedger()
     let sql = ledger.writer
