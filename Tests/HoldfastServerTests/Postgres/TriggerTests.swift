@@ -146,7 +146,28 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("another id is a deletion and a creation, also when ids are exchanged")
+  @Test("a reference inside a zone is not torn: neither by what refers, nor by what is referred to (I9)")
+  func references() throws {
+    let ledger = try TestLedger()
+    let sql = ledger.writer
+    try sql.run(
+      """
+      INSERT INTO lists (id, title) VALUES ('L1', 'one'), ('L2', 'two');
+      INSERT INTO items (id, list_id, title, after_id) VALUES ('i1', 'L1', 'a', NULL), ('i2', 'L1', 'b', 'i1'), ('i3', 'L2', 'c', NULL);
+      """)
+    for statement in [
+      "UPDATE items SET after_id = 'i3' WHERE id = 'i1'", "UPDATE items SET list_id = 'L2' WHERE id = 'i1'",
+      "UPDATE items SET list_id = 'L2' WHERE id = 'i2'",
+      "INSERT INTO items (id, list_id, title, after_id) VALUES ('i4', 'L1', 'd', 'i3')",
+    ] {
+      #expect(throws: PostgresError.self, "\(statement)") { try sql.run(statement) }
+    }
+    try sql.run("UPDATE items SET list_id = 'L2' WHERE list_id = 'L1'")
+    #expect(try sql.ledger("L2").suffix(2) == ["3 items i1 2 live", "4 items i2 2 live"])
+    #expect(try ledger.findings() == [])
+  }
+
+  @Test("another id is a deletion and a creation")
   func ids() throws {
     let ledger = try TestLedger()
     let sql = ledger.writer
@@ -160,7 +181,7 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("INSERT ON CONFLICT, COPY, TRUNCATE and rolled back savepoints are seen as what they do")
+  @Test("INSERT ON CONFLICT, TRUNCATE and rolled back savepoints are seen as what they do")
   func statements() throws {
     let ledger = try TestLedger()
     let sql = ledger.writer
@@ -179,6 +200,19 @@ import Testing
     #expect(
       try sql.ledger("L1") == ["7 lists L1 2 deleted", "8 items i1 4 deleted", "9 items i2 3 deleted"])
     #expect(try ledger.findings() == [])
+  }
+
+  @Test("COPY is seen as inserts") func copy() throws {
+    let ledger = try TestLedger()
+    try ledger.writer.run("INSERT INTO lists (id, title) VALUES ('L1', 'one')")
+    try ledger.writer.connection.copyIn("COPY items (id, list_id, title) FROM STDIN (FORMAT binary)") {
+      copy in
+      for number in 1...3 { try copy.send("i\(number)", "L1", "title \(number)") }
+    }
+    #expect(
+      try ledger.writer.ledger("L1").suffix(3) == [
+        "2 items i1 1 live", "3 items i2 1 live", "4 items i3 1 live",
+      ])
   }
 
   @Test("MERGE is seen as what it does") func merge() throws {
