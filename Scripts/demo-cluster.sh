@@ -17,7 +17,7 @@ begin() {
   at "HAProxy listens on 127.0.0.1:$proxy_port"
   start_fleet "${DEVICES:-200}"
   at "$line"
-  if [[ -n ${SQL:-} ]]; then write_sql & else sleep 1000 & fi
+  write_sql &
   writer=$!
   at 'a writer of SQL inserts, updates and deletes items besides, over psql'
 }
@@ -90,6 +90,7 @@ agree() {
   wait "$writer" 2>/dev/null || true
   writer=
   report
+  at "$(query 'SELECT count(*) FROM fleet_edits') records were written by SQL"
   tell rest
   while [[ $line != done:* ]]; do
     say "$line"

@@ -25,6 +25,8 @@ final class Crew: Sendable {
       try await device.engine.signUp(name: device.user, password: "correct horse", device: device.name)
     }
     try await Self.forEach(devices[people...]) { device in
+      let number = devices.firstIndex { $0 === device } ?? 0
+      device.transport.borrow(try devices[number % people].token())
       try await device.engine.signIn(name: device.user, password: "correct horse", device: device.name)
     }
     var random = SeededRandom(seed: options.seed)
@@ -80,15 +82,13 @@ final class Crew: Sendable {
   }
 
   /// What the devices saw since `watch`.
-  func report() async -> String {
+  func report() -> String {
     let sights = devices.map(\.transport.seen)
     let failures = sights.reduce(0) { $0 + $1.failures }
     let touched = sights.count { $0.failures > 0 }
-    var waiting = 0
-    for device in devices { waiting += (try? await device.store.waitingOperations()) ?? 0 }
     let first = sights.compactMap(\.first).first.map { ", the first: \($0)" } ?? ""
     return
-      "report: \(journal.count) edits made, \(waiting) wait; \(sights.reduce(0) { $0 + $1.requests }) requests, "
+      "report: \(journal.count) edits made; \(sights.reduce(0) { $0 + $1.requests }) requests, "
       + "\(failures) failed on \(touched) devices\(first)"
   }
 

@@ -30,6 +30,12 @@ final class Device: Sendable {
     engine = SyncEngine(store: store, transport: transport)
   }
 
+  /// What it shows the server.
+  func token() throws -> String {
+    let token = try Connection(path: path, access: .readOnly).value("SELECT token FROM holdfast_local")
+    return token?.text ?? ""
+  }
+
   /// Edits now and then until the task is cancelled.
   func edit(seed: UInt64, pause: Double, journal: Journal) async {
     var random = SeededRandom(seed: seed)

@@ -20,7 +20,7 @@ enum Fleet {
     raiseFileLimit()
     let crew = try await Crew(options)
     say("ready: \(crew.devices.count) devices of \(options.users) people, \(crew.listCount) lists")
-    await crew.work { await obey(crew) }
+    await crew.work { obey(crew) }
     let comparison = try Comparison(crew, database: options.database)
     say(try await crew.settle(comparison))
     let findings = try comparison.run { say($0) }
@@ -29,13 +29,13 @@ enum Fleet {
   }
 
   /// Does what the standard input says until it says `rest`, or ends.
-  private static func obey(_ crew: Crew) async {
+  private static func obey(_ crew: Crew) {
     while let command = readLine() {
       switch command {
       case "watch":
         for device in crew.devices { device.transport.forget() }
         say("watching")
-      case "report": say(await crew.report())
+      case "report": say(crew.report())
       case "rest": return
       default: say("unknown: \(command)")
       }

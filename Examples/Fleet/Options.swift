@@ -14,9 +14,9 @@ struct Options {
   /// Where the devices' databases are made.
   var folder = ""
   var devices = 200
-  var users = 20
+  var users = 40
   /// Seconds between two edits of one device, on the average.
-  var pause = 4.0
+  var pause = 8.0
   /// Seconds in which all must agree by themselves after the last edit.
   var patience = 20
   /// Decides who is in which list, and what is edited.

@@ -16,15 +16,25 @@ final class WatchedTransport: EventTransport {
 
   private let transport: URLSessionTransport
   private let sight = Mutex(Sight())
+  private let borrowed = Mutex<String?>(nil)
 
   init(server: URL) { transport = URLSessionTransport(server: server) }
 
   /// What was seen since `forget`.
   var seen: Sight { sight.withLock { $0 } }
 
+  /// Signs in with the token of another device of the same person, as a copy of it does: so the servers need not hash the
+  /// password again for each of so many devices.
+  func borrow(_ token: String) { borrowed.withLock { $0 = token } }
+
   func forget() { sight.withLock { $0 = Sight() } }
 
   func send(_ request: TransportRequest) async throws -> TransportAnswer {
+    var request = request
+    if request.path == "v1/sessions", let token = borrowed.withLock({ $0 }) {
+      request = TransportRequest(
+        method: "POST", path: "v1/devices", token: token, body: Array("{\"name\": \"one more\"}".utf8))
+    }
     sight.withLock { $0.requests += 1 }
     do {
       let answer = try await transport.send(request)

@@ -155,7 +155,7 @@ write_sql() {
 BEGIN;
 WITH made AS (
   INSERT INTO items (list_id, title, done, position)
-  SELECT list_id, 'sql.$number', false, max(position) || 'V' FROM items GROUP BY list_id ORDER BY random() LIMIT 1 RETURNING id
+  SELECT list_id, 'sql.$number', false, max(position) FROM items GROUP BY list_id ORDER BY random() LIMIT 1 RETURNING id
 ) INSERT INTO fleet_edits SELECT id, 'created' FROM made;
 COMMIT;
 BEGIN;

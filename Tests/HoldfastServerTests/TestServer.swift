@@ -72,8 +72,8 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  init(_ schema: Schema? = nil) throws {
-    location = try Engine.used.makeLocation(in: folder)
+  init(_ schema: Schema? = nil, engine: Engine = .used) throws {
+    location = try engine.makeLocation(in: folder)
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
   }

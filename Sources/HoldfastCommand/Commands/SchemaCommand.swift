@@ -4,19 +4,25 @@ import HoldfastServer
 /// `holdfast schema`: checks a schema, and prints what is made of it.
 enum SchemaCommand: Subcommand {
   static let form = CommandForm(
-    name: "schema", summary: "Checks a schema file, and prints what is made of it.", arguments: "FILE",
-    argumentCount: 0...1,
+    name: "schema",
+    summary:
+      "Checks a schema file, and prints what is made of it; or adopts the tables of a PostgreSQL database.",
+    arguments: "FILE | adopt", argumentCount: 0...1,
     options: [
       .init(
         name: "print", value: "sql|postgres|json",
         help: "Print the server's tables in SQLite or PostgreSQL, or the schema with all that is implied"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
-    ])
+    ] + AdoptCommand.options, notes: AdoptCommand.notes)
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("problems") {
       print(ProblemTable.markdown)
       return 0
+    }
+    if options.arguments.first == "adopt" { return try AdoptCommand.run(options) }
+    if let option = AdoptCommand.options.first(where: { options.has($0.name) }) {
+      throw UsageError("--\(option.name) goes with holdfast schema adopt.")
     }
     guard let path = options.arguments.first else { throw UsageError("Name a schema file.") }
     let schema = try readSchema(path)

@@ -44,7 +44,7 @@ extension Column {
   }
 
   /// How deep arrays and objects may nest in a value of JSON. `[]` is 1 deep.
-  static let jsonDepthLimit = 32
+  package static let jsonDepthLimit = 32
 
   private func isTooDeep(_ text: String) -> Bool {
     do {

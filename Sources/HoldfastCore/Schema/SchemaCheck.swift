@@ -1,12 +1,17 @@
 /// The rules that a schema keeps, each with the place and the advice when it does not.
-struct SchemaCheck {
+package struct SchemaCheck {
   let name: String
   let tables: [Table]
 
-  static let reservedColumns: Set<String> = [
+  package static let reservedColumns: Set<String> = [
     "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
   ]
   static let reservedTables: Set<String> = [Table.members.name, Table.conflicts.name]
+
+  /// Whether the name of a table is kept for Holdfast or SQLite.
+  package static func isReserved(table name: String) -> Bool {
+    reservedTables.contains(name) || name.hasPrefix("holdfast_") || name.hasPrefix("sqlite_")
+  }
 
   func faults() -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
@@ -21,9 +26,7 @@ struct SchemaCheck {
     for table in tables {
       let place = "tables.\(table.name)"
       faults += nameFaults(table.name, at: place, kind: "table")
-      if Self.reservedTables.contains(table.name) || table.name.hasPrefix("holdfast_")
-        || table.name.hasPrefix("sqlite_")
-      {
+      if Self.isReserved(table: table.name) {
         faults.append(.init(place, "The name is kept for Holdfast or SQLite itself; choose another."))
       }
       if !seen.insert(table.name).inserted {

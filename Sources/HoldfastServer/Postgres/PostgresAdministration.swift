@@ -112,6 +112,7 @@ final class PostgresAdministration: StoreAdministration {
       + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
   }
 
+  /// A root record that SQL made without saying for whom has no member at all until somebody is made one.
   private func owners() throws -> [String] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
@@ -120,6 +121,9 @@ final class PostgresAdministration: StoreAdministration {
       """
       SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
       AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner')
+      AND NOT EXISTS (SELECT 1 FROM holdfast.records r WHERE r.zone = z.zone AND r.id = z.zone AND r.state = 0
+        AND split_part(r.stamps, ';', 1) LIKE '%.0'
+        AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))
       """
     ).map { "owner: the zone \($0[0]) has none" }
   }

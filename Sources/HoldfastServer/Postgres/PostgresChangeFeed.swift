@@ -58,7 +58,7 @@ struct PostgresChangeFeed: Sendable {
         statement: PostgresStatement(
           """
           SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
-          ON t.id = r.id\(relation.idCast)\(relation.hasZone ? " AND t.zone = r.zone" : "")
+          ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
           WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
           """),
         columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
@@ -201,9 +201,18 @@ struct PostgresChangeFeed: Sendable {
     case .integer: writer.int64(rows.int64(row, column))
     case .real: writer.doubleOrNull(rows.double(row, column))
     case .boolean: writer.bool(rows.bool(row, column))
-    case .json: rows.withText(row, column) { writer.rawValue($0) }
+    case .json: rows.withText(row, column) { Self.write(json: $0, to: &writer) }
     case .text, .timestamp, .reference, .position: rows.withText(row, column) { writer.string(utf8: $0) }
     }
+  }
+
+  /// Writes a value of JSON. PostgreSQL takes some that no device reads, and SQL may have put one there: a name twice in an object, half a
+  /// character, depth without end. It is sent as a string, so that it stops nothing and can be seen.
+  private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
+    do {
+      try JSONReader.read(json, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }
+      writer.rawValue(json)
+    } catch { writer.string(utf8: json) }
   }
 }
 

@@ -27,7 +27,8 @@ struct PostgresDatabase: ServerDatabase {
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
-      PostgresReader($0, feed)
+      try location.prepare($0)
+      return PostgresReader($0, feed)
     }
   }
 
@@ -55,10 +56,8 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    let options = location.options(lane == .fast ? .writes : .waits)
-    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
-      [location] () throws(PostgresError) in
-      try PostgresConnection(location.url, options: options)
+    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
+      try location.connect(lane == .fast ? .writes : .waits)
     }
   }
 }
@@ -86,7 +85,7 @@ public struct PostgresLocation: Sendable {
     case waits
     case reads
     case listens
-    /// Making and extending the database.
+    /// Making, extending and adopting the database.
     case opens
   }
 
@@ -98,8 +97,28 @@ public struct PostgresLocation: Sendable {
     return options
   }
 
+  /// A connection for the work of requests.
+  func connect(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
+    let connection = try PostgresConnection(url, options: options(purpose))
+    try prepare(connection)
+    return connection
+  }
+
+  /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
+  /// of them look rows up by keys.
+  ///
+  /// A pooler's connection is left alone: its statements are planned at each use.
+  func prepare(_ connection: PostgresConnection) throws(PostgresError) {
+    guard direct == nil else { return }
+    try connection.execute(
+      """
+      SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+      SET enable_mergejoin = off; SET jit = off
+      """)
+  }
+
   /// A connection to the database itself, for what lasts longer than a transaction.
-  func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
+  func connectDirectly(_ purpose: Purpose = .opens) throws(PostgresError) -> PostgresConnection {
     var options = PostgresOptions()
     options.applicationName = "holdfast \(purpose)"
     return try PostgresConnection(direct ?? url, options: options)

@@ -25,10 +25,18 @@ struct PostgresLayout: Sendable {
     let hasZone: Bool
     /// The type of `id`.
     var idType = "text"
+    /// The collation of `id`, quoted; nil for a type that has none.
+    var idCollation: String?
     let columns: [Column]
 
     /// What is put behind a text to make it an id.
     var idCast: String { idType == "text" ? "" : "::" + idType }
+
+    /// What is put behind a text of Holdfast's own tables to find the record by the index of its id.
+    var idKey: String {
+      guard let idCollation else { return idCast }
+      return idCollation == PostgresColumn.byteCollation ? "" : " COLLATE " + idCollation
+    }
   }
 
   /// In the order of the schema.

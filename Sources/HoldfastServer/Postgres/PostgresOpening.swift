@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastPostgres
 
-/// Makes the database of a server, or checks and extends the one that is there.
-enum PostgresOpening {
+/// Makes the database of a server, or checks and extends the one that is there. Nodes that start at once wait for each other: all of it is one
+/// transaction under a lock of its own.
+struct PostgresOpening {
   /// What was found or made.
   struct Opened {
     let schema: Schema
@@ -10,47 +11,146 @@ enum PostgresOpening {
     let layout: PostgresLayout
   }
 
-  /// Opens the database; see `PostgresDatabase`.
-  static func open(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws -> Opened {
-    let connection = try location.connectDirectly(.opens)
-    try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(5216694956356254582)")
-    defer { connection.close() }
-    let isThere = try !connection.query("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'").isEmpty
-    if isThere {
-      let rows = try connection.query(
-        "SELECT (SELECT value FROM holdfast.meta WHERE key = 'schema'), (SELECT value FROM holdfast.meta WHERE key = 'epoch')"
-      )
-      let stored = try Schema(json: Array(rows.text(0, 0).utf8))
-      try connection.execute("COMMIT")
-      return Opened(schema: stored, epoch: rows.text(0, 1), layout: layout(stored))
-    }
-    guard let schema else { throw ServerError(.schemaMissing, "There is no schema.") }
-    try connection.execute(PostgresTables(schema: schema).all)
-    let epoch = random(4).map { hexadecimal($0) }.joined()
-    for (key, value) in [("epoch", epoch), ("schema", schema.text)] {
-      try connection.run(
-        "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2)", PostgresParameters(key, value))
-    }
-    for zone in schema.publicZones {
-      try connection.run(
-        "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true)", PostgresParameters(zone))
-    }
-    try connection.execute("COMMIT")
-    return Opened(schema: schema, epoch: epoch, layout: layout(schema))
+  /// What becomes of tables of the schema that stand in the database and are not Holdfast's.
+  enum Standing {
+    /// They are refused: it could be a mistake.
+    case refuse
+    /// They are adopted.
+    case adopt
   }
 
-  private static func layout(_ schema: Schema) -> PostgresLayout {
-    let tables = PostgresTables(schema: schema)
-    return PostgresLayout(
-      schema,
-      relations: schema.tables.enumerated().map { index, table in
-        PostgresLayout.Relation(
-          table: table.name, name: tables.relation(of: index), hasZone: true,
-          columns: table.columns.map {
-            PostgresLayout.Column(
-              name: "\"\($0.name)\"", read: "t.\"\($0.name)\"", cast: $0.type == .json ? "::json" : "",
-              type: $0.type)
-          })
-      })
+  let connection: PostgresConnection
+  let standing: Standing
+
+  /// Opens the database; see `PostgresDatabase`.
+  ///
+  /// - Throws: `ServerError` before anything is written; `PostgresError`.
+  static func open(
+    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8]
+  ) throws -> Opened {
+    let connection = try location.connectDirectly()
+    defer { connection.close() }
+    let opening = PostgresOpening(connection: connection, standing: standing)
+    let (opened, later) = try opening.open(schema, random)
+    try PostgresIndexes.make(later, on: connection)
+    return opened
+  }
+
+  /// - Returns: also the tables, whose indexes are made after the transaction.
+  private func open(_ given: Schema?, _ random: (Int) -> [UInt8]) throws -> (Opened, PostgresTables) {
+    try connection.execute(
+      """
+      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
+      SELECT pg_advisory_xact_lock(5216694956356254582)
+      """)
+    do {
+      let format = try self.format()
+      let schema: Schema
+      var old: Schema?
+      if let format {
+        let stored = try Schema(json: Array(meta("schema").utf8))
+        old = stored
+        schema = given ?? stored
+        if format < PostgresMigrations.newest { try PostgresMigrations.run(after: format, on: connection) }
+      } else {
+        guard let given else {
+          throw ServerError(
+            .schemaMissing,
+            "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
+        }
+        schema = given
+        try checkRights()
+        try PostgresMigrations.run(after: 0, on: connection)
+        try setMeta("epoch", random(4).map { hexadecimal($0) }.joined())
+      }
+      var tables = PostgresTables(schema: schema, namespace: try namespace())
+      let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
+      for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
+      let relations = try PostgresExtension(connection, tables, standing).extend(from: old)
+      if schema != old { try setMeta("schema", schema.text) }
+      let epoch = try meta("epoch")
+      try connection.execute("COMMIT")
+      return (Opened(schema: schema, epoch: epoch, layout: PostgresLayout(schema, relations)), tables)
+    } catch let error as PostgresError where error.code == .insufficientPrivilege {
+      try connection.execute("ROLLBACK")
+      throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")
+    }
+  }
+
+  /// The format of the schema `holdfast`, or nil when there is none.
+  ///
+  /// - Throws: `ServerError` when it is somebody else's, or newer.
+  private func format() throws -> Int64? {
+    let rows = try connection.query(
+      """
+      SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT rolname FROM pg_roles WHERE oid = n.nspowner)::text
+      FROM pg_namespace n WHERE n.nspname = 'holdfast'
+      """)
+    if rows.isEmpty { return nil }
+    let found =
+      try rows.bool(0, 0)
+      ? connection.query("SELECT value FROM holdfast.meta WHERE key = 'format'") : nil
+    guard let found, !found.isEmpty, let format = Int64(found.text(0, 0)) else {
+      throw ServerError(
+        .notOurs,
+        "The database has a schema named holdfast that is not ours. Rename it, or name another database.")
+    }
+    if format > PostgresMigrations.newest {
+      throw ServerError(
+        .newer,
+        "The database was written by a newer Holdfast (format \(format)). Start that version, or update this one."
+      )
+    }
+    return format
+  }
+
+  private func namespace() throws -> String {
+    let rows = try connection.query("SELECT current_schema()::text")
+    guard let name = rows.optionalText(0, 0) else {
+      throw ServerError(
+        .unreachable, "No schema of the role's search_path is there. Make one, or set search_path.")
+    }
+    return name
+  }
+
+  private func checkRights() throws {
+    let rows = try connection.query(
+      "SELECT has_database_privilege(current_database(), 'CREATE'), current_database()::text, current_user::text"
+    )
+    if !rows.bool(0, 0) {
+      throw ServerError(.unreachable, Self.grantCreate(database: rows.text(0, 1), role: rows.text(0, 2)))
+    }
+  }
+
+  private static func grantCreate(database: String, role: String) -> String {
+    """
+    The role \(role) may not make schemas in the database \(database). Grant it: \
+    GRANT CREATE ON DATABASE \(PostgresName.quoted(database)) TO \(PostgresName.quoted(role)).
+    """
+  }
+
+  private func whatIsMissing() throws -> String {
+    let rows = try connection.query(
+      "SELECT current_user::text, coalesce(current_schema(), '')::text")
+    let (role, schema) = (PostgresName.quoted(rows.text(0, 0)), PostgresName.quoted(rows.text(0, 1)))
+    return """
+      The role \(role) lacks a right. It needs CREATE on the schema \(schema) for the tables that it makes; SELECT, INSERT, UPDATE, DELETE, \
+      TRIGGER and REFERENCES on those that it adopts; and to be the owner of the schema holdfast.
+      """
+  }
+
+  private func meta(_ key: String) throws -> String {
+    let rows = try connection.query(
+      "SELECT value FROM holdfast.meta WHERE key = $1", PostgresParameters(key))
+    if rows.isEmpty {
+      throw ServerError(.damaged, "The database has no \(key): it is damaged. Restore it from a backup.")
+    }
+    return rows.text(0, 0)
+  }
+
+  private func setMeta(_ key: String, _ value: String) throws(PostgresError) {
+    try connection.run(
+      "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      PostgresParameters(key, value))
   }
 }

@@ -17,7 +17,7 @@ extension PostgresTables {
       zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
       id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
       stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
-      PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (record_table, id, zone)
+      PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone)
     );
     CREATE TABLE holdfast.accounts (
       id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, password text NOT NULL,

@@ -4,16 +4,16 @@ import HoldfastSQLite
 /// The SQL that makes the server's database in PostgreSQL: Holdfast's own tables in the schema `holdfast`, and the schema's with the same
 /// names. docs/POSTGRES.md, section 1, says what is where.
 struct PostgresTables {
-  /// The version of what stands in the schema `holdfast`, kept in `holdfast.meta` as `format`.
-  static let formatVersion: Int64 = 1
-
   let schema: Schema
   /// The schema of the database that the app's tables are in; nil for the one that `search_path` names first.
   var namespace: String?
+  /// The relations of tables that are known already, by their names in the schema.
+  var known: [String: String] = [:]
 
   /// The relation of a table, quoted: `"public"."items"`; the built-in tables are in the schema `holdfast`.
   func relation(of index: Int) -> String {
     let table = schema.tables[index]
+    if let relation = known[table.name] { return relation }
     if table.isBuiltIn { return "holdfast.\"\(table.name)\"" }
     return namespace.map { "\(PostgresName.quoted($0)).\"\(table.name)\"" } ?? "\"\(table.name)\""
   }
@@ -83,6 +83,15 @@ struct PostgresTables {
       """
   }
 
+  /// The statement that checks a foreign key which was added unchecked.
+  func validation(of link: Schema.Link) -> String {
+    let (table, column) = (
+      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
+    )
+    return
+      "ALTER TABLE \(relation(of: link.table)) VALIDATE CONSTRAINT \(PostgresName.made(table, column, "fkey"))"
+  }
+
   /// The statement that makes the index by which the children of a record are found.
   ///
   /// - Parameter concurrently: without keeping writers out; not inside a transaction.
@@ -104,6 +113,7 @@ struct PostgresTables {
   var all: String {
     Self.own + schema.tables.indices.map { create($0) }.joined()
       + schema.tables.indices.map { references(of: $0) }.joined()
+      + PostgresTriggers(schema: schema, relations: PostgresRelation.own(schema, namespace: namespace)).all
   }
 }
 

@@ -2,5 +2,5 @@ public import HoldfastCore
 
 extension Schema {
   /// The SQL of a new PostgreSQL database for this schema, for people to read.
-  public var postgresSQL: String { PostgresTables(schema: self).all }
+  public var postgresSQL: String { PostgresTables(schema: self, namespace: "public").all }
 }

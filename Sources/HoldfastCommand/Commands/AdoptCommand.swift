@@ -1,0 +1,48 @@
+import HoldfastServer
+
+/// `holdfast schema adopt`: a schema for tables that a PostgreSQL database has already, and what goes with it.
+enum AdoptCommand {
+  static let options: [CommandForm.Option] = [
+    .init(name: "database", value: "URL", help: "adopt: the database, without a pooler"),
+    .init(name: "tables", value: "A,B", help: "adopt: the tables to propose; all unless given"),
+    .init(name: "output", value: "FILE", help: "adopt: where the proposal goes; printed unless given"),
+    .init(name: "apply", value: "FILE", help: "adopt: install Holdfast for the tables of this schema"),
+    .init(name: "remove", value: nil, help: "adopt: remove Holdfast, and leave the tables as they are"),
+  ]
+
+  static let notes = """
+    Adopting takes three steps. `holdfast schema adopt --database URL --output holdfast.json` proposes a schema and says what is left out
+    and why. Say in the file how each table's records find their zone ("root", {"parent": COLUMN}, "user" or {"public": NAME}); leave out
+    tables and columns that no device should have. `holdfast schema adopt --database URL --apply holdfast.json` then makes the schema
+    holdfast beside the tables, and the triggers on them, in one transaction that keeps writers waiting; no column is altered. It is also
+    how triggers are put back that were lost. After it, `holdfast serve --database URL` runs. --remove drops all of it again, with the
+    accounts, the devices and who may do what.
+    """
+
+  static func run(_ options: Options) throws -> Int32 {
+    guard let url = options["database"] else { throw UsageError("--database is missing.") }
+    let adoption = Adoption(PostgresLocation(url))
+    let tables = options["tables"].map { $0.split(separator: ",").map(String.init) }
+    switch (options["apply"], options.has("remove")) {
+    case (_?, true): throw UsageError("--apply and --remove exclude each other.")
+    case (let path?, false):
+      try adoption.apply(try readSchema(path))
+      print("Holdfast is installed. Next: holdfast serve --database URL")
+    case (nil, true):
+      try adoption.remove()
+      print("Holdfast is removed; the tables are as they were.")
+    case (nil, false):
+      let proposal = try adoption.propose(tables: tables)
+      for note in proposal.notes { writeError(note) }
+      guard let path = options["output"] else {
+        print(proposal.text, terminator: "")
+        return 0
+      }
+      try writeNewFile(path, Array(proposal.text.utf8))
+      print(
+        "\(path) is written. Say in it how each table finds its zone; then: holdfast schema adopt --database URL --apply \(path)"
+      )
+    }
+    return 0
+  }
+}

@@ -1,0 +1,182 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// Brings the tables of the database to what the schema says, inside the transaction of the opening: what is new is made, what stands is
+/// checked.
+struct PostgresExtension {
+  private let connection: PostgresConnection
+  private let tables: PostgresTables
+  private let standing: PostgresOpening.Standing
+  private var schema: Schema { tables.schema }
+
+  init(_ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing) {
+    self.connection = connection
+    self.tables = tables
+    self.standing = standing
+  }
+
+  /// - Parameter old: the schema that the database has; nil for a new one.
+  /// - Returns: the tables as they are now.
+  /// - Throws: `ServerError`.
+  func extend(from old: Schema?) throws -> [PostgresRelation] {
+    var addition: SchemaAddition?
+    if let old, old != schema {
+      do { addition = try SchemaAddition(from: old, to: schema) } catch {
+        throw ServerError(.schemaCannotChange, error.description)
+      }
+    }
+    let new = old == nil ? Array(schema.tables.indices) : addition?.tables ?? []
+    var adopted: [Int] = []
+    for table in new where try register(table) { adopted.append(table) }
+    for table in new where !adopted.contains(table) { try connection.execute(tables.create(table)) }
+    for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
+    try add(addition?.columns ?? [])
+    try addPublicZones()
+    let relations = try load()
+    try install(relations, new: new)
+    for table in adopted { try fill(table, relations) }
+    return relations
+  }
+
+  /// Remembers which relation a table is.
+  ///
+  /// - Returns: whether it is one that stands, and is adopted now.
+  private func register(_ index: Int) throws -> Bool {
+    let table = schema.tables[index]
+    let name = tables.relation(of: index)
+    let rows = try connection.query(
+      "SELECT format('%I.%I', relnamespace::regnamespace::text, relname) FROM pg_class WHERE oid = to_regclass($1)",
+      PostgresParameters(table.isBuiltIn ? name : "\"\(table.name)\""))
+    let isStanding = !rows.isEmpty
+    if isStanding, standing == .refuse {
+      throw ServerError(
+        .refused,
+        """
+        The database has a table \(table.name) already. `holdfast schema adopt` takes it over; or rename the table, or name another \
+        database.
+        """)
+    }
+    try connection.run(
+      "INSERT INTO holdfast.tables (name, relation, adopted) VALUES ($1, $2, $3)",
+      PostgresParameters(table.name, isStanding ? rows.text(0, 0) : name, isStanding))
+    return isStanding
+  }
+
+  /// Columns that are new in tables that Holdfast made; those of adopted tables are the team's to add.
+  private func add(_ columns: [(table: Int, column: Int)]) throws {
+    if columns.isEmpty { return }
+    let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
+    let adopted = Set(rows.indices.map { rows.text($0, 0) })
+    for (table, column) in columns where !adopted.contains(schema.tables[table].name) {
+      try connection.execute(
+        "ALTER TABLE \(tables.relation(of: table)) ADD COLUMN \(tables.column(column, of: table))")
+      for link in schema.links(of: table) where link.column == column {
+        try connection.execute(tables.reference(of: link, isChecked: false))
+      }
+    }
+  }
+
+  private func addPublicZones() throws {
+    for zone in schema.publicZones {
+      try connection.run(
+        "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true) ON CONFLICT DO NOTHING",
+        PostgresParameters(zone))
+    }
+  }
+
+  /// The tables as the catalog has them.
+  ///
+  /// - Throws: `ServerError` naming all that does not fit the schema.
+  private func load() throws -> [PostgresRelation] {
+    let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
+    var known: [String: (relation: String, isAdopted: Bool)] = [:]
+    for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
+    var faults: [SchemaError.Fault] = []
+    var relations: [PostgresRelation] = []
+    for (index, table) in schema.tables.enumerated() {
+      guard let (name, isAdopted) = known[table.name], let catalog = try PostgresCatalog(name, on: connection)
+      else {
+        faults.append(.init("tables.\(table.name)", "The table is not in the database any more; restore it."))
+        continue
+      }
+      let found = AdoptionCheck(schema, index, catalog, isAdopted: isAdopted).faults { target in
+        known[target].map(\.relation)
+      }
+      faults += found
+      if let relation = catalog.relation(for: table, isAdopted: isAdopted) {
+        relations.append(relation)
+      } else if found.isEmpty {
+        faults.append(
+          .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
+      }
+    }
+    if !faults.isEmpty {
+      throw ServerError(
+        .schemaCannotChange,
+        "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
+    }
+    return relations
+  }
+
+  /// Installs functions and triggers where they are new, or other than this version and schema make them.
+  private func install(_ relations: [PostgresRelation], new: [Int]) throws {
+    let triggers = PostgresTriggers(schema: schema, relations: relations)
+    let functions = triggers.functions
+    let mark = Fingerprint(of: functions).text
+    let known = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'triggers'")
+    var missing: [Int] = []
+    for index in schema.tables.indices {
+      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      let absent = triggers.triggers(of: index).filter { !catalog.triggers.contains($0.name) }
+      if absent.isEmpty { continue }
+      if !new.contains(index) { missing.append(index) }
+    }
+    if !missing.isEmpty, standing == .refuse {
+      let names = missing.map { schema.tables[$0].name }.joined(separator: ", ")
+      throw ServerError(
+        .damaged,
+        """
+        Triggers of \(names) are missing or switched off: what SQL has changed since is not known. \
+        `holdfast schema adopt --apply` puts them back, and finds the records that came and went.
+        """)
+    }
+    if known.isEmpty || known.text(0, 0) != mark {
+      try connection.execute(functions)
+      try connection.run(
+        "INSERT INTO holdfast.meta (key, value) VALUES ('triggers', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        PostgresParameters(mark))
+    }
+    for index in Set(new + missing).sorted() {
+      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      for (name, sql) in triggers.triggers(of: index) where !catalog.triggers.contains(name) {
+        try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
+      }
+    }
+    for index in missing { try fill(index, relations) }
+  }
+
+  /// Puts the records of a table that the ledger does not have into it, in the order of their ids, and takes out those that are gone.
+  /// No one else writes the table until the commit, as its triggers were made in this transaction.
+  private func fill(_ index: Int, _ relations: [PostgresRelation]) throws {
+    let triggers = PostgresTriggers(schema: schema, relations: relations)
+    let id = relations[index].id.id("t")
+    try connection.execute(
+      """
+      DO $holdfast$
+      DECLARE
+        ids text[];
+      BEGIN
+        FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
+          SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (
+            SELECT coalesce(t.id, l.id) AS id FROM (SELECT \(id) AS id FROM \(relations[index].relation) t) t
+            FULL JOIN (
+              SELECT r.id FROM holdfast.records r WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
+            ) l ON l.id = t.id WHERE l.id IS NULL OR t.id IS NULL
+          ) s) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
+        LOOP
+          PERFORM \(triggers.function(index, "settle"))(ids, true);
+        END LOOP;
+      END $holdfast$
+      """)
+  }
+}

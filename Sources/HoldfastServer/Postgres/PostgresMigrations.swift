@@ -1,0 +1,18 @@
+import HoldfastPostgres
+
+/// The steps by which the schema `holdfast` came to its form, each with the number of the format that it makes. A new database takes them all;
+/// one that stands takes those that it has not had. A step that was released never changes.
+enum PostgresMigrations {
+  static let all: [(number: Int64, sql: String)] = [(1, PostgresTables.own)]
+
+  /// The format that this version makes and takes.
+  static var newest: Int64 { all.last?.number ?? 0 }
+
+  /// Takes the steps behind `format`, in the transaction of `connection`.
+  static func run(after format: Int64, on connection: PostgresConnection) throws(PostgresError) {
+    for step in all where step.number > format { try connection.execute(step.sql) }
+    try connection.run(
+      "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      PostgresParameters(String(newest)))
+  }
+}

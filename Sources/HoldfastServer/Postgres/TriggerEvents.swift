@@ -1,0 +1,128 @@
+import HoldfastCore
+
+extension PostgresTriggers {
+  /// The function behind an INSERT or a COPY.
+  func inserted(_ index: Int) -> String {
+    function(
+      "\(function(index, "insert"))()", declare: ["ids text[]"],
+      """
+      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(tell(index, "holdfast_new"))  RETURN NULL;
+      """)
+  }
+
+  /// The function behind a DELETE. Whose membership goes loses the zone.
+  func deleted(_ index: Int) -> String {
+    let losses =
+      schema.tables[index].zone == .explicit
+      ? """
+        UPDATE holdfast.acks a SET lost = true FROM holdfast_old o JOIN holdfast.devices d ON d.account = o."user"
+          WHERE a.zone = o.zone AND a.device = d.number;
+
+      """ : ""
+    return function(
+      "\(function(index, "delete"))()", declare: ["ids text[]"],
+      """
+      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)\(tell(index, "holdfast_old"))  RETURN NULL;
+      """)
+  }
+
+  /// The function behind a TRUNCATE, which has no transition tables: what was there is what the ledger knows.
+  func truncated(_ index: Int) -> String {
+    let losses =
+      schema.tables[index].zone == .explicit
+      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n  PERFORM holdfast.tell('{*}');\n"
+      : ""
+    let known = "SELECT l.id FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0"
+    return function(
+      "\(function(index, "truncate"))()", declare: ["ids text[]"],
+      """
+      \(portions(index, known))\(losses)  RETURN NULL;
+      """)
+  }
+
+  /// Tells those who listen which users came to zones, or lost them.
+  private func tell(_ index: Int, _ rows: String) -> String {
+    guard schema.tables[index].zone == .explicit else { return "" }
+    return """
+        PERFORM holdfast.tell(ARRAY(SELECT DISTINCT '@' || m."user" FROM \(rows) m WHERE m."user" IS NOT NULL));
+
+      """
+  }
+
+  private func portions(_ index: Int, _ ids: String) -> String {
+    """
+      FOR ids IN SELECT array_agg(p.id) FROM (SELECT s.id, row_number() OVER () AS place FROM (\(ids)) s) p
+        GROUP BY (p.place - 1) / \(Self.portion) LOOP
+        PERFORM \(function(index, "settle"))(ids, true);
+      END LOOP;
+
+    """
+  }
+
+  /// The function that fills the column `zone` of a row, where there is one, so that its unique groups hold from the first moment; nil where
+  /// the writer says the zone. What it can't know yet, as the parent is of the same statement, is put right when the record is settled.
+  func placed(_ index: Int) -> String? {
+    let relation = relations[index]
+    guard relation.hasZone else { return nil }
+    let body: String
+    var variables: [String] = []
+    switch schema.tables[index].zone {
+    case .server: return nil
+    case .explicit: return member(index)
+    case .root: body = "NEW.\"zone\" := NEW.\"id\";"
+    case .public(let name): body = "NEW.\"zone\" := '\(name)';"
+    case .user:
+      body = """
+        NEW."zone" := CASE WHEN TG_OP = 'UPDATE' THEN OLD."zone" ELSE holdfast.account_home() END;
+          IF NEW."zone" IS NULL THEN
+            RAISE EXCEPTION 'it is not said whose record of \(schema.tables[index].name) this is'
+              USING ERRCODE = 'foreign_key_violation', HINT = 'Say SET holdfast.account = ''ID'' with an id of holdfast.accounts.';
+          END IF;
+        """
+    case .parent:
+      guard let (link, column) = parent(of: index) else { return nil }
+      let above = column.id("NEW")
+      if isPlain(index) {
+        body = "NEW.\"zone\" := \(above);"
+      } else {
+        variables = ["above text"]
+        body = """
+          SELECT l.zone INTO above FROM holdfast.records l
+              WHERE l.record_table = \(name(link.target)) AND l.id = \(above) AND l.state = 0;
+            NEW."zone" := coalesce(above, \(above));
+          """
+      }
+    }
+    return function("\(function(index, "place"))()", declare: variables, "  \(body)\n  RETURN NEW;")
+  }
+
+  /// On which columns a row is placed.
+  func placing(_ index: Int) -> String {
+    if schema.tables[index].zone == .explicit { return "" }
+    return " OF \"id\", \"zone\"" + (parent(of: index).map { ", \($0.column.quoted)" } ?? "")
+  }
+
+  /// Completes a membership: either the user or the name is enough. Only its role can change.
+  private func member(_ index: Int) -> String {
+    function(
+      "\(function(index, "place"))()",
+      """
+        IF TG_OP = 'UPDATE' THEN
+          IF (NEW.id, NEW.zone, NEW."user", NEW.name) IS DISTINCT FROM (OLD.id, OLD.zone, OLD."user", OLD.name) THEN
+            RAISE EXCEPTION 'only the role of a member can change' USING ERRCODE = 'check_violation';
+          END IF;
+          RETURN NEW;
+        END IF;
+        SELECT a.id, a.name INTO NEW."user", NEW.name FROM holdfast.accounts a
+          WHERE CASE WHEN NEW."user" IS NOT NULL THEN a.id = NEW."user" ELSE a.name = NEW.name END;
+        IF NEW."user" IS NULL THEN
+          RAISE EXCEPTION 'there is no such user'
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id or a name of holdfast.accounts.';
+        END IF;
+        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
+          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
+        END IF;
+        RETURN NEW;
+      """)
+  }
+}

@@ -1,0 +1,63 @@
+extension PostgresTriggers {
+  /// What the functions of all tables use.
+  ///
+  /// - `now()` is the database's clock as a stamp.
+  /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
+  ///   were looked up, none of them has moved meanwhile.
+  /// - `advance(zones, now)` makes the zones' rows say what the ledger says, and tells those who listen.
+  /// - `account_home()` is the user whom `holdfast.account` names.
+  static let shared = """
+    CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+      SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16
+    $$;
+    CREATE OR REPLACE FUNCTION holdfast.mark(rev bigint, stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+      SELECT rev || '.' || lpad(to_hex(stamp), 16, '0') || '.0'
+    $$;
+    CREATE OR REPLACE FUNCTION holdfast.hold(zones text[]) RETURNS numeric LANGUAGE sql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+      SELECT sum(held.seq) FROM (
+        SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
+      ) held
+    $$;
+    CREATE OR REPLACE FUNCTION holdfast.account_home() RETURNS text LANGUAGE plpgsql STABLE
+      SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE
+      home text := nullif(current_setting('holdfast.account', true), '');
+    BEGIN
+      IF home IS NOT NULL AND NOT EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = home) THEN
+        RAISE EXCEPTION 'holdfast.account names no account: %', home
+          USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id of holdfast.accounts.';
+      END IF;
+      RETURN home;
+    END $$;
+    CREATE OR REPLACE FUNCTION holdfast.tell(words text[]) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE
+      payload text;
+    BEGIN
+      IF cardinality(words) > 500 OR EXISTS (SELECT FROM unnest(words) w WHERE w ~ '^[*#]|[ =]') THEN
+        PERFORM pg_notify('holdfast', '0 *');
+        RETURN;
+      END IF;
+      FOR payload IN SELECT string_agg(w.word, ' ' ORDER BY w.place) FROM unnest(words) WITH ORDINALITY w (word, place)
+        GROUP BY (w.place - 1) / 100 LOOP
+        PERFORM pg_notify('holdfast', '0 ' || payload);
+      END LOOP;
+    END $$;
+    CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+    DECLARE
+      moved text[];
+    BEGIN
+      WITH given AS (
+        UPDATE holdfast.zones z SET seq = last.seq, clock = greatest(now, z.clock + 1)
+        FROM unnest(zones) u (zone), LATERAL (
+          SELECT r.seq FROM holdfast.records r WHERE r.zone = u.zone ORDER BY r.seq DESC LIMIT 1) last
+        WHERE z.zone = u.zone AND last.seq > z.seq RETURNING z.zone
+      ) SELECT array_agg(g.zone ORDER BY g.zone) INTO moved FROM given g;
+      PERFORM holdfast.tell(CASE WHEN EXISTS (SELECT FROM unnest(moved) m WHERE m LIKE '@%') THEN '{*}' ELSE moved END);
+    END $$;
+
+    """
+}
