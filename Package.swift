@@ -53,7 +53,8 @@ let package = Package(
     .executableTarget(
       name: "HoldfastSimulation",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast", "CSQLite",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP", "Holdfast",
+        "CSQLite",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,4 +1,5 @@
 import HoldfastPostgres
+import TemporaryPostgres
 import Testing
 
 @Suite("Notifications")

@@ -25,7 +25,7 @@ public struct Adoption {
   /// - Parameter tables: their names; nil takes all of the schema that `search_path` names first.
   /// - Throws: `ServerError.notFound` when a table is not there, or none can be taken.
   public func propose(tables: [String]? = nil) throws -> Proposal {
-    let connection = try location.connectDirectly()
+    let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     return try AdoptionProposal(connection).propose(tables)
   }
@@ -43,7 +43,7 @@ public struct Adoption {
   ///
   /// - Throws: `ServerError.notFound` when the database has no Holdfast in it.
   public func remove() throws {
-    let connection = try location.connectDirectly()
+    let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let rows = try connection.query("SELECT to_regclass('holdfast.meta') IS NOT NULL")
     if !rows.bool(0, 0) { throw ServerError(.notFound, "The database has no Holdfast in it.") }

@@ -56,8 +56,12 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
-    PostgresStore(schema, layout: layout, lane: lane, node: node) { [location] () throws(PostgresError) in
-      try location.connect(lane == .fast ? .writes : .waits)
+    let options = location.options(lane == .fast ? .writes : .waits)
+    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
+      [location] () throws(PostgresError) in
+      let connection = try PostgresConnection(location.url, options: options)
+      try location.prepare(connection)
+      return connection
     }
   }
 }
@@ -85,7 +89,7 @@ public struct PostgresLocation: Sendable {
     case waits
     case reads
     case listens
-    /// Making, extending and adopting the database.
+    /// Making and extending the database.
     case opens
   }
 
@@ -95,13 +99,6 @@ public struct PostgresLocation: Sendable {
     options.preparesStatements = direct == nil
     options.applicationName = "holdfast \(purpose)"
     return options
-  }
-
-  /// A connection for the work of requests.
-  func connect(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
-    let connection = try PostgresConnection(url, options: options(purpose))
-    try prepare(connection)
-    return connection
   }
 
   /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
@@ -118,7 +115,7 @@ public struct PostgresLocation: Sendable {
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.
-  func connectDirectly(_ purpose: Purpose = .opens) throws(PostgresError) -> PostgresConnection {
+  func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = PostgresOptions()
     options.applicationName = "holdfast \(purpose)"
     return try PostgresConnection(direct ?? url, options: options)

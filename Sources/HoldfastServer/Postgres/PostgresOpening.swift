@@ -28,7 +28,7 @@ struct PostgresOpening {
   static func open(
     _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8]
   ) throws -> Opened {
-    let connection = try location.connectDirectly()
+    let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(connection: connection, standing: standing)
     let (opened, later) = try opening.open(schema, random)

@@ -1,8 +1,8 @@
+import HoldfastCore
 import HoldfastPostgres
 import TemporaryPostgres
 import Testing
 
-@testable import HoldfastCore
 @testable import HoldfastServer
 
 /// Somebody who writes to the server's PostgreSQL database round the server, on a connection of their own.

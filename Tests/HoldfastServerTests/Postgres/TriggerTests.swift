@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 import Testing
 
@@ -128,8 +129,8 @@ import Testing
     #expect(
       try sql.ledger("L2") == ["1 lists L2 1 live", "2 items i1 2 live", "3 comments c1 2 live", "4 likes k1 2 live"])
     #expect(try sql.texts("SELECT zone FROM likes UNION ALL SELECT zone FROM comments") == ["L2", "L2"])
-    let stamps = try #require(
-      RecordStamps(try sql.texts("SELECT stamps FROM holdfast.records WHERE id = 'i1' AND state = 0")[0]))
+    let text = try sql.texts("SELECT stamps FROM holdfast.records WHERE id = 'i1' AND state = 0")
+    let stamps = try #require(RecordStamps(text[0]))
     #expect((stamps["note"].rev, stamps["list_id"].rev, stamps["title"].rev) == (2, 2, 1))
     // Back again, beside a new record: the departure gives way.
     try sql.run("UPDATE items SET list_id = 'L1' WHERE id = 'i1'")

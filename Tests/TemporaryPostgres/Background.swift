@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 /// A closure on a thread of its own. A task would not do: its thread may be one that a test blocks.
-final class Background<Value: Sendable>: Sendable {
+public final class Background<Value: Sendable>: Sendable {
   private let result = Mutex<Result<Value, any Error>?>(nil)
   private let end = DispatchSemaphore(value: 0)
 
   /// Starts `body`.
-  init(_ body: @escaping @Sendable () throws -> Value) {
+  public init(_ body: @escaping @Sendable () throws -> Value) {
     Thread.detachNewThread { [self] in
       let outcome = Result { try body() }
       result.withLock { $0 = outcome }
@@ -16,7 +16,7 @@ final class Background<Value: Sendable>: Sendable {
   }
 
   /// Waits for the end of `body`, and gives what it returned; once.
-  func wait() throws -> Value {
+  public func wait() throws -> Value {
     end.wait()
     guard let outcome = result.withLock({ $0 }) else { throw CancellationError() }
     return try outcome.get()
