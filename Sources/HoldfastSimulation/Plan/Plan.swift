@@ -14,6 +14,8 @@ struct Plan {
   /// Whether devices have streams of events.
   let hasStreams: Bool
   var commands: [Command]
+  /// The real database that the server has in place of a simulated disk; nil for none.
+  var postgres: RealPostgres?
 
   init(seed: UInt64, steps: Int) {
     var chance = Chance(seed: seed)

@@ -54,10 +54,17 @@ extension World {
 
   /// Takes a new look at the server.
   func lookAtServer() {
+    if let postgres = plan.postgres {
+      do { server.view = try postgres.serverView(schemas[server.isUpgraded ? 1 : 0]) } catch {
+        oracle.report("I2", "the server can not be read: \(error)")
+      }
+      return
+    }
     observeServer { server.view = try $0.serverView(tables: tables(server.isUpgraded)) }
   }
 
   func serverSoundness() -> [String] {
+    if let postgres = plan.postgres { return (try? postgres.soundness()) ?? ["can not be read"] }
     var faults: [String] = []
     observeServer { faults = try $0.soundness() }
     return faults

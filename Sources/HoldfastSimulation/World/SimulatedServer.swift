@@ -34,6 +34,7 @@ extension World {
     environment.answerSize = plan.answerSize
     do {
       server.inline = try run(as: process) {
+        if let postgres = plan.postgres { return try open(postgres, environment) }
         let exists =
           disk.exists(SimulatedServer.path)
           && disk.image(of: SimulatedServer.machine).files["holdfast.db"]?.isEmpty == false
@@ -51,6 +52,27 @@ extension World {
     history.add("server starts", at: now)
     if plan.hasStreams { timeline.add(.heartbeat(process), at: now + Self.heartbeat) }
   }
+
+  private func open(_ postgres: RealPostgres, _ environment: ServerEnvironment) throws -> InlineServer {
+    try InlineServer(
+      .postgres(PostgresLocation(postgres.url)), schema: schemas[server.isUpgraded ? 1 : 0],
+      environment: environment, log: { [unowned self] in history.add("server says: \($0)", at: now) })
+  }
+
+  /// Whether the server, whose disk has no steps to count, dies with what has just arrived; nil when it lives.
+  private func death() -> Death? {
+    guard plan.postgres != nil, !isHealing, var trouble = armed[SimulatedServer.machine] else { return nil }
+    trouble.steps -= 10
+    armed[SimulatedServer.machine] = trouble.steps > 0 ? trouble : nil
+    if trouble.steps > 0 { return nil }
+    switch trouble.trouble {
+    case .kill: return .beforeCommit
+    case .crash: return .beforeAnswer
+    case .ioError, .full: return nil
+    }
+  }
+
+  private enum Death { case beforeCommit, beforeAnswer }
 
   /// The server's process ended, or is to end.
   func stopServer() {
@@ -84,7 +106,10 @@ extension World {
     if taken.isEmpty { return }
     let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
     oracle.server.time = max(oracle.server.time ?? time, time)
+    let death = death()
+    if death == .beforeCommit { return serverDied() }
     let responses = run(as: process) { inline.respond(to: taken.map(request(of:))) }
+    if death == .beforeAnswer { disk.kill(process) }
     guard disk.isAlive(process) else { return serverDied() }
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }

@@ -68,6 +68,7 @@ final class World: @unchecked Sendable {
     disk.random = { source.next() }
     disk.now = { [unowned self] in time(on: $0?.machine ?? "") }
     disk.reset()
+    try plan.postgres?.empty()
     disk.fault = { [unowned self] in fault($0) }
     for (number, user) in plan.users.enumerated() {
       let device = SimulatedDevice(number: number, user: "user\(user)")

@@ -1,0 +1,84 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastServer
+
+/// A real PostgreSQL database in the place of the server's simulated disk. It is emptied for each run.
+///
+/// What it does is as determined as its one client; only its own disk can't fail, and the server dies between statements of the plan's choice
+/// alone: before a request or after its commit.
+final class RealPostgres {
+  let url: String
+  private var connection: PostgresConnection?
+
+  init(_ url: String) { self.url = url }
+
+  private func connected() throws -> PostgresConnection {
+    if let connection, connection.isUsable { return connection }
+    let new = try PostgresConnection(url)
+    try new.execute("SET client_min_messages = warning")
+    connection = new
+    return new
+  }
+
+  /// Leaves nothing in the database.
+  func empty() throws {
+    try connected().execute(
+      "DROP SCHEMA IF EXISTS holdfast CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+  }
+
+  /// What the server's own check finds.
+  func soundness() throws -> [String] { try Administration(.postgres(PostgresLocation(url))).doctor() }
+
+  /// The server's records, what stays of those that are gone, and its counters.
+  func serverView(_ schema: Schema) throws -> ServerView {
+    let connection = try connected()
+    try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    defer { try? connection.execute("COMMIT") }
+    var view = ServerView()
+    for table in schema.tables { try read(table, connection, into: &view) }
+    let gone = try connection.query(
+      "SELECT record_table, id, zone, seq, rev, state FROM holdfast.records WHERE state > 0 ORDER BY zone, seq"
+    )
+    view.tombstones = gone.indices.map { row in
+      ServerView.Tombstone(
+        key: RecordKey(table: gone.text(row, 0), id: gone.text(row, 1)), zone: gone.text(row, 2),
+        seq: gone.int64(row, 3), rev: gone.int64(row, 4), isDeparture: gone.int64(row, 5) == 2)
+    }
+    let zones = try connection.query("SELECT zone, seq, purged FROM holdfast.zones")
+    for row in zones.indices {
+      view.zones[zones.text(row, 0)] = ServerView.Zone(seq: zones.int64(row, 1), purged: zones.int64(row, 2))
+    }
+    let devices = try connection.query("SELECT number, confirmed FROM holdfast.devices")
+    for row in devices.indices { view.confirmed[devices.int64(row, 0)] = devices.int64(row, 1) }
+    return view
+  }
+
+  private func read(_ table: Table, _ connection: PostgresConnection, into view: inout ServerView) throws {
+    let relation = table.isBuiltIn ? "holdfast.\(table.name)" : "\"\(table.name)\""
+    let columns = table.columns.map { ", t.\"\($0.name)\"" }.joined()
+    let rows = try connection.query(
+      PostgresStatement(
+        """
+        SELECT r.id, r.zone, r.rev, r.seq\(columns) FROM holdfast.records r JOIN \(relation) t ON t.id = r.id
+        WHERE r.record_table = '\(table.name)' AND r.state = 0
+        """))
+    for row in rows.indices {
+      let key = RecordKey(table: table.name, id: rows.text(row, 0))
+      var record: Row = ["zone": .text(rows.text(row, 1)), "rev": .integer(rows.int64(row, 2))]
+      for (index, column) in table.columns.enumerated() where !rows.isNull(row, 4 + index) {
+        record[column.name] = cell(rows, row, 4 + index, column.type)
+      }
+      view.tables[key] = record
+      view.seqs[key] = rows.int64(row, 3)
+    }
+  }
+
+  private func cell(_ rows: PostgresRows, _ row: Int, _ column: Int, _ type: ColumnType) -> Cell {
+    switch type {
+    case .integer: .integer(rows.int64(row, column))
+    case .real: .real(rows.double(row, column))
+    case .boolean: .integer(rows.bool(row, column) ? 1 : 0)
+    case .text, .timestamp, .json, .reference, .position: .text(rows.text(row, column))
+    }
+  }
+}
