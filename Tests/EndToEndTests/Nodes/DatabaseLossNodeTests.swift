@@ -1,3 +1,4 @@
+import HoldfastPostgres
 import Foundation
 import Holdfast
 import TemporaryPostgres
