@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastPostgres
 import TemporaryPostgres
 import Testing
 
