@@ -8,6 +8,8 @@ struct PushBench {
   private let runs: Int
   private let listeners: [String]
   private var bench: ServerBench
+  /// Devices of another user, of whose writes no listener hears.
+  private var others: ServerBench
 
   /// What 10,000 idle streams may cost in all, in megabytes.
   private static let memoryLimit = 400.0
@@ -17,22 +19,29 @@ struct PushBench {
     EventListeners.prepare()
     server = try ServerProgram(folder: folder, schema: schema)
     self.runs = runs
-    let first = try await Bench.signUp(1, at: "http://127.0.0.1:\(server.port)")
-    let tokens = try Self.devices(10_000 + Self.writers, of: first.tokens[0], port: server.port)
+    let people = try await Bench.signUp(2, at: "http://127.0.0.1:\(server.port)")
+    let tokens = try Self.devices(10_000 + Self.writers, of: people.tokens[0], port: server.port)
     listeners = Array(tokens[Self.writers...])
-    bench = ServerBench(
-      port: server.port, tokens: Array(tokens[..<Self.writers]),
-      users: Array(repeating: first.users[0], count: Self.writers))
+    let port = server.port
+    func writers(_ person: Int, _ tokens: some Sequence<String>) -> ServerBench {
+      ServerBench(
+        port: port, tokens: Array(tokens),
+        users: Array(repeating: people.users[person], count: Self.writers))
+    }
+    bench = writers(0, tokens[..<Self.writers])
+    others = writers(1, try Self.devices(Self.writers, of: people.tokens[1], port: server.port))
   }
 
   mutating func measure() throws -> [Measurement.Result] {
     let streams = EventListeners()
     let (one, alone) = (try rate(1, streams), try rate(Self.writers, streams))
+    let othersAlone = try otherRate()
     try streams.open(listeners[..<100], port: server.port)
     let together = try rate(Self.writers, streams)
     try streams.open(listeners[100..<1000], port: server.port)
     let times = try delays(streams).sorted()
     try streams.open(listeners[1000...], port: server.port)
+    let othersBeside = try otherRate()
     let memory = try server.memory() / 1e6
     func delay(_ name: String, _ index: Int) -> Measurement.Result {
       .init(
@@ -43,7 +52,10 @@ struct PushBench {
       .init(
         name: "writes that reach 100 listeners", rate: together, limitName: "nobody listens", limit: alone,
         floor: nil),
-      delay("half", times.count / 2), delay("99 in 100", times.count * 99 / 100),
+      .init(
+        name: "writes beside \(streams.count) idle streams", rate: othersBeside, limitName: "without streams",
+        limit: othersAlone, floor: nil), delay("half", times.count / 2),
+      delay("99 in 100", times.count * 99 / 100),
       .init(
         name: "memory of a server with \(streams.count) streams", rate: memory, limitName: "limit",
         limit: Self.memoryLimit, floor: nil, most: Self.memoryLimit, unit: " MB"),
@@ -60,6 +72,13 @@ struct PushBench {
       usleep(150_000)
       streams.drain()
     }
+    return Measurement.median(rates)
+  }
+
+  /// Creates a second of which no listener hears.
+  private mutating func otherRate() throws -> Double {
+    var rates: [Double] = []
+    for _ in 0..<runs { rates.append(try others.creates(connections: Self.writers, requests: 2000)) }
     return Measurement.median(rates)
   }
 

@@ -45,8 +45,10 @@ final class EventListeners {
     var waiting = Array(polled[range ?? polled.indices])
     var missing = waiting.count
     while missing > 0 {
-      guard poll(&waiting, nfds_t(waiting.count), 30_000) > 0 else {
-        throw BenchError(text: "\(missing) listeners heard nothing")
+      let ready = poll(&waiting, nfds_t(waiting.count), 30_000)
+      if ready < 0, errno == EINTR { continue }
+      guard ready > 0 else {
+        throw BenchError(text: "\(missing) of \(waiting.count) listeners heard no \(text) in 30 seconds")
       }
       for index in waiting.indices where waiting[index].revents != 0 && waiting[index].fd >= 0 {
         let count = recv(waiting[index].fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -40,8 +40,8 @@ struct PostgresDatabase: ServerDatabase {
     try readers.withConnection { _, reader in try body(reader) }
   }
 
-  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
-    try PostgresListener(location, node: node, hear)
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
+    try PostgresListener(location, node: node, mayLead: mayLead, hear)
   }
 
   func isUnavailable(_ error: any Error) -> Bool {
