@@ -1,6 +1,7 @@
 import HoldfastPostgres
 import Foundation
 import Holdfast
+import HoldfastPostgres
 import TemporaryPostgres
 import Testing
 
