@@ -37,7 +37,7 @@ sim-soak: setup ## simulate the scenarios, then one seed after the other for MIN
 
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
-	$(DEMO_BIN)/holdfast bench
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/bench.sh
 
 faults: setup ## break the product on purpose, and see that the simulation notices
 	@Scripts/faults.sh
