@@ -39,7 +39,7 @@ struct DeltaBench {
   func lastChanges(of records: Int, requests: Int) throws -> Double {
     try sql.psql(
       """
-      SET holdfast.user = '\(user)'; INSERT INTO notes (text) SELECT 'note ' || i FROM generate_series(1, \(records)) i
+      SET holdfast.account = '\(user)'; INSERT INTO notes (text) SELECT 'note ' || i FROM generate_series(1, \(records)) i
       """)
     let seq = Int64(
       try sql.psql("SELECT seq FROM holdfast.zones WHERE zone = '\(user)'").trimmingCharacters(in: .newlines))
