@@ -4,10 +4,10 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test sim sim-soak bench faults lint format
+.PHONY: help setup demo demo-cluster test sim sim-soak bench faults lint format
 
 help: ## show what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing
 	@Scripts/setup.sh
@@ -16,6 +16,12 @@ demo: setup ## three devices, no network, two kill -9: everything arrives once, 
 	swift build -c release --product holdfast
 	swift build -c release --product jot
 	HOLDFAST_BIN=$(DEMO_BIN) Scripts/demo.sh
+
+demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restarts: everything arrives once, and all agree
+	@Scripts/setup.sh haproxy
+	swift build -c release --product holdfast
+	swift build -c release --product fleet
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/demo-cluster.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
 	@Scripts/setup.sh pgbouncer
@@ -31,7 +37,7 @@ sim-soak: setup ## simulate the scenarios, then one seed after the other for MIN
 
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
-	$(DEMO_BIN)/holdfast bench
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/bench.sh
 
 faults: setup ## break the product on purpose, and see that the simulation notices
 	@Scripts/faults.sh

@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
+    .executable(name: "fleet", targets: ["Fleet"]),
     .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
@@ -46,6 +47,9 @@ let package = Package(
     .executableTarget(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
+    .executableTarget(
+      name: "Fleet", dependencies: ["HoldfastCore", "Holdfast", "HoldfastPostgres"],
+      path: "Examples/Fleet", swiftSettings: strict),
     .executableTarget(
       name: "HoldfastSimulation",
       dependencies: [

@@ -90,7 +90,7 @@ make_cluster() {
   }
   as_owner tee -a "$data/postgresql.conf" >/dev/null <<'CONF'
 listen_addresses = '127.0.0.1'
-max_connections = 200
+max_connections = 500
 fsync = on
 synchronous_commit = on
 logging_collector = off

@@ -1,5 +1,6 @@
 # The stage of the demo: the folder, the server, the devices, and how what they do is shown. Sourced by demo.sh.
 
+source Scripts/demo/words.sh
 bin=$(cd "${HOLDFAST_BIN:-.build/release}" && pwd)
 folder=$(mktemp -d)
 port=0
@@ -14,13 +15,6 @@ finish() {
   ((status == 0)) || echo "The demo failed; its files are in $folder" >&2
 }
 trap finish EXIT
-
-heading() { printf '\n%s%s%s\n\n' "$bold" "$*" "$plain"; }
-note() { printf '%12s%s\n' '' "$*"; }
-say() { printf '%s\n' "$*"; }
-fail() { printf '%s\n' "FAILED: $*" >&2; exit 1; }
-
-if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; else bold='' dim='' plain=''; fi
 
 # Shows a command as it would be typed.
 show() {

@@ -1,6 +1,7 @@
-/// The form of a record's `id`: a lower-case UUID of version 7 (RFC 9562, section 5.7).
+/// The form of a record's `id`: what makes one makes a lower-case UUID of version 7 (RFC 9562, section 5.7). Tables that a team
+/// had before may have others: a UUID of another version, or any text of 1 to 64 bytes.
 ///
-/// Ids sort by the millisecond of their making, which keeps inserts at the end of an index.
+/// Ids of version 7 sort by the millisecond of their making, which keeps inserts at the end of an index.
 public enum Identifier {
   /// Makes an id.
   ///
@@ -30,6 +31,19 @@ public enum Identifier {
   public static func isValid(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { isValid($0) }
+  }
+
+  /// Whether a text may be the id of a record: 1 to 64 bytes without U+0000.
+  public static func isPossible(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count) && !text.utf8.contains(0)
+  }
+
+  /// Whether a text is a lower-case UUID of any version.
+  public static func isUUID(_ text: String) -> Bool {
+    text.utf8.count == 36
+      && text.utf8.enumerated().allSatisfy { index, byte in
+        [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : Hexadecimal.value(byte) != nil
+      }
   }
 
   /// Whether bytes are a lower-case UUID of version 7.

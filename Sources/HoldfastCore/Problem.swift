@@ -82,7 +82,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (422, "The schema has no such table", "Check the name, or update the server's schema.")
     case .unknownColumn:
       (422, "The table has no such column", "Check the name, or update the server's schema.")
-    case .invalidID: (422, "The id is no lower-case UUIDv7", "Make ids as RFC 9562, section 5.7, has them.")
+    case .invalidID: (422, "The id is no lower-case UUID", "Make ids as RFC 9562, section 5.7, has them.")
     case .invalidValue:
       (422, "The value does not fit the column", "See the column's type and limits in the schema.")
     case .valueTooLong: (422, "The value is too long", "Shorten it to the limit of the column.")

@@ -20,6 +20,7 @@ final class StormyServer: Transport, @unchecked Sendable {
   init(_ schema: Schema, seed: UInt64) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "holdfast-storm-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     shared = try SharedDatabase.make(in: folder)
     random = Mutex(SeededRandom(seed: seed))
     server = try InlineServer(

@@ -54,7 +54,7 @@ import Testing
     #expect(try create("items", item, columns(.init("done", "yes"))) == .invalidValue)
     #expect(try create("items", item, columns(.init("amount", 11))) == .invalidValue)
     #expect(try create("items", item, ["list_id": .string(list)]) == .valueMissing)
-    #expect(try create("items", item, ["list_id": "x", "title": "x"]) == .invalidID)
+    #expect(try create("items", item, ["list_id": "", "title": "x"]) == .invalidID)
     #expect(try create("items", "1", columns()) == .invalidID)
     #expect(try create("items", "01939D0C-0000-7000-8000-000000000001", columns()) == .invalidID)
     #expect(

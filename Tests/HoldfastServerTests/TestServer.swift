@@ -78,6 +78,12 @@ final class TestServer {
       location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
   }
 
+  /// A server on a PostgreSQL database that has its tables.
+  init(adopted url: String, _ schema: Schema) throws {
+    location = .postgres(PostgresLocation(url))
+    inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
+  }
+
   deinit {
     inline = nil
     try? FileManager.default.removeItem(at: folder)

@@ -148,7 +148,7 @@ extension LocalDatabase {
     if endsHere { return count }
     guard let (zone, _, values) = try row(record.table, record.id) else { return count }
     if record.lives.last == .create {
-      if isStrict, !Identifier.isValid(record.id) {
+      if isStrict, !Identifier.isUUID(record.id) {
         throw Problem(.invalidID, "The id of a record in \(table.name).")
       }
       if zone == nil { try completeZone(record.table, record.id) }

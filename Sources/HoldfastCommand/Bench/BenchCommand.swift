@@ -12,7 +12,8 @@ enum BenchCommand: Subcommand {
       .init(
         name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
       .init(
-        name: "only", value: "PART", help: "One of creates, syncs, download, writes, push; all unless given"),
+        name: "only", value: "PART",
+        help: "One of creates, syncs, download, writes, push and, with a database, deltas; all unless given"),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
@@ -24,7 +25,9 @@ enum BenchCommand: Subcommand {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
-    if case .some(nil) = part { throw UsageError("--only takes creates, syncs, download, writes or push.") }
+    if case .some(nil) = part {
+      throw UsageError("--only takes creates, syncs, download, writes, push or deltas.")
+    }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
       parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
@@ -56,7 +59,7 @@ struct Bench: Sendable {
   let database: String?
   let runs: Int
 
-  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes, push }
+  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes, push, deltas }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
@@ -69,6 +72,7 @@ struct Bench: Sendable {
     defer { server.stop() }
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
+    let others = try await Self.signUp(database == nil ? 0 : 3, named: "delta", at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
@@ -85,6 +89,23 @@ struct Bench: Sendable {
       case .download:
         add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
+      case .deltas:
+        guard let database else { continue }
+        let sql = PgBench(url: database, folder: folder)
+        let deltas = (0..<3).map {
+          DeltaBench(port: server.port, sql: sql, token: others.tokens[$0], user: others.users[$0])
+        }
+        add(
+          .init(
+            name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
+            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30) * 1000, floor: nil))
+        add(
+          .init(
+            name: "100 changes out of 1,000,000 records",
+            rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
+            limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
+            floor: nil))
+      case .push where database != nil: continue
       case .push:
         var push = try await PushBench(folder: folder, schema: schema, runs: runs)
         for result in try push.measure() { add(result) }
@@ -131,12 +152,14 @@ struct Bench: Sendable {
   /// As long as the answer of a sync that brings nothing.
   private static let answer = Array(repeating: UInt8(ascii: " "), count: 130)
 
-  static func signUp(_ count: Int, at server: String) async throws -> (tokens: [String], users: [String]) {
+  static func signUp(
+    _ count: Int, named name: String = "bench", at server: String
+  ) async throws -> (tokens: [String], users: [String]) {
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
     let transport = URLSessionTransport(server: url)
     var (tokens, users): ([String], [String]) = ([], [])
     for number in 0..<count {
-      let body = #"{"name":"bench\#(number)","password":"correct-horse","device":{"name":"bench"}}"#
+      let body = #"{"name":"\#(name)\#(number)","password":"correct-horse","device":{"name":"bench"}}"#
       let answer = try await transport.send(
         TransportRequest(method: "POST", path: "v1/accounts", body: Array(body.utf8)))
       let session = try JSONValue(parsing: answer.body)

@@ -5,16 +5,28 @@ struct PgBench {
   let url: String
   let folder: URL
 
+  /// Durable inserts of 1,000 rows at once a second, by one client.
+  func bareSets(count: Int) throws -> Double {
+    try insert(
+      "SELECT gen_random_uuid()::text, 'a zone', 'a note' FROM generate_series(1, 1000)", clients: 1,
+      each: count)
+  }
+
   /// Durable inserts of one row a second into a table with nothing but a key, by so many clients of pgbench.
   func bareInserts(clients: Int, count: Int) throws -> Double {
+    try insert(
+      "VALUES (gen_random_uuid()::text, 'a zone', 'a note')", clients: clients, each: count / clients)
+  }
+
+  private func insert(_ rows: String, clients: Int, each count: Int) throws -> Double {
     try psql("CREATE TABLE IF NOT EXISTS bench_bare (id text PRIMARY KEY, zone text, text text)")
     let script = folder.appendingPathComponent("bare.sql")
-    try Data("INSERT INTO bench_bare VALUES (gen_random_uuid()::text, 'a zone', 'a note');\n".utf8).write(
+    try Data("INSERT INTO bench_bare \(rows);\n".utf8).write(
       to: script)
     let output = try Self.run(
       "pgbench",
       [
-        "-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-t", String(count / clients), "-f",
+        "-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-t", String(count), "-f",
         script.path, url,
       ])
     for line in output.split(separator: "\n") where line.hasPrefix("tps = ") {

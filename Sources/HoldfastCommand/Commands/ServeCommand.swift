@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastServer
 
 /// `holdfast serve`: the server.
@@ -12,6 +13,12 @@ enum ServeCommand: Subcommand {
       .init(
         name: "heartbeat", value: "SECONDS",
         help: "How often a device's stream of events hears something; 25 unless given, 0.1 to 600"),
+      .init(
+        name: "webhook", value: "URL",
+        help: "Tells this program which zones moved; with --webhook-secret"),
+      .init(
+        name: "webhook-secret", value: "FILE",
+        help: "The key of the webhook's signatures: 16 bytes or more, without the line break at the end"),
     ] + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
@@ -22,6 +29,7 @@ enum ServeCommand: Subcommand {
     var configuration = Configuration(
       schema: schema, database: try options.location, address: address, port: port)
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
+    configuration.webhook = try webhook(options)
     try Server.run(configuration) { server in
       writeLine("listening on \(server.url)")
     }
@@ -33,6 +41,21 @@ enum ServeCommand: Subcommand {
       throw UsageError("--heartbeat takes seconds from 0.1 to 600.")
     }
     return .seconds(seconds)
+  }
+
+  private static func webhook(_ options: Options) throws -> WebhookConfiguration? {
+    switch (options["webhook"], options["webhook-secret"]) {
+    case (nil, nil): return nil
+    case (let address?, let path?):
+      guard let url = URL(string: address), ["http", "https"].contains(url.scheme) else {
+        throw UsageError("--webhook takes an address such as https://push.example.org/holdfast.")
+      }
+      var secret = try readFile(path)
+      while let last = secret.last, last == 0x0A || last == 0x0D { secret.removeLast() }
+      if secret.count < 16 { throw UsageError("The secret in \(path) is shorter than 16 bytes.") }
+      return .over(http: url, secret: secret)
+    default: throw UsageError("--webhook and --webhook-secret go together.")
+    }
   }
 
   private static func endpoint(_ text: String) throws(UsageError) -> (address: String, port: UInt16) {

@@ -36,7 +36,7 @@ extension Column {
         throw Problem(.invalidValue, "\(name) must be a time like 2026-11-21T10:00:00.000Z.")
       }
     case (.reference, .text(let text)):
-      if !Identifier.isValid(text) { throw Problem(.invalidID, "\(name) must be the id of a record.") }
+      if !Identifier.isPossible(text) { throw Problem(.invalidID, "\(name) must be the id of a record.") }
     case (.position, .text(let text)):
       if (try? Position(validating: text)) == nil { throw Problem(.invalidValue, "\(name) is no position.") }
     default: throw Problem(.invalidValue, "\(name) must be of type \(type.rawValue).")

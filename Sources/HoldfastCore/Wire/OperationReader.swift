@@ -36,7 +36,10 @@ public struct OperationReader: Sendable {
     guard let table = schema.index(of: name) else { throw Problem(.unknownTable, name) }
     if schema.tables[table].zone == .server { throw Problem(.readOnlyTable, name) }
     guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
-    guard Identifier.isValid(id) else { throw Problem(.invalidID, "id of an operation on \(name).") }
+    // A record that a team's table had before, or SQL made, may have another id; so has one that is brought back.
+    guard kind == .create ? Identifier.isUUID(id) : Identifier.isPossible(id) else {
+      throw Problem(.invalidID, "id of an operation on \(name).")
+    }
     guard let stamp = fields.stamp.flatMap({ Stamp($0) }) else {
       throw Problem(.invalidOperation, "at must be 16 hex digits.")
     }

@@ -107,6 +107,7 @@ final class EventStreams: @unchecked Sendable {
     switch heard {
     case .moves(let moves): moved(moves)
     case .hearing: lock.hold { isDeaf = false }
+    case .leads: break
     case .deaf:
       lock.hold {
         isDeaf = true

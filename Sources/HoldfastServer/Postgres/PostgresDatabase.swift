@@ -40,14 +40,13 @@ struct PostgresDatabase: ServerDatabase {
     try readers.withConnection { _, reader in try body(reader) }
   }
 
-  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
-    try PostgresListener(location, node: node, hear)
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
+    try PostgresListener(location, node: node, mayLead: mayLead, hear)
   }
 
   func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? PostgresError else { return false }
-    return error.isConnectionLost || error.isTransient || error.code.isInsufficientResources
-      || error.code == .poolExhausted || error.code.isConnection
+    return error.isTransient || error.isUnavailability
   }
 
   func close() { readers.close() }
@@ -120,5 +119,14 @@ public struct PostgresLocation: Sendable {
     var options = PostgresOptions()
     options.applicationName = "holdfast \(purpose)"
     return try PostgresConnection(direct ?? url, options: options)
+  }
+}
+
+extension PostgresError {
+  /// Whether the database can't be had now, and may be later. What a server says while a connection is made is that too: that it
+  /// starts, stops or recovers, and what an operator has to put right.
+  var isUnavailability: Bool {
+    isConnectionLost || action == .connecting || action == .borrowing || code.isInsufficientResources
+      || code == .readOnlyTransaction || code.classCode == "57"
   }
 }

@@ -160,23 +160,29 @@ struct PostgresExtension {
   private func fill(_ index: Int, _ relations: [PostgresRelation]) throws {
     let triggers = PostgresTriggers(schema: schema, relations: relations)
     let id = relations[index].id.id("t")
-    try connection.execute(
-      """
-      DO $holdfast$
-      DECLARE
-        ids text[];
-      BEGIN
-        FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
-          SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (
-            SELECT coalesce(t.id, l.id) AS id FROM (SELECT \(id) AS id FROM \(relations[index].relation) t) t
-            FULL JOIN (
-              SELECT r.id FROM holdfast.records r WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
-            ) l ON l.id = t.id WHERE l.id IS NULL OR t.id IS NULL
-          ) s) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
-        LOOP
-          PERFORM \(triggers.function(index, "settle"))(ids, true);
-        END LOOP;
-      END $holdfast$
-      """)
+    do {
+      try connection.execute(
+        """
+        DO $holdfast$
+        DECLARE
+          ids text[];
+        BEGIN
+          FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
+            SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (
+              SELECT coalesce(t.id, l.id) AS id FROM (SELECT \(id) AS id FROM \(relations[index].relation) t) t
+              FULL JOIN (
+                SELECT r.id FROM holdfast.records r WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
+              ) l ON l.id = t.id WHERE l.id IS NULL OR t.id IS NULL
+            ) s) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
+          LOOP
+            PERFORM \(triggers.function(index, "settle"))(ids, true);
+          END LOOP;
+        END $holdfast$
+        """)
+    } catch {
+      guard error.code.isConstraint else { throw error }
+      throw ServerError(
+        .refused, "The records of \(schema.tables[index].name) can't be taken in: \(error.message).")
+    }
   }
 }

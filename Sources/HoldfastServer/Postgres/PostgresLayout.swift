@@ -32,6 +32,9 @@ struct PostgresLayout: Sendable {
     /// What is put behind a text to make it an id.
     var idCast: String { idType == "text" ? "" : "::" + idType }
 
+    /// Whether a text can be an id of the table.
+    func takes(_ id: String) -> Bool { idType != "uuid" || Identifier.isUUID(id) }
+
     /// What is put behind a text of Holdfast's own tables to find the record by the index of its id.
     var idKey: String {
       guard let idCollation else { return idCast }

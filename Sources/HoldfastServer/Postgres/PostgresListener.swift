@@ -21,15 +21,20 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
 
   private let location: PostgresLocation
   private let node: String
+  private let mayLead: Bool
   private let hear: @Sendable (HeardMoves) -> Void
   private let waker: PostgresWaker
   private let isStopping = Atomic<Bool>(false)
   private let lock = Lock()
   private var thread: pthread_t?
 
-  init(_ location: PostgresLocation, node: String, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws {
+  init(
+    _ location: PostgresLocation, node: String, mayLead: Bool,
+    _ hear: @escaping @Sendable (HeardMoves) -> Void
+  ) throws {
     self.location = location
     self.node = node
+    self.mayLead = mayLead
     self.hear = hear
     waker = try PostgresWaker()
     hear(.deaf)
@@ -61,13 +66,20 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
     defer { connection.close() }
     try connection.listen("holdfast")
     hear(.hearing)
+    var leads = false
     while !isStopping.load(ordering: .acquiring) {
+      if mayLead, !leads {
+        // Held as long as the connection lives.
+        leads = try connection.query("SELECT pg_try_advisory_lock(5216694956356254583)").bool(0, 0)
+        if leads { hear(.leads) }
+      }
       let notifications = try connection.notifications(timeout: Self.check, waker: waker)
       if notifications.isEmpty { try connection.execute("") }
       for notification in notifications where !notification.payload.hasPrefix(node) {
         guard let moves = Moves(payload: notification.payload) else {
           hear(.deaf)
           hear(.hearing)
+          if leads { hear(.leads) }
           continue
         }
         hear(.moves(moves))

@@ -19,6 +19,18 @@ final class PostgresReader: StoreReader {
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
+  private static let findAllUntold = PostgresStatement(untold(""))
+  private static let findUntold = PostgresStatement(untold("AND z.zone = ANY ($2)"))
+
+  private static func untold(_ condition: String) -> String {
+    """
+    SELECT z.zone, z.seq, z.public,
+      (SELECT string_agg(m."user", ' ') FROM holdfast.members m WHERE m.zone = z.zone)
+    FROM holdfast.zones z LEFT JOIN holdfast.told t ON t.zone = z.zone
+    WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
+    """
+  }
+
   private static let findAccount: PostgresStatement =
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
   private static let findZones: PostgresStatement = """
@@ -73,6 +85,17 @@ final class PostgresReader: StoreReader {
   func refusals(of device: Int64) throws -> [StoredRefusal] {
     if let known, known.device == device { return known.refusals }
     preconditionFailure("Refusals are read with their device.")
+  }
+
+  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
+    var parameters = PostgresParameters(Int64(limit))
+    if let zones { parameters.append(array: zones) }
+    let rows = try connection.query(zones == nil ? Self.findAllUntold : Self.findUntold, parameters)
+    return rows.indices.map { row in
+      UntoldZone(
+        zone: rows.text(row, 0), seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
+        users: (rows.optionalText(row, 3) ?? "").split(separator: " ").map(String.init))
+    }
   }
 
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] {

@@ -45,7 +45,8 @@ extension PostgresStore {
       }
       for (table, ids) in wish.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
-        parameters.append(array: ids)
+        // No record of the table has any other; its type would not even take one.
+        parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
       guard !wish.zones.isEmpty || !wish.wanted.isEmpty else { return }

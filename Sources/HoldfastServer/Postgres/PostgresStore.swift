@@ -160,9 +160,7 @@ final class PostgresStore: Store {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.isTransient { return .transient }
-    if error.isConnectionLost || error.code.isInsufficientResources || error.code == .readOnlyTransaction {
-      return .unavailable
-    }
+    if error.isUnavailability { return .unavailable }
     // What a trigger of the team raises may have any code of its own.
     let isRule = error.code.isConstraint || ["P0", "22", "44"].contains(error.code.classCode)
     return isRule ? .rule : .other

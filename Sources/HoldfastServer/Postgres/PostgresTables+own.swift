@@ -36,6 +36,7 @@ extension PostgresTables {
       seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false, PRIMARY KEY (device, zone)
     ) WITH (fillfactor = 70);
     CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+    CREATE TABLE holdfast.told (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
     CREATE TABLE holdfast.refusals (
       device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
       problem bytea NOT NULL, PRIMARY KEY (device, first)

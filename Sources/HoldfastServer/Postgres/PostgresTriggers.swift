@@ -26,7 +26,8 @@ struct PostgresTriggers {
 
   /// The functions of one table.
   func functions(of index: Int) -> String {
-    settle(index) + inserted(index) + updated(index) + deleted(index) + truncated(index)
+    (checked(index) ?? "") + settle(index) + inserted(index) + updated(index) + deleted(index)
+      + truncated(index)
       + (placed(index) ?? "")
   }
 

@@ -59,7 +59,7 @@ extension PostgresTriggers {
         ) SELECT array_agg(e.id) FILTER (WHERE e.state = 2), array_agg(e.id) FILTER (WHERE e.is_new)
           INTO moved, made FROM event e;
         PERFORM holdfast.advance(zones, now);
-      \(follow(index, truth))\(owner(index))
+      \(follow(index, truth))\(check(index, "ids"))\(owner(index))
       """)
   }
 

@@ -31,7 +31,7 @@ extension PostgresTriggers {
               ) u WHERE \(ledger) AND l.zone = u.zone;
             GET DIAGNOSTICS known = ROW_COUNT;
             PERFORM holdfast.advance(zones, now);
-            IF known < cardinality(ids) THEN
+      \(checkChanges(index))            IF known < cardinality(ids) THEN
               PERFORM \(settle)(ARRAY(SELECT u.id FROM unnest(ids, places) u (id, zone)
                 WHERE NOT EXISTS (SELECT FROM holdfast.records l WHERE \(ledger) AND l.zone = u.zone)), true);
             END IF;

@@ -57,7 +57,7 @@ struct SQLiteDatabase: ServerDatabase {
       }, body)
   }
 
-  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
 
   func isUnavailable(_ error: any Error) -> Bool { false }
 

@@ -88,6 +88,27 @@ final class SQLiteReader: StoreReader {
     return refusals
   }
 
+  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
+    let named = zones.map { zones in
+      "AND z.zone IN (SELECT value FROM json_each(?1))" + (zones.isEmpty ? " AND 0" : "")
+    }
+    let rows = try connection.rows(
+      """
+      SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM members m WHERE m.zone = z.zone)
+      FROM holdfast_zones z LEFT JOIN holdfast_told t ON t.zone = z.zone
+      WHERE z.seq > coalesce(t.seq, 0) \(named ?? "AND ?1 IS NULL") ORDER BY z.zone LIMIT ?2
+      """,
+      [
+        zones.map { .text(String(decoding: JSONValue.array($0.map { .string($0) }).bytes, as: UTF8.self)) }
+          ?? .null, .integer(Int64(limit)),
+      ])
+    return rows.map { row in
+      UntoldZone(
+        zone: row[0].text ?? "", seq: row[1].integer ?? 0, isPublic: row[2].integer == 1,
+        users: (row[3].text ?? "").split(separator: " ").map(String.init))
+    }
+  }
+
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] { zones }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {

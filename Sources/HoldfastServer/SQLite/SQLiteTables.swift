@@ -41,6 +41,7 @@ struct SQLiteTables {
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
       lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone)
     ) WITHOUT ROWID;
+    CREATE TABLE holdfast_told (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE holdfast_refusals (
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
       problem BLOB NOT NULL, PRIMARY KEY (device, first)

@@ -8,12 +8,18 @@ final class SQLiteZones: ZoneTable {
   private let findOwner: Statement
   private let addZone: Statement
   private let write: Statement
+  private let writeTold: Statement
 
   init(on connection: Connection) throws {
     find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
     findRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ?")
     findOwner = try connection.statement("SELECT 1 FROM members WHERE zone = ? AND role = 'owner' LIMIT 1")
     addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
+    writeTold = try connection.statement(
+      """
+      INSERT INTO holdfast_told (zone, seq) VALUES (?, ?)
+      ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
+      """)
     write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
   }
 
@@ -32,6 +38,14 @@ final class SQLiteZones: ZoneTable {
     try write.bind(seq, at: 1)
     try write.bind(name, at: 2)
     try write.run()
+  }
+
+  func setTold(_ zones: [ToldZone]) throws {
+    for zone in zones {
+      try writeTold.bind(zone.zone, at: 1)
+      try writeTold.bind(zone.seq, at: 2)
+      try writeTold.run()
+    }
   }
 
   func role(of user: String, in zone: String) throws -> Role? {

@@ -121,6 +121,9 @@ final class Service {
       try store.devices.forgetToken(key.number)
       moves.devices.insert(key.number)
       return .done
+    case .told(let zones):
+      try store.zones.setTold(zones)
+      return .done
     case .probe:
       try store.probe(now.text)
       return .done

@@ -26,6 +26,8 @@ public struct Configuration: Sendable {
   /// How many streams of events there may be, but at most four fifths of `limits.maximumConnections`, so that requests find room; 16,000 unless
   /// given.
   public var eventStreamLimit: Int
+  /// The team's own program that is told which zones moved; nil, the default, for none.
+  public var webhook: WebhookConfiguration?
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.

@@ -26,6 +26,7 @@ final class Exchange: Sendable {
   private let database: any ServerDatabase
   private let events: EventStreams
   private let listener: (any MoveListener)?
+  private let webhook: Webhook?
   private let log: RequestLog
   private let services: [ThreadsOwn]
   private let writer: Worker<Write>
@@ -53,6 +54,13 @@ final class Exchange: Sendable {
       run: environment.random(8).map { hexadecimal($0) }.joined(), listener: { api.listener($0) })
     self.events = events
 
+    let webhook = configuration.webhook.map { Webhook($0) }
+    self.webhook = webhook
+    let announce: @Sendable (Moves) -> Void = { moves in
+      events.moved(moves)
+      webhook?.moved(moves)
+    }
+
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
@@ -68,10 +76,10 @@ final class Exchange: Sendable {
       ? nil
       : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: patient.count) {
         writes, thread in
-        Self.perform(writes, on: patient[thread].service, events) { $0.finish(.failure(Self.busy)) }
+        Self.perform(writes, on: patient[thread].service, announce) { $0.finish(.failure(Self.busy)) }
       }
     writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
-      Self.perform(writes, on: fast.service, events) { write in
+      Self.perform(writes, on: fast.service, announce) { write in
         if waiting?.enqueue(write) != true { write.finish(.failure(Self.busy)) }
       }
     }
@@ -84,7 +92,54 @@ final class Exchange: Sendable {
         for work in works { work() }
       }
     }
-    listener = try database.listen { events.hear($0) }
+    let writer = writer
+    try webhook?.start(
+      Webhook.Surroundings(
+        untold: { zones, limit in try database.read { try $0.untold(zones, limit: limit) } },
+        write: { Self.write(.told($0), to: writer) }, environment: environment, log: failed))
+    listener = try database.listen(mayLead: webhook != nil) { heard in
+      events.hear(heard)
+      switch heard {
+      case .moves(let moves): webhook?.moved(moves)
+      case .leads: webhook?.lead(true)
+      case .deaf: webhook?.lead(false)
+      case .hearing: break
+      }
+    }
+    // Alone on its database, it leads.
+    if listener == nil { webhook?.lead(true) }
+  }
+
+  /// Writes a command of the server's own, and waits for it; false when it failed.
+  private static func write(_ command: Command, to writer: Worker<Write>) -> Bool {
+    let outcome = Mailbox()
+    if !writer.enqueue(Write(command: command, finish: { outcome.put($0) })) { return false }
+    if case .success = outcome.take() { return true }
+    return false
+  }
+
+  /// Where one thread waits for the result that another has.
+  ///
+  /// @unchecked Sendable: touched under the lock alone.
+  private final class Mailbox: @unchecked Sendable {
+    private let lock = Lock()
+    private var result: Result<Outcome, Problem>?
+
+    func put(_ result: Result<Outcome, Problem>) {
+      lock.hold {
+        self.result = result
+        lock.signal()
+      }
+    }
+
+    func take() -> Result<Outcome, Problem> {
+      lock.hold {
+        while true {
+          if let result { return result }
+          lock.wait()
+        }
+      }
+    }
   }
 
   private static let busy = Problem(.busy, retryAfter: 1)
@@ -93,10 +148,10 @@ final class Exchange: Sendable {
   ///
   /// - Parameter putOff: takes those that somebody else is in the way of.
   private static func perform(
-    _ writes: [Write], on service: Service, _ events: EventStreams, putOff: (Write) -> Void
+    _ writes: [Write], on service: Service, _ announce: (Moves) -> Void, putOff: (Write) -> Void
   ) {
     let results = service.apply(writes.map(\.command))
-    events.moved(service.takeMoves())
+    announce(service.takeMoves())
     for (write, result) in zip(writes, results) {
       if let result { write.finish(result) } else { putOff(write) }
     }
@@ -119,6 +174,8 @@ final class Exchange: Sendable {
 
   /// Finishes what waits, ends the threads and closes the database.
   func stop() {
+    // It writes: it ends first.
+    webhook?.stop()
     passwords.stop()
     writer.stop()
     waiting?.stop()
@@ -179,7 +236,7 @@ extension Command {
     switch self {
     case .sync(let command): command.key.number
     case .copyDevice(let key, _, _), .signOut(let key): key.number
-    case .signUp, .signIn, .probe: nil
+    case .signUp, .signIn, .told, .probe: nil
     }
   }
 }

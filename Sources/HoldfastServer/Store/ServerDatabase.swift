@@ -20,8 +20,10 @@ protocol ServerDatabase: Sendable {
 
   /// Begins to hear what other servers and programs change; nil where there are none.
   ///
-  /// - Parameter hear: called on a thread of the listener.
-  func listen(_ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)?
+  /// - Parameters:
+  ///   - mayLead: whether this server wishes to lead.
+  ///   - hear: called on a thread of the listener.
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)?
 
   /// Whether a failure of reading may pass.
   func isUnavailable(_ error: any Error) -> Bool
@@ -39,8 +41,10 @@ enum HeardMoves: Sendable {
   case hearing
   /// What was changed.
   case moves(Moves)
-  /// Something may have been missed.
+  /// Something may have been missed. Who led leads no longer.
   case deaf
+  /// This server leads: it alone, of those that wish to.
+  case leads
 }
 
 /// Who hears what others change, until it is stopped.

@@ -128,9 +128,18 @@ protocol ZoneTable: AnyObject {
   /// Writes the last seq of a zone, and the time of its last change.
   func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws
 
+  /// Remembers up to where the team's program was told of zones; never less than before.
+  func setTold(_ zones: [ToldZone]) throws
+
   /// The role of a member; nil for others.
   func role(of user: String, in zone: String) throws -> Role?
 
   /// Whether a zone has an owner.
   func hasOwner(_ zone: String) throws -> Bool
+}
+
+/// Up to where the team's program was told of a zone.
+struct ToldZone: Sendable {
+  let zone: String
+  let seq: Int64
 }

@@ -20,6 +20,11 @@ protocol StoreReader: AnyObject {
   /// Zones that were read before, as they are at the moment from which their changes will be read.
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState]
 
+  /// Zones of which the team's program was not told all: those named, or any.
+  ///
+  /// - Parameter limit: how many at the most.
+  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
+
   /// Writes an array of the changes of a zone in seq order.
   ///
   /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
@@ -39,6 +44,15 @@ struct WrittenChanges {
   var hasMore = false
   /// The zone's last seq at that moment.
   var seq: Int64
+}
+
+/// A zone of which the team's program was not told all.
+struct UntoldZone: Sendable {
+  let zone: String
+  let seq: Int64
+  let isPublic: Bool
+  /// The ids of its members.
+  let users: [String]
 }
 
 /// Why a change set was refused, as it is remembered.

@@ -37,7 +37,8 @@ final class RealPostgres {
     var view = ServerView()
     for table in schema.tables { try read(table, connection, into: &view) }
     let gone = try connection.query(
-      "SELECT record_table, id, zone, seq, rev, state FROM holdfast.records WHERE state > 0 ORDER BY zone, seq")
+      "SELECT record_table, id, zone, seq, rev, state FROM holdfast.records WHERE state > 0 ORDER BY zone, seq"
+    )
     view.tombstones = gone.indices.map { row in
       ServerView.Tombstone(
         key: RecordKey(table: gone.text(row, 0), id: gone.text(row, 1)), zone: gone.text(row, 2),

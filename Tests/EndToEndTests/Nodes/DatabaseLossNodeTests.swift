@@ -1,5 +1,7 @@
+import HoldfastPostgres
 import Foundation
 import Holdfast
+import HoldfastPostgres
 import TemporaryPostgres
 import Testing
 
@@ -50,5 +52,31 @@ struct DatabaseLossNodeTests {
     #expect(try database.value("SELECT count(*) FROM items WHERE rev = 1")?.integer == Int64(expected.count))
     try database.expectSound()
     for node in cluster.nodes { #expect(node.stop() == 0) }
+  }
+
+  @Test(
+    "a server that takes no connections to its database, or has none left: 503, until it has (I3)",
+    .timeLimit(.minutes(3)), arguments: ["ALLOW_CONNECTIONS false", "CONNECTION LIMIT 0"])
+  func refused(setting: String) async throws {
+    let cluster = try Cluster(1)
+    let phone = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
+    _ = try await phone.addList("Home")
+    let connection = try cluster.shared.connection()
+    let name = try connection.query("SELECT current_database()::text").text(0, 0)
+    connection.close()
+    let server = TemporaryPostgres.shared
+    try server.psql(server.url, "ALTER DATABASE \(name) \(setting)")
+    try server.psql(
+      server.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+    await #expect(throws: StoreError.self) { try await phone.engine.sync() }
+    for path in ["readyz", "v1/events"] {
+      let answer = try await cluster.way(to: 0).send(
+        TransportRequest(method: "GET", path: path, token: "any"))
+      #expect(answer.status == 503)
+      #expect((answer.retryAfter ?? 0) > 0)
+    }
+    try server.psql(server.url, "ALTER DATABASE \(name) ALLOW_CONNECTIONS true CONNECTION LIMIT -1")
+    while try await phone.store.waitingOperations() > 0 { _ = try? await phone.engine.sync() }
+    try cluster.shared.reader().expectSound()
   }
 }

@@ -6,7 +6,9 @@ import Testing
 
 /// Readers that follow zones by seq, beside writers that go round the server (I4).
 @Suite struct NoGapTests {
-  @Test("who writes to a zone waits for the transaction before, so a reader never passes a number that is still to come (I4)")
+  @Test(
+    "who writes to a zone waits for the transaction before, so a reader never passes a number that is still to come (I4)"
+  )
   func slowTransaction() throws {
     let ledger = try TestLedger()
     let (slow, reader) = (try ledger.another(), try ledger.another())
@@ -51,7 +53,9 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("a child of a record that moves meanwhile is written where its parent has gone (I4)") func race() throws {
+  @Test("a child of a record that moves meanwhile is written where its parent has gone (I4)") func race()
+    throws
+  {
     let ledger = try TestLedger()
     let (mover, reader) = (try ledger.another(), try ledger.another())
     try ledger.writer.run(
@@ -73,7 +77,9 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("many writers and readers at once: each reader sees each committed record exactly once, in order (I4)", .timeLimit(.minutes(5)))
+  @Test(
+    "many writers and readers at once: each reader sees each committed record exactly once, in order (I4)",
+    .timeLimit(.minutes(5)))
   func storm() throws {
     let ledger = try TestLedger()
     let zones = (0..<4).map { "L\($0)" }

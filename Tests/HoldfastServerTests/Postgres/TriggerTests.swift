@@ -75,7 +75,9 @@ import Testing
     #expect((stamps[0].creation.rev, stamps[0]["note"].rev, stamps[0]["title"].rev) == (1, 3, 4))
     #expect((stamps[1]["note"].rev, stamps[1]["title"].rev, stamps[1]["list_id"].rev) == (3, 3, 1))
     #expect(stamps[0]["title"].device == 0)
-    #expect(stamps[0].creation.stamp < stamps[0]["note"].stamp && stamps[0]["note"].stamp < stamps[0]["title"].stamp)
+    #expect(
+      stamps[0].creation.stamp < stamps[0]["note"].stamp && stamps[0]["note"].stamp < stamps[0]["title"].stamp
+    )
     #expect(try sql.ledger("L1") == ["1 lists L1 1 live", "7 items i1 4 live", "8 items i2 3 live"])
     #expect(try ledger.findings() == [])
   }
@@ -97,11 +99,13 @@ import Testing
       ])
     #expect(
       try sql.texts(
-        "SELECT (device = 0 AND deleted_seq = seq AND stamps IS NULL AND stamp > 0)::text FROM holdfast.records WHERE id = 'i1'")
+        "SELECT (device = 0 AND deleted_seq = seq AND stamps IS NULL AND stamp > 0)::text FROM holdfast.records WHERE id = 'i1'"
+      )
         == ["true"])
     try sql.run("INSERT INTO items (id, list_id, title) VALUES ('i1', 'L1', 'back')")
     #expect(try sql.ledger("L1").last == "8 items i1 3 live")
-    try sql.run("DELETE FROM items WHERE id = 'i1'; INSERT INTO items (id, list_id, title) VALUES ('i1', 'L2', 'x')")
+    try sql.run(
+      "DELETE FROM items WHERE id = 'i1'; INSERT INTO items (id, list_id, title) VALUES ('i1', 'L2', 'x')")
     #expect(try sql.ledger("L1").last == "9 items i1 4 departed")
     #expect(try sql.ledger("L2").last == "2 items i1 5 live")
     try sql.run("DELETE FROM lists WHERE id = 'L2'")
@@ -127,19 +131,43 @@ import Testing
         "8 likes k1 2 departed",
       ])
     #expect(
-      try sql.ledger("L2") == ["1 lists L2 1 live", "2 items i1 2 live", "3 comments c1 2 live", "4 likes k1 2 live"])
+      try sql.ledger("L2") == [
+        "1 lists L2 1 live", "2 items i1 2 live", "3 comments c1 2 live", "4 likes k1 2 live",
+      ])
     #expect(try sql.texts("SELECT zone FROM likes UNION ALL SELECT zone FROM comments") == ["L2", "L2"])
     let text = try sql.texts("SELECT stamps FROM holdfast.records WHERE id = 'i1' AND state = 0")
     let stamps = try #require(RecordStamps(text[0]))
     #expect((stamps["note"].rev, stamps["list_id"].rev, stamps["title"].rev) == (2, 2, 1))
     // Back again, beside a new record: the departure gives way.
     try sql.run("UPDATE items SET list_id = 'L1' WHERE id = 'i1'")
-    #expect(try sql.ledger("L1").suffix(3) == ["9 items i1 3 live", "10 comments c1 3 live", "11 likes k1 3 live"])
+    #expect(
+      try sql.ledger("L1").suffix(3) == ["9 items i1 3 live", "10 comments c1 3 live", "11 likes k1 3 live"])
     #expect(try sql.ledger("L2").suffix(3).allSatisfy { $0.hasSuffix("3 departed") })
     #expect(try ledger.findings() == [])
   }
 
-  @Test("another id is a deletion and a creation, also when ids are exchanged")
+  @Test("a reference inside a zone is not torn: neither by what refers, nor by what is referred to (I9)")
+  func references() throws {
+    let ledger = try TestLedger()
+    let sql = ledger.writer
+    try sql.run(
+      """
+      INSERT INTO lists (id, title) VALUES ('L1', 'one'), ('L2', 'two');
+      INSERT INTO items (id, list_id, title, after_id) VALUES ('i1', 'L1', 'a', NULL), ('i2', 'L1', 'b', 'i1'), ('i3', 'L2', 'c', NULL);
+      """)
+    for statement in [
+      "UPDATE items SET after_id = 'i3' WHERE id = 'i1'", "UPDATE items SET list_id = 'L2' WHERE id = 'i1'",
+      "UPDATE items SET list_id = 'L2' WHERE id = 'i2'",
+      "INSERT INTO items (id, list_id, title, after_id) VALUES ('i4', 'L1', 'd', 'i3')",
+    ] {
+      #expect(throws: PostgresError.self, "\(statement)") { try sql.run(statement) }
+    }
+    try sql.run("UPDATE items SET list_id = 'L2' WHERE list_id = 'L1'")
+    #expect(try sql.ledger("L2").suffix(2) == ["3 items i1 2 live", "4 items i2 2 live"])
+    #expect(try ledger.findings() == [])
+  }
+
+  @Test("another id is a deletion and a creation")
   func ids() throws {
     let ledger = try TestLedger()
     let sql = ledger.writer
@@ -153,7 +181,7 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("INSERT ON CONFLICT, COPY, TRUNCATE and rolled back savepoints are seen as what they do")
+  @Test("INSERT ON CONFLICT, TRUNCATE and rolled back savepoints are seen as what they do")
   func statements() throws {
     let ledger = try TestLedger()
     let sql = ledger.writer
@@ -172,6 +200,19 @@ import Testing
     #expect(
       try sql.ledger("L1") == ["7 lists L1 2 deleted", "8 items i1 4 deleted", "9 items i2 3 deleted"])
     #expect(try ledger.findings() == [])
+  }
+
+  @Test("COPY is seen as inserts") func copy() throws {
+    let ledger = try TestLedger()
+    try ledger.writer.run("INSERT INTO lists (id, title) VALUES ('L1', 'one')")
+    try ledger.writer.connection.copyIn("COPY items (id, list_id, title) FROM STDIN (FORMAT binary)") {
+      copy in
+      for number in 1...3 { try copy.send("i\(number)", "L1", "title \(number)") }
+    }
+    #expect(
+      try ledger.writer.ledger("L1").suffix(3) == [
+        "2 items i1 1 live", "3 items i2 1 live", "4 items i3 1 live",
+      ])
   }
 
   @Test("MERGE is seen as what it does") func merge() throws {
@@ -216,7 +257,8 @@ import Testing
     let sql = ledger.writer
     try sql.run("INSERT INTO lists (id, title) VALUES ('L1', 'one')")
     for statement in [
-      "INSERT INTO notes (id, text) VALUES ('n1', 'whose')", "INSERT INTO comments (id, item_id) VALUES ('c1', 'nobody')",
+      "INSERT INTO notes (id, text) VALUES ('n1', 'whose')",
+      "INSERT INTO comments (id, item_id) VALUES ('c1', 'nobody')",
       "INSERT INTO holdfast.members (zone, \"user\", role) VALUES ('nowhere', 'ann', 'owner')",
       "INSERT INTO holdfast.members (zone, \"user\", role) VALUES ('L1', 'nobody', 'owner')",
       "SET holdfast.account = 'nobody'; INSERT INTO lists (id, title) VALUES ('L9', 'x')",
@@ -240,7 +282,9 @@ import Testing
       INSERT INTO holdfast.acks (device, zone, epoch, seq) SELECT number, 'L1', 'e', 3 FROM holdfast.devices;
       """)
     #expect(
-      try sql.texts("SELECT \"user\" || ' ' || name FROM holdfast.members ORDER BY 1") == ["ann ann.b", "bob bob.c"])
+      try sql.texts("SELECT \"user\" || ' ' || name FROM holdfast.members ORDER BY 1") == [
+        "ann ann.b", "bob bob.c",
+      ])
     #expect(throws: PostgresError.self) {
       try sql.run("UPDATE holdfast.members SET \"user\" = 'bob' WHERE \"user\" = 'ann'")
     }

@@ -1,0 +1,33 @@
+# The server as a container: docker build -t holdfast .
+FROM swift:6.3-bookworm AS build
+RUN apt-get update -qq \
+  && apt-get install -qq -y --no-install-recommends \
+    pkg-config libsqlite3-dev libmicrohttpd-dev libsodium-dev libpq-dev \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /holdfast
+COPY Package.swift ./
+COPY Sources Sources
+COPY Examples Examples
+COPY Snippets Snippets
+COPY Tests Tests
+RUN swift build -c release --product holdfast --static-swift-stdlib \
+  && install -D "$(swift build -c release --show-bin-path --static-swift-stdlib)/holdfast" /out/holdfast
+
+FROM debian:bookworm-slim
+RUN apt-get update -qq \
+  && apt-get install -qq -y --no-install-recommends \
+    ca-certificates curl libsqlite3-0 libmicrohttpd12 libsodium23 libpq5 tzdata \
+  && rm -rf /var/lib/apt/lists/* \
+  && useradd --system --uid 10001 --home-dir /var/lib/holdfast --shell /usr/sbin/nologin holdfast \
+  && install -d -o holdfast -g holdfast -m 700 /var/lib/holdfast \
+  && install -d /etc/holdfast
+COPY --from=build /out/holdfast /usr/local/bin/holdfast
+USER 10001:10001
+# Nothing is written but here, and here only with --data: the root may be read-only.
+VOLUME /var/lib/holdfast
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["curl", "--fail", "--silent", "--output", "/dev/null", "http://127.0.0.1:8080/readyz"]
+ENTRYPOINT ["holdfast"]
+CMD ["serve", "--schema", "/etc/holdfast/holdfast.json", "--data", "/var/lib/holdfast", "--listen", "0.0.0.0:8080"]

@@ -1,0 +1,81 @@
+import Foundation
+import Holdfast
+import HoldfastHTTP
+
+/// What PostgreSQL is asked besides: large change sets, and few changes out of many records.
+struct DeltaBench {
+  let port: UInt16
+  let sql: PgBench
+  /// A device and its user.
+  let token: String
+  let user: String
+
+  /// Records a second in change sets of 1,000 creates each.
+  func largeSets(count: Int) throws -> Double {
+    var (next, chain, answers) = (Int64(1), Fingerprint.beginning, Int64(0))
+    var sets = (0..<count).map { _ in
+      let operations = (0..<1000).map { _ in
+        """
+        {"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
+        "columns":{"text":"a note"}}
+        """
+      }
+      return Array("[\(operations.joined(separator: ","))]".utf8)
+    }
+    let result = try generator(requests: count).run { _, answer in
+      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
+        (next, chain, answers) = (parsed.confirmed + 1, parsed.chain, parsed.confirmed)
+      }
+      guard let set = sets.popLast() else { return [] }
+      var body = SyncRequest()
+      (body.first, body.chain, body.answers) = (next, chain, answers)
+      return request(body, sealed: [set])
+    }
+    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) change sets failed") }
+    return result.rate * 1000
+  }
+
+  /// Answers a second with the last 100 changes of the user's zone, after it was filled by SQL.
+  func lastChanges(of records: Int, requests: Int) throws -> Double {
+    try sql.psql(
+      """
+      SET holdfast.account = '\(user)'; INSERT INTO notes (text) SELECT 'note ' || i FROM generate_series(1, \(records)) i
+      """)
+    let seq = Int64(
+      try sql.psql("SELECT seq FROM holdfast.zones WHERE zone = '\(user)'").trimmingCharacters(in: .newlines))
+    let epoch = try sql.psql("SELECT value FROM holdfast.meta WHERE key = 'epoch'")
+      .trimmingCharacters(in: .newlines)
+    guard let seq else { throw BenchError(text: "the zone has no seq") }
+    let ack = SyncRequest.Ack(zone: user, token: ChangeToken(epoch: epoch, seq: seq - 100).text)
+    var body = SyncRequest()
+    body.acks = [ack]
+    var digest = AckDigest()
+    digest.add(zone: user, token: ack.token ?? "")
+    body.digest = digest.text
+    let bytes = request(body, sealed: [])
+    var counted = 0
+    let result = try generator(requests: requests).run { _, answer in
+      if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
+        counted += parsed.parts.first.map { $0.count == 100 ? 1 : 0 } ?? 0
+      }
+      return bytes
+    }
+    guard result.errors == 0, counted >= requests - 1 else {
+      throw BenchError(text: "\(requests - counted) answers had not 100 changes")
+    }
+    return result.rate
+  }
+
+  private func generator(requests: Int) -> LoadGenerator {
+    LoadGenerator(port: port, connections: 1, requests: requests, timeLimit: .seconds(120))
+  }
+
+  private func request(_ request: SyncRequest, sealed: [[UInt8]]) -> [UInt8] {
+    let body = request.body(sealed: sealed)
+    let head = """
+      POST /v1/sync HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+      Authorization: Bearer \(token)\r\nContent-Length: \(body.count)\r\n\r\n
+      """
+    return Array(head.utf8) + body
+  }
+}

@@ -1,0 +1,47 @@
+import HoldfastCore
+
+internal import CSodium
+
+/// What a call of a team's program says, and its signature.
+enum WebhookText {
+  /// The body: `{"id", "at", "zones": [{"zone", "seq", "public", "users"}]}`.
+  static func body(id: String, at milliseconds: Int64, _ zones: [UntoldZone]) -> [UInt8] {
+    var writer = JSONWriter(capacity: 256 + zones.count * 128)
+    writer.beginObject()
+    writer.key("id")
+    writer.string(id)
+    writer.key("at")
+    writer.string(Timestamp.text(milliseconds: milliseconds))
+    writer.key("zones")
+    writer.beginArray()
+    for zone in zones {
+      writer.beginObject()
+      writer.key("zone")
+      writer.string(zone.zone)
+      writer.key("seq")
+      writer.int64(zone.seq)
+      writer.key("public")
+      writer.bool(zone.isPublic)
+      writer.key("users")
+      writer.beginArray()
+      for user in zone.users { writer.string(user) }
+      writer.endArray()
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// `t=MILLISECONDS,v1=HEX`: HMAC-SHA256 (RFC 2104) of the milliseconds, a full stop and the body.
+  static func signature(of body: [UInt8], at milliseconds: Int64, secret: [UInt8]) -> String {
+    var state = crypto_auth_hmacsha256_state()
+    var code = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha256_bytes()))
+    crypto_auth_hmacsha256_init(&state, secret, secret.count)
+    for part in [Array("\(milliseconds).".utf8), body] {
+      crypto_auth_hmacsha256_update(&state, part, UInt64(part.count))
+    }
+    crypto_auth_hmacsha256_final(&state, &code)
+    return "t=\(milliseconds),v1=\(code.map { hexadecimal($0) }.joined())"
+  }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import HoldfastServer
+
+/// When a team's program is told of which zones.
+@Suite struct WebhookPlanTests {
+  @Test("a zone that moves again before it was told is told once")
+  func coalesces() {
+    var plan = WebhookPlan()
+    plan.add(["a", "b"])
+    plan.add(["a"])
+    #expect(plan.next(10, now: 0) == ["a", "b"])
+    plan.succeeded(["a", "b"])
+    #expect(plan.next(10, now: 0).isEmpty)
+    #expect(plan.nextTime(now: 0) == nil)
+  }
+
+  @Test(
+    "a program that gives no answer is left alone for longer and longer, up to five minutes, or as long as it asks"
+  )
+  func backsOff() {
+    var plan = WebhookPlan()
+    plan.add(["a"])
+    for (attempt, longest) in [
+      1000, 2000, 4000, 8000, 16000, 32000, 64000, 128_000, 256_000, 300_000, 300_000,
+    ]
+    .enumerated() {
+      plan.postponed(now: 0, retryAfter: 0, random: 0)
+      #expect(plan.nextTime(now: 0) == Int64(longest / 2), "attempt \(attempt)")
+      #expect(plan.next(10, now: Int64(longest / 2) - 1).isEmpty)
+      #expect(plan.next(10, now: Int64(longest / 2)) == ["a"])
+    }
+    plan.postponed(now: 0, retryAfter: 3_600_000, random: .max)
+    #expect(plan.nextTime(now: 0) == 3_600_000)
+    plan.succeeded(["a"])
+    plan.add(["b"])
+    #expect(plan.next(10, now: 0) == ["b"])
+  }
+
+  @Test("zones of a call that is refused are told one by one; one that is refused alone waits alone (I12)")
+  func separates() {
+    var plan = WebhookPlan()
+    plan.add(["a", "b", "c"])
+    plan.refused(["a", "b", "c"], now: 0, random: 0)
+    #expect(plan.next(10, now: 0) == ["a"])
+    plan.refused(["a"], now: 0, random: 0)
+    #expect(plan.next(10, now: 0) == ["b"])
+    plan.succeeded(["b"])
+    plan.add(["d"])
+    #expect(plan.next(10, now: 0) == ["c"])
+    plan.succeeded(["c"])
+    #expect(plan.next(10, now: 0) == ["d"])
+    #expect(plan.next(10, now: 500) == ["a"])
+  }
+
+  @Test("more zones than are kept in memory are asked for in the database (I11)")
+  func bounded() {
+    var plan = WebhookPlan()
+    plan.scanned()
+    plan.add((0..<WebhookPlan.limit).map { "zone \($0)" })
+    #expect(!plan.mustScan)
+    plan.add(["one more"])
+    #expect(plan.mustScan)
+    #expect(!plan.next(.max, now: 0).contains("one more"))
+  }
+
+  @Test("the signature is HMAC-SHA256 of the time and the body")
+  func signature() {
+    let signature = WebhookText.signature(
+      of: Array("{}".utf8), at: 1, secret: Array("0123456789abcdef".utf8))
+    #expect(signature == "t=1,v1=2af693cb56b22c16912222aeefdc75a01de562bf70ee2015f41ecea48382997f")
+  }
+}
