@@ -45,6 +45,8 @@ final class SimulatedDevice {
   /// What the observer saw last.
   var view = DeviceView()
   var interrupted = Interrupted.nothing
+  /// An answer met a disk that failed: whether its commit is there is seen when the file is opened anew.
+  var hasUnsureAnswer = false
   /// The records that the last write deleted and made again.
   var recreated: Set<RecordKey> = []
   /// Whether the person wants to be signed in now.

@@ -20,12 +20,18 @@ extension World {
     let (before, interrupted) = (device.view, device.interrupted)
     device.interrupted = .nothing
     look(at: device)
-    if interrupted == .writing, device.view.tables != before.tables {
+    // What came to light may be of an answer whose commit failed before the write: then nothing more waits to be sent.
+    let isOfAnswer =
+      device.hasUnsureAnswer && Set(device.view.outbox).isSubset(of: before.outbox)
+      && device.view.edits.count { $0.isLoose } <= before.edits.count { $0.isLoose }
+    device.hasUnsureAnswer = false
+    if interrupted == .writing, device.view.tables != before.tables, !isOfAnswer {
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
         recreated: device.recreated)
     }
-    oracle.reopened(device: device.machine, view: device.view, mayHaveApplied: interrupted == .other)
+    oracle.reopened(
+      device: device.machine, view: device.view, mayHaveApplied: interrupted == .other || isOfAnswer)
   }
 
   /// Starts a process of the app; nil when it did not come up.
@@ -178,10 +184,12 @@ extension World {
     case .nothing: return
     case .session(let isNew): hearSession(answer, isNew: isNew, app, device)
     case .conversation(let question):
+      troubled.remove(device.machine)
       let effects = run(as: app.process) {
         defer { app.database.checkpointIfLong(pages: plan.longLog) }
         return app.conversation.hear(answer, to: question, in: app.database)
       }
+      if troubled.contains(device.machine) { device.hasUnsureAnswer = true }
       guard checkLife(app, device, .other) else { return }
       look(at: device)
       oracle.applied(device: device.machine, user: userID(of: device), view: device.view)

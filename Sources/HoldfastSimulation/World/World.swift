@@ -39,6 +39,8 @@ final class World: @unchecked Sendable {
   var weather = Weather.calm
   /// What will happen to a machine's disk, after so many steps.
   var armed: [String: (trouble: Command.Trouble, steps: Int)] = [:]
+  /// Machines whose disk gave errors since somebody asked.
+  var troubled: Set<String> = []
   /// Machines whose disk is full.
   var full: Set<String> = []
   /// The seed of what is going on.
@@ -157,11 +159,15 @@ final class World: @unchecked Sendable {
   private func fault(_ step: SimulatedDisk.Step) -> SimulatedDisk.Fault {
     let machine = step.process.machine
     if isHealing || observers.contains(step.process) { return .none }
-    if full.contains(machine) { return .full }
+    if full.contains(machine) {
+      troubled.insert(machine)
+      return .full
+    }
     guard var armed = armed[machine] else { return .none }
     armed.steps -= 1
     self.armed[machine] = armed.steps > 0 ? armed : nil
     if armed.steps > 0 { return .none }
+    troubled.insert(machine)
     history.add("\(machine): \(armed.trouble.rawValue) at \(step.kind) of \(step.path)", at: now)
     switch armed.trouble {
     case .kill: return .kill
