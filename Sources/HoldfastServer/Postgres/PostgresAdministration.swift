@@ -69,7 +69,7 @@ class PostgresAdministration: StoreAdministration {
       findings += try rows(
         """
         SELECT coalesce(r.id, t.id::text), r.id IS NULL FROM \(relation.name) t
-        FULL JOIN (SELECT id, zone FROM holdfast.records WHERE record_table = \(table) AND state = 0) r
+        FULL JOIN (SELECT r.id, r.zone FROM holdfast.records r WHERE r.record_table = \(table) AND r.state = 0) r
         ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
         """
       ).map { "ledger: \(relation.table) \($0[0]) is not in the ledger and its table alike" }
