@@ -15,7 +15,9 @@ extension [CommandForm.Option] {
         help: "The same database without the pooler, when --database is PgBouncer in transaction mode"),
       .init(
         name: "citus", value: nil,
-        help: "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator"),
+        help:
+          "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator"
+      ),
     ]
   }
 }

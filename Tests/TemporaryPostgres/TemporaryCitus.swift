@@ -28,7 +28,8 @@ public enum TemporaryCitus {
     }
     for row in nodes.indices where !nodes.bool(row, 2) {
       let (host, port) = (nodes.text(row, 0), nodes.int64(row, 1))
-      try run("SET citus.enable_create_database_propagation = off", "CREATE DATABASE \(name)",
+      try run(
+        "SET citus.enable_create_database_propagation = off", "CREATE DATABASE \(name)",
         at: self.url(url, host: host, port: port))
       try run("CREATE EXTENSION citus", at: self.url(url, host: host, port: port, database: name))
       try inside.run("SELECT citus_add_node($1, $2::integer)", PostgresParameters(host, port))

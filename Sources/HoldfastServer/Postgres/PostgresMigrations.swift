@@ -17,7 +17,9 @@ enum PostgresMigrations {
   static func run(
     after format: Int64, isDistributed: Bool, on connection: PostgresConnection
   ) throws(PostgresError) {
-    for step in isDistributed ? distributed : all where step.number > format { try connection.execute(step.sql) }
+    for step in isDistributed ? distributed : all where step.number > format {
+      try connection.execute(step.sql)
+    }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
       PostgresParameters(String(newest)))

@@ -79,7 +79,11 @@ struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let epoch = try meta("epoch")
       try connection.execute("COMMIT")
-      return (Opened(schema: schema, epoch: epoch, layout: PostgresLayout(schema, relations, isDistributed: isDistributed)), tables)
+      return (
+        Opened(
+          schema: schema, epoch: epoch,
+          layout: PostgresLayout(schema, relations, isDistributed: isDistributed)), tables
+      )
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")

@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresShardWriting {
-  private typealias Changes = [(key: Expectation.Key, before: PostgresWorkingSet.Entry?, now: PostgresWorkingSet.Entry)]
+  private typealias Entry = PostgresWorkingSet.Entry
+  private typealias Changes = [(key: Expectation.Key, before: Entry?, now: Entry)]
 
   /// Writes all that has changed in one round trip, a row at a time.
   func write(andCommit moves: Moves?) throws(PostgresError) {

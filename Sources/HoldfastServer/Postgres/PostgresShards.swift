@@ -82,7 +82,8 @@ enum PostgresShards {
 extension PostgresTables {
   /// The first columns of a distributed table, and its key.
   static let shardKey = [
-    "\"id\" text COLLATE \"C\" NOT NULL", "\"zone\" text COLLATE \"C\" NOT NULL", "PRIMARY KEY (\"zone\", \"id\")",
+    "\"id\" text COLLATE \"C\" NOT NULL", "\"zone\" text COLLATE \"C\" NOT NULL",
+    "PRIMARY KEY (\"zone\", \"id\")",
   ]
 
   /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another

@@ -186,8 +186,10 @@ extension PostgresWorkingSet.Place {
   /// A row of the ledger, whose columns begin with `id`, `zone` and `state`.
   init(_ rows: PostgresRows, _ row: Int) {
     self.init(
-      state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3), rev: rows.int64(row, 4),
-      stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6), device: rows.optionalInt64(row, 7),
+      state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
+      rev: rows.int64(row, 4),
+      stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
+      device: rows.optionalInt64(row, 7),
       deletedSeq: rows.optionalInt64(row, 8))
   }
 }

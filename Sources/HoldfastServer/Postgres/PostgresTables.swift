@@ -20,15 +20,18 @@ struct PostgresTables {
     return namespace.map { "\(PostgresName.quoted($0)).\"\(table.name)\"" } ?? "\"\(table.name)\""
   }
 
+  /// The first columns of a table, and its key.
+  private static let key = [
+    "\"id\" text COLLATE \"C\" PRIMARY KEY DEFAULT holdfast.new_id()",
+    "\"zone\" text COLLATE \"C\" NOT NULL",
+  ]
+
   /// One table with its indexes. References are checked at the commit, and may name tables that `create` makes later: they are added by
   /// `references(of:)` when all tables are there.
   func create(_ index: Int) -> String {
     let table = schema.tables[index]
     let relation = relation(of: index)
-    var lines = isDistributed ? Self.shardKey : [
-      "\"id\" text COLLATE \"C\" PRIMARY KEY DEFAULT holdfast.new_id()",
-      "\"zone\" text COLLATE \"C\" NOT NULL",
-    ]
+    var lines = isDistributed ? Self.shardKey : Self.key
     lines += table.columns.indices.map { column($0, of: index) }
     var sql = "CREATE TABLE \(relation) (\n  \(lines.joined(separator: ",\n  "))\n);\n"
     for link in schema.links(of: index) { sql += self.index(for: link) + ";\n" }
@@ -62,7 +65,9 @@ struct PostgresTables {
     if let value = definition.defaultValue, value != .null {
       sql += " DEFAULT \(value.postgresLiteral(for: definition.type))"
     }
-    if isChecked, let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") { sql += " CHECK (\(check))" }
+    if isChecked, let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") {
+      sql += " CHECK (\(check))"
+    }
     return sql
   }
 

@@ -12,31 +12,75 @@ struct ShardRules {
   }
 
   static let fanOuts = [
-    FanOut(reason: "a record is named by its id alone", pattern: #"SELECT .* FROM holdfast.records r WHERE r.record_table = \$1 AND r.id = ANY \(\$2\)"#),
-    FanOut(reason: "references to other zones", pattern: #"SELECT t.id FROM \S+ t WHERE t.\w+ = \$1"#),
-    FanOut(reason: "a device shows its token alone", pattern: #"SELECT .* FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = \$1 ORDER BY r.first"#),
-    FanOut(reason: "a device signs in with its id", pattern: #"SELECT number FROM holdfast.devices WHERE id = \$1 AND account = \$2"#),
-    FanOut(reason: "a user loses a zone on all devices", pattern: #"SELECT number FROM holdfast.devices WHERE account = \$1"#),
-    FanOut(reason: "a user has zones on all shards", pattern: #"SELECT .* FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1"#),
-    FanOut(reason: "a device acks zones on all shards", pattern: #"SELECT .* FROM holdfast.zones z WHERE z.zone = ANY \(\$1\)"#),
-    FanOut(reason: "the webhook serves all zones", pattern: #"SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.told t .* LIMIT \$1"#),
-    FanOut(reason: "the clock goes on from the latest stamp", pattern: #"SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)"#),
+    FanOut(
+      reason: "a record is named by its id alone",
+      pattern: #"""
+        SELECT .* FROM holdfast.records r WHERE r.record_table = \$1 AND r.id = ANY \(\$2\)
+        """#),
+    FanOut(
+      reason: "references to other zones",
+      pattern: #"""
+        SELECT t.id FROM \S+ t WHERE t.\w+ = \$1
+        """#),
+    FanOut(
+      reason: "a device shows its token alone",
+      pattern: #"""
+        SELECT .* FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number WHERE d.token_hash = \$1 ORDER BY r.first
+        """#),
+    FanOut(
+      reason: "a device signs in with its id",
+      pattern: #"""
+        SELECT number FROM holdfast.devices WHERE id = \$1 AND account = \$2
+        """#),
+    FanOut(
+      reason: "a user loses a zone on all devices",
+      pattern: #"""
+        SELECT number FROM holdfast.devices WHERE account = \$1
+        """#),
+    FanOut(
+      reason: "a user has zones on all shards",
+      pattern: #"""
+        SELECT .* FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
+        """#),
+    FanOut(
+      reason: "a device acks zones on all shards",
+      pattern: #"""
+        SELECT .* FROM holdfast.zones z WHERE z.zone = ANY \(\$1\)
+        """#),
+    FanOut(
+      reason: "the webhook serves all zones",
+      pattern: #"""
+        SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.told t .* LIMIT \$1
+        """#),
+    FanOut(
+      reason: "the clock goes on from the latest stamp",
+      pattern: #"""
+        SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)
+        """#),
   ]
 
   /// What operators ask is of all zones.
   static let operators = [
-    #"SELECT m.zone, count.* GROUP BY m.zone"#, #"SELECT r.zone, count.* GROUP BY r.zone"#,
-    #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#, #"SELECT d.account, count.* GROUP BY d.account"#,
-    #"SELECT d.id, a.name.* JOIN holdfast.accounts a .*"#, #"SELECT loser_at.* FROM holdfast.conflicts .* LIMIT \$1"#,
+    #"SELECT m.zone, count.* GROUP BY m.zone"#,
+    #"SELECT r.zone, count.* GROUP BY r.zone"#,
+    #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,
+    #"SELECT d.account, count.* GROUP BY d.account"#,
+    #"SELECT d.id, a.name.* JOIN holdfast.accounts a .*"#,
+    #"SELECT loser_at.* FROM holdfast.conflicts .* LIMIT \$1"#,
     #"SELECT r.record_table, r.id FROM holdfast.records r .* HAVING count\(\*\) > 1"#,
-    #"SELECT t.id FROM \S+ t LEFT JOIN \S+ p ON p.zone = t.zone .* IS NULL"#, #"SELECT p.id FROM \S+ p"#,
-    #"SELECT t.\w+ FROM \S+ t WHERE t.\w+ IS NOT NULL"#, #"SELECT z.zone FROM holdfast.zones z LEFT JOIN .* m.id IS NULL"#,
-    #"SELECT t.id FROM \S+ t WHERE t.id = ANY \(\$1\)"#, #"SELECT r.zone, max\(r.seq\)::text .* GROUP BY r.zone"#,
-    #"SELECT z.zone, z.seq::text .* r.seq IS NULL"#, #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
+    #"SELECT t.id FROM \S+ t LEFT JOIN \S+ p ON p.zone = t.zone .* IS NULL"#,
+    #"SELECT p.id FROM \S+ p"#,
+    #"SELECT t.\w+ FROM \S+ t WHERE t.\w+ IS NOT NULL"#,
+    #"SELECT z.zone FROM holdfast.zones z LEFT JOIN .* m.id IS NULL"#,
+    #"SELECT t.id FROM \S+ t WHERE t.id = ANY \(\$1\)"#,
+    #"SELECT r.zone, max\(r.seq\)::text .* GROUP BY r.zone"#,
+    #"SELECT z.zone, z.seq::text .* r.seq IS NULL"#,
+    #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
   ]
 
-  private static let everywhere = Set(PostgresShards.places.filter { $0.place == .everywhere }.map(\.relation))
+  private static let everywhere = Set(
+    PostgresShards.places.filter { $0.place == .everywhere }.map(\.relation))
 
   /// The column by which a relation is distributed; nil for one that each node has.
   private static func column(_ relation: String) -> String? {
@@ -72,14 +116,16 @@ struct ShardRules {
       faults.append("Nodes have no triggers")
     }
     guard
-      let relation = sql.firstMatch(of: /(?:CREATE TABLE|ALTER TABLE| ON) ((?:holdfast|public)\.\w+)/)?.output.1,
+      let relation = sql.firstMatch(of: /(?:CREATE TABLE|ALTER TABLE| ON) ((?:holdfast|public)\.\w+)/)?.output
+        .1,
       let column = column(String(relation))
     else { return faults }
     for key in sql.matches(of: /(?:PRIMARY KEY|UNIQUE|UNIQUE INDEX \w+ ON \S+) \(([^)]*)\)/)
     where !names(key.output.1).contains(column) {
       faults.append("A key lacks \(column)")
     }
-    for key in sql.matches(of: /(\w+) (?:bigint|text|bytea)(?: COLLATE C)?(?: NOT NULL)? (?:PRIMARY KEY|UNIQUE)(?! ?\()/)
+    for key in sql.matches(
+      of: /(\w+) (?:bigint|text|bytea)(?: COLLATE C)?(?: NOT NULL)? (?:PRIMARY KEY|UNIQUE)(?! ?\()/)
     where key.output.1 != column {
       faults.append("A key lacks \(column)")
     }
@@ -114,12 +160,17 @@ struct ShardRules {
     if locks, uses.count > 1 || uses.contains(where: { !isGiven($0.alias, $0.column, sql, isAlone: true) }) {
       faults.append("It locks without the key")
     }
-    if sql.contains("unnest(") || sql.contains("LATERAL") { faults.append("The coordinator would have to do it") }
-    for match in sql.matches(of: /(\w+) \(SELECT/) where match.output.1 != "FROM" && match.output.1 != "JOIN" {
+    if sql.contains("unnest(") || sql.contains("LATERAL") {
+      faults.append("The coordinator would have to do it")
+    }
+    for match in sql.matches(of: /(\w+) \(SELECT/) where match.output.1 != "FROM" && match.output.1 != "JOIN"
+    {
       faults.append("A query inside a query")
     }
     if isRead { return faults }
-    if sql.contains(/\b(now|clock_timestamp|statement_timestamp|random|nextval|gen_random_uuid|current_timestamp)\b/) {
+    if sql.contains(
+      /\b(now|clock_timestamp|statement_timestamp|random|nextval|gen_random_uuid|current_timestamp)\b/)
+    {
       faults.append("Each node would compute another value")
     }
     if let settings = sql.firstMatch(of: /\ SET (.*?)(?: WHERE |$)/)?.output.1, let written = uses.first,
@@ -147,7 +198,8 @@ struct ShardRules {
   private static func uses(_ sql: String) -> [Use] {
     let pattern =
       /\b(FROM|JOIN|INTO|UPDATE|USING) ((?:holdfast|public)\.\w+)(?: (?:AS )?(?!(?:WHERE|ON|SET|LEFT|JOIN|GROUP|ORDER|FULL|VALUES|FOR|LIMIT|UNION)\b)(\w+))?/
-    let found = sql.matches(of: pattern).compactMap { match -> (alias: String, column: String, isNew: Bool)? in
+    let found = sql.matches(of: pattern).compactMap {
+      match -> (alias: String, column: String, isNew: Bool)? in
       guard let column = column(String(match.output.2)) else { return nil }
       return (String(match.output.3 ?? match.output.2), column, match.output.1 == "INTO")
     }
@@ -156,7 +208,8 @@ struct ShardRules {
     }
     for _ in found {
       for (one, other) in pairs(found.count) where bound[one] && !bound[other] {
-        bound[other] = isEqual(found[one].alias, found[one].column, found[other].alias, found[other].column, sql)
+        bound[other] = isEqual(
+          found[one].alias, found[one].column, found[other].alias, found[other].column, sql)
       }
     }
     return zip(found, bound).map { Use(alias: $0.alias, column: $0.column, isBound: $1) }
@@ -172,7 +225,9 @@ struct ShardRules {
     return has(sql, "(?:WHERE|AND|ON) \(name) = \\$\\d") && !sql.contains(" OR ")
   }
 
-  private static func isEqual(_ one: String, _ oneColumn: String, _ other: String, _ otherColumn: String, _ sql: String)
+  private static func isEqual(
+    _ one: String, _ oneColumn: String, _ other: String, _ otherColumn: String, _ sql: String
+  )
     -> Bool
   {
     sql.contains("\(one).\(oneColumn) = \(other).\(otherColumn)")
@@ -203,6 +258,9 @@ struct ShardRules {
 
 /// Looks at each statement that a server prepares.
 final class ShardWatch: Sendable {
+  /// What was found in each statement, by any.
+  private static let faults = Mutex<[String: [String]]>([:])
+
   private let known = Mutex<Set<String>>([])
 
   /// All of them.
@@ -211,6 +269,8 @@ final class ShardWatch: Sendable {
   /// Looks at a statement.
   func see(_ sql: String) {
     guard known.withLock({ $0.insert(sql).inserted }) else { return }
-    for fault in ShardRules.faults(sql) { Issue.record(Comment(rawValue: fault)) }
+    let faults = Self.faults.withLock { $0[sql] } ?? ShardRules.faults(sql)
+    Self.faults.withLock { $0[sql] = faults }
+    for fault in faults { Issue.record(Comment(rawValue: fault)) }
   }
 }
