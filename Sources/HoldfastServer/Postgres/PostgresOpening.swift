@@ -118,12 +118,17 @@ struct PostgresOpening {
   }
 
   private static let byZone = "distributed by zone"
+  private static let cannotAdopt = ServerError(
+    .refused,
+    "Tables can't be adopted where they are distributed by zone: writers round the server are not seen.")
 
   /// Sees to it that the database has the layout that is asked for, and the server what that takes.
   private func checkLayout(isNew: Bool) throws {
+    if standing == .adopt, isDistributed { throw Self.cannotAdopt }
     if !isNew {
       let rows = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'layout'")
       if !rows.isEmpty, !isDistributed {
+        if standing == .adopt { throw Self.cannotAdopt }
         throw ServerError(.refused, "The tables of the database are distributed by zone. Start with --citus.")
       }
       if rows.isEmpty, isDistributed {
@@ -133,7 +138,6 @@ struct PostgresOpening {
       }
     }
     guard distribution == .citus else { return }
-    if standing == .adopt { throw ServerError(.refused, "Tables can't be adopted with --citus.") }
     if try connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'").isEmpty {
       throw ServerError(
         .refused,

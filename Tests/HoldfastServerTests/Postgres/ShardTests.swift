@@ -121,6 +121,7 @@ import Testing
     try open(location, schema)
     try open(location, nil)
     #expect(message { try open(plain, nil) }.contains("Start with --citus"))
+    #expect(message { try Adoption(plain).apply(schema) }.contains("can't be adopted"))
     var other = PostgresLocation(try TemporaryPostgres.shared.makeDatabase())
     other.isDistributed = true
     #expect(message { try open(other, schema) }.contains("has no Citus"))
