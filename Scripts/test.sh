@@ -50,6 +50,9 @@ if (($# == 0)); then
   swift build -c release --product simulate
   simulate --scenarios
   simulate --minutes 3
+  folder=$(mktemp -d)
+  trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
+  simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 10
 fi
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2
