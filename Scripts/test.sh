@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
-# server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well. All of them means the
-# simulation too: its named scenarios, then new seeds for three minutes.
+# server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
+# the form that Citus distributes. All of them means the simulation too: its named scenarios, then new seeds for three minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
 # Tests that do not use the store, or always the same one.
 one_store=(--skip '^(Holdfast(Core|HTTP|Postgres|SQLite)?Tests|SimulationTests)\.' --skip SQLite --skip NodeTests)
+server_alone=(--skip '^EndToEndTests\.' --skip '^HoldfastServerTests\.(Adoption|Agreement|NoGap|PostgresOpening|Trigger)')
 contract_alone=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
@@ -44,10 +45,14 @@ run 'on SQLite' "${filter[@]}"
 export HOLDFAST_TEST_STORE=postgres
 run 'on PostgreSQL' "${filter[@]}" "${one_store[@]}"
 HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL, through PgBouncer' "${filter[@]}" "${one_store[@]}" "${contract_alone[@]}"
+HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' "${filter[@]}" "${one_store[@]}" "${server_alone[@]}"
 if (($# == 0)); then
   swift build -c release --product simulate
   simulate --scenarios
   simulate --minutes 3
+  folder=$(mktemp -d)
+  trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
+  simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 10
 fi
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2

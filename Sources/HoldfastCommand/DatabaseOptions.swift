@@ -13,6 +13,11 @@ extension [CommandForm.Option] {
       .init(
         name: "database-direct", value: "URL",
         help: "The same database without the pooler, when --database is PgBouncer in transaction mode"),
+      .init(
+        name: "citus", value: nil,
+        help:
+          "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator"
+      ),
     ]
   }
 }
@@ -23,9 +28,13 @@ extension Options {
     get throws(UsageError) {
       switch (self["data"], self["database"]) {
       case (let directory?, nil):
+        if has("citus") { throw UsageError("--citus goes with --database.") }
         if has("database-direct") { throw UsageError("--database-direct goes with --database.") }
         return .directory(directory)
-      case (nil, let url?): return .postgres(PostgresLocation(url, direct: self["database-direct"]))
+      case (nil, let url?):
+        var location = PostgresLocation(url, direct: self["database-direct"])
+        location.isDistributed = has("citus")
+        return .postgres(location)
       case (nil, nil): throw UsageError("Say where the database is: --data DIR or --database URL.")
       case (_?, _?): throw UsageError("--data and --database exclude each other.")
       }

@@ -7,6 +7,7 @@ extension PostgresConnection {
   /// - Throws: `PostgresError`, any code, of the first statement that fails; the rest are not run. `.misuse` for
   ///   COPY.
   public func execute(_ sql: String) throws(PostgresError) {
+    options.onStatement?(sql)
     let result = PQexec(connection, sql)
     defer { PQclear(result) }
     _ = try check(result, while: .running, sql, statementIsPublic: false)
@@ -26,6 +27,7 @@ extension PostgresConnection {
   ) throws(PostgresError) -> PostgresRows {
     try parameters.check(for: statement.sql)
     let connection = connection
+    options.onStatement?(statement.sql)
     try prepareIfNeeded(statement, parameters)
     let isPrepared = options.preparesStatements
     let result = parameters.withPointers { list in

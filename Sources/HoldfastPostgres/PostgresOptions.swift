@@ -1,5 +1,5 @@
 /// How a connection is made and used. What the connection string says itself goes before it.
-public struct PostgresOptions: Sendable, Hashable {
+public struct PostgresOptions: Sendable {
   /// The name that the server shows in `pg_stat_activity`.
   public var applicationName = "holdfast"
 
@@ -15,6 +15,9 @@ public struct PostgresOptions: Sendable, Hashable {
 
   /// How long sent bytes may stay unacknowledged before the connection counts as lost; to the millisecond.
   public var unacknowledgedTimeout: Duration = .seconds(20)
+
+  /// Is told the text of each statement before it is sent, on the thread that sends it; nil for nobody.
+  public var onStatement: (@Sendable (String) -> Void)?
 
   /// Makes the options with their defaults.
   public init() {}

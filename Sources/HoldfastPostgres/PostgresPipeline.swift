@@ -57,6 +57,7 @@ public final class PostgresPipeline {
   ) throws(PostgresError) {
     try parameters.check(for: statement.sql)
     let connection = owner.connection
+    owner.options.onStatement?(statement.sql)
     let isPrepared = owner.options.preparesStatements
     if isPrepared, !owner.prepared.contains(statement, parameters.types) {
       let count = Int32(clamping: parameters.count)

@@ -40,11 +40,15 @@ final class TestWorld: Sendable {
   }
 }
 
-/// The engines that the one suite of the store contract runs on: SQLite, or PostgreSQL (`TemporaryPostgres.isChosen`).
+/// The engines that the one suite of the store contract runs on, as HOLDFAST_TEST_STORE says: SQLite, `postgres`, or PostgreSQL with tables
+/// `distributed` by zone: over the cluster that HOLDFAST_TEST_CITUS names, else in the form alone, in one database without Citus.
 enum Engine {
-  case sqlite, postgres
+  case sqlite, postgres, distributed
 
-  static var used: Engine { TemporaryPostgres.isChosen ? .postgres : .sqlite }
+  static var used: Engine {
+    if ProcessInfo.processInfo.environment["HOLDFAST_TEST_STORE"] == "distributed" { return .distributed }
+    return TemporaryPostgres.isChosen ? .postgres : .sqlite
+  }
 
   /// A new place for a database.
   func makeLocation(in folder: URL) throws -> DatabaseLocation {
@@ -54,6 +58,13 @@ enum Engine {
       let url = try TemporaryPostgres.shared.makeDatabase()
       let pooled = try TemporaryPostgres.pooled(url)
       return .postgres(PostgresLocation(pooled ?? url, direct: pooled == nil ? nil : url))
+    case .distributed:
+      let cluster = try TemporaryCitus.makeDatabase()
+      var location = PostgresLocation(try cluster ?? TemporaryPostgres.shared.makeDatabase())
+      location.distribution = cluster == nil ? .formAlone : .citus
+      let watch = ShardWatch()
+      location.onStatement = { watch.see($0) }
+      return .postgres(location)
     }
   }
 }
@@ -72,8 +83,12 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  init(_ schema: Schema? = nil, engine: Engine = .used) throws {
-    location = try engine.makeLocation(in: folder)
+  convenience init(_ schema: Schema? = nil, engine: Engine = .used) throws {
+    try self.init(schema) { try engine.makeLocation(in: $0) }
+  }
+
+  init(_ schema: Schema? = nil, location make: (URL) throws -> DatabaseLocation) throws {
+    location = try make(folder)
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
   }

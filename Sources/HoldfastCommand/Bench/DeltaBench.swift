@@ -12,7 +12,7 @@ struct DeltaBench {
 
   /// Records a second in change sets of 1,000 creates each.
   func largeSets(count: Int) throws -> Double {
-    var (next, chain, answers) = (Int64(1), Fingerprint.beginning, Int64(0))
+    var (next, chain, answers, reached) = (Int64(1), Fingerprint.beginning, Int64(0), "")
     var sets = (0..<count).map { _ in
       let operations = (0..<1000).map { _ in
         """
@@ -25,10 +25,13 @@ struct DeltaBench {
     let result = try generator(requests: count).run { _, answer in
       if let answer, let parsed = try? SyncAnswer(body: Array(answer)) {
         (next, chain, answers) = (parsed.confirmed + 1, parsed.chain, parsed.confirmed)
+        reached = parsed.parts.first?.to ?? reached
       }
       guard let set = sets.popLast() else { return [] }
       var body = SyncRequest()
       (body.first, body.chain, body.answers) = (next, chain, answers)
+      if !reached.isEmpty { body.acks = [.init(zone: user, token: reached)] }
+      body.digest = Self.digest(body.acks)
       return request(body, sealed: [set])
     }
     guard result.errors == 0 else { throw BenchError(text: "\(result.errors) change sets failed") }
@@ -49,9 +52,7 @@ struct DeltaBench {
     let ack = SyncRequest.Ack(zone: user, token: ChangeToken(epoch: epoch, seq: seq - 100).text)
     var body = SyncRequest()
     body.acks = [ack]
-    var digest = AckDigest()
-    digest.add(zone: user, token: ack.token ?? "")
-    body.digest = digest.text
+    body.digest = Self.digest(body.acks)
     let bytes = request(body, sealed: [])
     var counted = 0
     let result = try generator(requests: requests).run { _, answer in
@@ -64,6 +65,12 @@ struct DeltaBench {
       throw BenchError(text: "\(requests - counted) answers had not 100 changes")
     }
     return result.rate
+  }
+
+  private static func digest(_ acks: [SyncRequest.Ack]) -> String {
+    var digest = AckDigest()
+    for ack in acks { digest.add(zone: ack.zone, token: ack.token ?? "") }
+    return digest.text
   }
 
   private func generator(requests: Int) -> LoadGenerator {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 
 /// What operators ask, in PostgreSQL.
-final class PostgresAdministration: StoreAdministration {
+class PostgresAdministration: StoreAdministration {
   var store: any Store { postgres }
   let schema: Schema
   let layout: PostgresLayout
@@ -69,7 +69,7 @@ final class PostgresAdministration: StoreAdministration {
       findings += try rows(
         """
         SELECT coalesce(r.id, t.id::text), r.id IS NULL FROM \(relation.name) t
-        FULL JOIN (SELECT id, zone FROM holdfast.records WHERE record_table = \(table) AND state = 0) r
+        FULL JOIN (SELECT r.id, r.zone FROM holdfast.records r WHERE r.record_table = \(table) AND r.state = 0) r
         ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
         """
       ).map { "ledger: \(relation.table) \($0[0]) is not in the ledger and its table alike" }
@@ -81,7 +81,7 @@ final class PostgresAdministration: StoreAdministration {
     return findings
   }
 
-  private func references() throws -> [String] {
+  func references() throws -> [String] {
     try schema.links.flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
       let column = child.columns[link.column].name
@@ -113,7 +113,7 @@ final class PostgresAdministration: StoreAdministration {
   }
 
   /// A root record that SQL made without saying for whom has no member at all until somebody is made one.
-  private func owners() throws -> [String] {
+  func owners() throws -> [String] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
     let live = (roots + ["SELECT id FROM holdfast.accounts"]).joined(separator: " UNION ALL ")
@@ -128,11 +128,11 @@ final class PostgresAdministration: StoreAdministration {
     ).map { "owner: the zone \($0[0]) has none" }
   }
 
-  private static func time(_ column: String) -> String {
+  static func time(_ column: String) -> String {
     "to_char(to_timestamp(\(column) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
   }
 
-  private func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
+  func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
     -> [[String]]
   {
     let rows = try postgres.connection.query(PostgresStatement(sql), parameters)

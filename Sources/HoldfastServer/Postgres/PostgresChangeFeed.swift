@@ -4,7 +4,7 @@ import HoldfastPostgres
 /// Writes the changes of a zone in seq order: a stretch of the ledger at a time, with the values of its records, from libpq's
 /// memory straight into JSON.
 struct PostgresChangeFeed: Sendable {
-  private struct Source: Sendable {
+  struct Source: Sendable {
     let statement: PostgresStatement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
     /// The name of the table as JSON.
@@ -18,13 +18,13 @@ struct PostgresChangeFeed: Sendable {
     /// Its rows of `places`.
     var rows: Range<Int>
     /// The values of its live records, by table.
-    fileprivate var values: [String: Cursor] = [:]
+    var values: [String: Cursor] = [:]
     /// Whether there were more.
     let isCut: Bool
   }
 
   /// Rows of values, of which the next is to be written.
-  fileprivate struct Cursor {
+  struct Cursor {
     let rows: PostgresRows
     var next: Int
   }
@@ -33,8 +33,8 @@ struct PostgresChangeFeed: Sendable {
   static let first = 256
   private static let most = 4096
 
-  private static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-  private static let end: PostgresStatement = "COMMIT"
+  static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+  static let end: PostgresStatement = "COMMIT"
   private static let findZones: PostgresStatement = """
     SELECT z.zone, z.seq, z.purged, coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, '')
     FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
@@ -48,29 +48,43 @@ struct PostgresChangeFeed: Sendable {
     "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
 
   /// By the names of their tables.
-  private let sources: [String: Source]
+  let sources: [String: Source]
+  /// Whether zones are on different shards.
+  private let isDistributed: Bool
 
   init(_ schema: Schema, _ layout: PostgresLayout) {
     var sources: [String: Source] = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       sources[table.name] = Source(
-        statement: PostgresStatement(
-          """
-          SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
-          ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
-          WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
-          """),
+        statement: layout.isDistributed
+          ? Self.values(of: relation)
+          : PostgresStatement(
+            """
+            SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
+            ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
+            WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
+            """),
         columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
         name: JSONValue.string(table.name).bytes)
     }
     self.sources = sources
+    isDistributed = layout.isDistributed
   }
 
-  /// Reads the first changes of each zone, all of one moment, in two round trips.
+  /// Reads the first changes of each zone, in two round trips.
   ///
   /// - Parameter size: how many changes of each.
   func read(
+    _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
+  ) throws -> [Stretch] {
+    try isDistributed
+      ? readEach(zones, for: user, size: size, on: connection)
+      : readTogether(zones, for: user, size: size, on: connection)
+  }
+
+  /// Reads the first changes of each zone, all of one moment.
+  private func readTogether(
     _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
   ) throws -> [Stretch] {
     var (names, wanted) = (PostgresParameters(), PostgresParameters())
@@ -85,11 +99,7 @@ struct PostgresChangeFeed: Sendable {
       pipe.send(Self.findPlaces, wanted)
     }
     let (states, places) = (read[1], read[2])
-    var tables: [String] = []
-    for row in places.indices where places.int64(row, 5) == 0 {
-      let table = places.text(row, 2)
-      if sources[table] != nil, !tables.contains(table) { tables.append(table) }
-    }
+    let tables = tables(of: places)
     let values = try connection.pipeline { pipe in
       for table in tables { if let source = sources[table] { pipe.send(source.statement, wanted) } }
       pipe.send(Self.end)
@@ -107,6 +117,16 @@ struct PostgresChangeFeed: Sendable {
       }
       return stretch
     }
+  }
+
+  /// The tables of the live records among rows of the ledger.
+  func tables(of places: PostgresRows) -> [String] {
+    var tables: [String] = []
+    for row in places.indices where places.int64(row, 5) == 0 {
+      let table = places.text(row, 2)
+      if sources[table] != nil, !tables.contains(table) { tables.append(table) }
+    }
+    return tables
   }
 
   /// Where the rows of each zone are, which stand together.
@@ -218,7 +238,7 @@ struct PostgresChangeFeed: Sendable {
 
 extension ZoneState {
   /// The zone as the rows say that it is now.
-  fileprivate func refreshed(by rows: PostgresRows) -> ZoneState {
+  func refreshed(by rows: PostgresRows) -> ZoneState {
     var zone = self
     zone.role = ""
     for row in rows.indices where rows.text(row, 0) == self.zone {

@@ -8,6 +8,8 @@ struct PostgresDatabase: ServerDatabase {
   let epoch: String
   let layout: PostgresLayout
   var readerCount: Int? { location.readers }
+  /// On shards, zones have little to do with each other: many transactions at once, each of one command. In one database, few and large ones.
+  var writers: (count: Int, batch: Int) { layout.isDistributed ? (16, 1) : (1, .max) }
   /// Who this server is among those on the database.
   let node: String
   private let readers: PostgresPool<PostgresReader>
@@ -26,9 +28,10 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
+    let isDistributed = opened.layout.isDistributed
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
-      return PostgresReader($0, feed)
+      return isDistributed ? PostgresShardReader($0, feed) : PostgresReader($0, feed)
     }
   }
 
@@ -52,7 +55,9 @@ struct PostgresDatabase: ServerDatabase {
   func close() { readers.close() }
 
   func administration() throws -> any StoreAdministration {
-    PostgresAdministration(store(.patient), schema, layout)
+    let store = store(.patient)
+    return layout.isDistributed
+      ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)
   }
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
@@ -72,8 +77,26 @@ public struct PostgresLocation: Sendable {
   public var url: String
   /// The database itself, when `url` names a pooler that lends connections for a transaction; nil when `url` is the database.
   public var direct: String?
+  /// Whether the tables are distributed over the nodes of a Citus cluster, by zone.
+  public var isDistributed: Bool {
+    get { distribution != .none }
+    set { distribution = newValue ? .citus : .none }
+  }
+  /// How the tables are distributed.
+  var distribution = Distribution.none
+  /// Is told each statement before it is sent.
+  var onStatement: (@Sendable (String) -> Void)?
   /// How many connections read; as many requests are read at the same time. 8 unless given, at least 1.
   public var readers = 8
+
+  /// Whether tables are distributed.
+  enum Distribution: Sendable {
+    case none
+    /// By zone, on a cluster.
+    case citus
+    /// They have the form that could be distributed, and all lie in one database that knows nothing of it.
+    case formAlone
+  }
 
   /// A location of its parts.
   public init(_ url: String, direct: String? = nil) {
@@ -97,6 +120,7 @@ public struct PostgresLocation: Sendable {
   func options(_ purpose: Purpose) -> PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
+    options.onStatement = onStatement
     options.applicationName = "holdfast \(purpose)"
     return options
   }
@@ -104,9 +128,10 @@ public struct PostgresLocation: Sendable {
   /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
   /// of them look rows up by keys.
   ///
-  /// A pooler's connection is left alone: its statements are planned at each use.
+  /// A pooler's connection is left alone: its statements are planned at each use. So is that to a cluster, whose coordinator plans for the
+  /// shards of the values that are given.
   func prepare(_ connection: PostgresConnection) throws(PostgresError) {
-    guard direct == nil else { return }
+    guard direct == nil, !isDistributed else { return }
     try connection.execute(
       """
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
@@ -118,6 +143,7 @@ public struct PostgresLocation: Sendable {
   func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = PostgresOptions()
     options.applicationName = "holdfast \(purpose)"
+    options.onStatement = onStatement
     return try PostgresConnection(direct ?? url, options: options)
   }
 }

@@ -45,15 +45,6 @@ final class PostgresDevices: DeviceTable {
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
     "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
-  private static let insert: PostgresStatement = """
-    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
-    """
-  private static let findSession: PostgresStatement =
-    "SELECT session, session_used FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
-  private static let changeSession: PostgresStatement = """
-    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
-    WHERE id = $5
-    """
   private static let dropToken: PostgresStatement =
     "UPDATE holdfast.devices SET token_hash = NULL WHERE number = $1"
 
@@ -132,24 +123,15 @@ final class PostgresDevices: DeviceTable {
 
   func noteLoss(of zone: String, by user: String) throws { losses.append((zone, user)) }
 
-  func add(_ device: NewDevice) throws {
-    try store.connection.run(
-      Self.insert,
-      PostgresParameters(
-        device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
-        device.clock.milliseconds))
-  }
+  func add(_ device: NewDevice) throws { try store.writing.add(device) }
 
   func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
-    let found = try store.connection.query(Self.findSession, PostgresParameters(device, user))
-    return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
+    try store.writing.session(of: device, user: user)
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
   {
-    try store.connection.run(
-      Self.changeSession,
-      PostgresParameters(token.withBytes { Array($0) }, name, now.milliseconds, number, device))
+    try store.writing.beginSession(number, of: device, name: name, token: token, at: now)
   }
 
   func forgetToken(_ number: Int64) throws {

@@ -7,12 +7,18 @@ struct PostgresExtension {
   private let connection: PostgresConnection
   private let tables: PostgresTables
   private let standing: PostgresOpening.Standing
+  /// Whether the tables are put on shards when they are made.
+  private let isSpread: Bool
   private var schema: Schema { tables.schema }
 
-  init(_ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing) {
+  init(
+    _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
+    isSpread: Bool
+  ) {
     self.connection = connection
     self.tables = tables
     self.standing = standing
+    self.isSpread = isSpread
   }
 
   /// - Parameter old: the schema that the database has; nil for a new one.
@@ -28,14 +34,20 @@ struct PostgresExtension {
     let new = old == nil ? Array(schema.tables.indices) : addition?.tables ?? []
     var adopted: [Int] = []
     for table in new where try register(table) { adopted.append(table) }
-    for table in new where !adopted.contains(table) { try connection.execute(tables.create(table)) }
+    for table in new where !adopted.contains(table) { try create(table) }
     for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
     try add(addition?.columns ?? [])
     try addPublicZones()
     let relations = try load()
+    if tables.isDistributed { return relations }
     try install(relations, new: new)
     for table in adopted { try fill(table, relations) }
     return relations
+  }
+
+  private func create(_ table: Int) throws {
+    try connection.execute(tables.create(table))
+    if isSpread { try connection.execute(PostgresShards.distribute(tables.relation(of: table))) }
   }
 
   /// Remembers which relation a table is.
@@ -68,10 +80,9 @@ struct PostgresExtension {
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
     let adopted = Set(rows.indices.map { rows.text($0, 0) })
     for (table, column) in columns where !adopted.contains(schema.tables[table].name) {
-      try connection.execute(
-        "ALTER TABLE \(tables.relation(of: table)) ADD COLUMN \(tables.column(column, of: table))")
+      for addition in tables.additions(of: column, to: table) { try connection.execute(addition) }
       for link in schema.links(of: table) where link.column == column {
-        try connection.execute(tables.reference(of: link, isChecked: false))
+        if let reference = tables.reference(of: link, isChecked: false) { try connection.execute(reference) }
       }
     }
   }

@@ -18,7 +18,7 @@ enum PostgresIndexes {
       try connection.execute(
         "DROP INDEX CONCURRENTLY IF EXISTS \(qualified(tables.indexName(for: link), tables, link))")
       try connection.execute(tables.index(for: link, concurrently: true))
-      try connection.execute(tables.validation(of: link))
+      if let validation = tables.validation(of: link) { try connection.execute(validation) }
     }
     try connection.execute("SELECT pg_advisory_unlock(5216694956356254583)")
   }

@@ -46,9 +46,12 @@ struct PostgresLayout: Sendable {
   let relations: [Relation]
   /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
   let order: [Int]
+  /// Whether the tables are distributed by zone.
+  let isDistributed: Bool
 
-  init(_ schema: Schema, relations: [Relation]) {
+  init(_ schema: Schema, relations: [Relation], isDistributed: Bool) {
     self.relations = relations
+    self.isDistributed = isDistributed
     var order: [Int] = []
     var waiting = Array(schema.tables.indices)
     while !waiting.isEmpty {

@@ -5,12 +5,21 @@ import HoldfastPostgres
 enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [(1, PostgresTables.own)]
 
+  /// The same for a database whose tables are distributed: the numbers are those of `all`.
+  static let distributed: [(number: Int64, sql: String)] = [(1, PostgresShards.own)]
+
   /// The format that this version makes and takes.
   static var newest: Int64 { all.last?.number ?? 0 }
 
   /// Takes the steps behind `format`, in the transaction of `connection`.
-  static func run(after format: Int64, on connection: PostgresConnection) throws(PostgresError) {
-    for step in all where step.number > format { try connection.execute(step.sql) }
+  ///
+  /// - Parameter isDistributed: which of the layouts the database has.
+  static func run(
+    after format: Int64, isDistributed: Bool, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    for step in isDistributed ? distributed : all where step.number > format {
+      try connection.execute(step.sql)
+    }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
       PostgresParameters(String(newest)))

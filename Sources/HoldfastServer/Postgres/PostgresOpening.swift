@@ -21,6 +21,9 @@ struct PostgresOpening {
 
   let connection: PostgresConnection
   let standing: Standing
+  /// Whether the tables are to be distributed, and how.
+  let distribution: PostgresLocation.Distribution
+  private var isDistributed: Bool { distribution != .none }
 
   /// Opens the database; see `PostgresDatabase`.
   ///
@@ -30,7 +33,8 @@ struct PostgresOpening {
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
-    let opening = PostgresOpening(connection: connection, standing: standing)
+    let opening = PostgresOpening(
+      connection: connection, standing: standing, distribution: location.distribution)
     let (opened, later) = try opening.open(schema, random)
     try PostgresIndexes.make(later, on: connection)
     return opened
@@ -45,13 +49,14 @@ struct PostgresOpening {
       """)
     do {
       let format = try self.format()
+      try checkLayout(isNew: format == nil)
       let schema: Schema
       var old: Schema?
       if let format {
         let stored = try Schema(json: Array(meta("schema").utf8))
         old = stored
         schema = given ?? stored
-        if format < PostgresMigrations.newest { try PostgresMigrations.run(after: format, on: connection) }
+        if format < PostgresMigrations.newest { try migrate(after: format) }
       } else {
         guard let given else {
           throw ServerError(
@@ -60,17 +65,25 @@ struct PostgresOpening {
         }
         schema = given
         try checkRights()
-        try PostgresMigrations.run(after: 0, on: connection)
+        try migrate(after: 0)
+        if isDistributed { try setMeta("layout", Self.byZone) }
+        if distribution == .citus { try connection.execute(PostgresShards.distribution) }
         try setMeta("epoch", random(4).map { hexadecimal($0) }.joined())
       }
-      var tables = PostgresTables(schema: schema, namespace: try namespace())
+      var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      let relations = try PostgresExtension(connection, tables, standing).extend(from: old)
+      let relations = try PostgresExtension(
+        connection, tables, standing, isSpread: distribution == .citus
+      ).extend(from: old)
       if schema != old { try setMeta("schema", schema.text) }
       let epoch = try meta("epoch")
       try connection.execute("COMMIT")
-      return (Opened(schema: schema, epoch: epoch, layout: PostgresLayout(schema, relations)), tables)
+      return (
+        Opened(
+          schema: schema, epoch: epoch,
+          layout: PostgresLayout(schema, relations, isDistributed: isDistributed)), tables
+      )
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")
@@ -102,6 +115,40 @@ struct PostgresOpening {
       )
     }
     return format
+  }
+
+  private static let byZone = "distributed by zone"
+  private static let cannotAdopt = ServerError(
+    .refused,
+    "Tables can't be adopted where they are distributed by zone: writers round the server are not seen.")
+
+  /// Sees to it that the database has the layout that is asked for, and the server what that takes.
+  private func checkLayout(isNew: Bool) throws {
+    if standing == .adopt, isDistributed { throw Self.cannotAdopt }
+    if !isNew {
+      let rows = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'layout'")
+      if !rows.isEmpty, !isDistributed {
+        if standing == .adopt { throw Self.cannotAdopt }
+        throw ServerError(.refused, "The tables of the database are distributed by zone. Start with --citus.")
+      }
+      if rows.isEmpty, isDistributed {
+        throw ServerError(
+          .refused,
+          "The tables of the database are not distributed. Start without --citus, or name a new database.")
+      }
+    }
+    guard distribution == .citus else { return }
+    if try connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'").isEmpty {
+      throw ServerError(
+        .refused,
+        "The database has no Citus. Run CREATE EXTENSION citus on all nodes, or start without --citus.")
+    }
+    // What is made in the same transaction, with references between, Citus makes over one connection for each node.
+    try connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+  }
+
+  private func migrate(after format: Int64) throws(PostgresError) {
+    try PostgresMigrations.run(after: format, isDistributed: isDistributed, on: connection)
   }
 
   private func namespace() throws -> String {

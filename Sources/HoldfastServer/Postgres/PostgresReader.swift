@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 
 /// Reads from PostgreSQL; docs/POSTGRES.md, section 5.
-final class PostgresReader: StoreReader {
-  private let connection: PostgresConnection
+class PostgresReader: StoreReader {
+  let connection: PostgresConnection
   private let feed: PostgresChangeFeed
   /// What was read of zones that were refreshed.
   private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
@@ -13,7 +13,7 @@ final class PostgresReader: StoreReader {
   private var known: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
 
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
-  private static let findDevice: PostgresStatement = """
+  static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
       r.first, r.last, r.operation, r.problem
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
@@ -57,17 +57,24 @@ final class PostgresReader: StoreReader {
   func device(_ token: TokenHash) throws -> KnownDevice? {
     var parameters = PostgresParameters()
     token.withBytes { parameters.append(bytes: $0) }
-    let answers = try connection.pipeline { pipe in
-      pipe.send(Self.findDevice, parameters)
-      pipe.send(Self.findZones, parameters)
-    }
-    let rows = answers[0]
+    let (rows, zones) = try findDevice(parameters)
     guard !rows.isEmpty else { return nil }
-    known = (rows.int64(0, 0), Self.zones(answers[1]), Self.refusals(rows))
+    known = (rows.int64(0, 0), zones, Self.refusals(rows))
     return KnownDevice(
       key: DeviceKey(number: rows.int64(0, 0), user: rows.text(0, 1), token: token),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
       seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6))
+  }
+
+  /// The rows of a device with its refusals, and its zones.
+  ///
+  /// - Parameter parameters: the hash of its token.
+  func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
+    let answers = try connection.pipeline { pipe in
+      pipe.send(Self.findDevice, parameters)
+      pipe.send(Self.findZones, parameters)
+    }
+    return (answers[0], Self.zones(answers[1]))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -77,6 +84,10 @@ final class PostgresReader: StoreReader {
 
   func zones(of device: DeviceKey) throws -> [ZoneState] {
     if let known, known.device == device.number { return known.zones }
+    return try findZones(of: device)
+  }
+
+  func findZones(of device: DeviceKey) throws -> [ZoneState] {
     var parameters = PostgresParameters()
     device.token.withBytes { parameters.append(bytes: $0) }
     return Self.zones(try connection.query(Self.findZones, parameters))
@@ -90,12 +101,16 @@ final class PostgresReader: StoreReader {
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
     var parameters = PostgresParameters(Int64(limit))
     if let zones { parameters.append(array: zones) }
-    let rows = try connection.query(zones == nil ? Self.findAllUntold : Self.findUntold, parameters)
+    let rows = try findUntold(parameters, isForAll: zones == nil)
     return rows.indices.map { row in
       UntoldZone(
         zone: rows.text(row, 0), seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
         users: (rows.optionalText(row, 3) ?? "").split(separator: " ").map(String.init))
     }
+  }
+
+  func findUntold(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
+    try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
   }
 
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] {

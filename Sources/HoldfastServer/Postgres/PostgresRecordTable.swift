@@ -6,32 +6,11 @@ final class PostgresRecordTable: RecordTable {
   let table: Table
   private let index: Int
   private unowned let store: PostgresStore
-  private let findWhere: [PostgresStatement?]
-  private let findSame: [PostgresStatement]
 
   init(_ index: Int, _ store: PostgresStore) {
     self.index = index
     self.store = store
     table = store.schema.tables[index]
-    let relation = store.layout.relations[index]
-    findWhere = relation.columns.map { column in
-      column.type.postgresElement != "text"
-        ? nil
-        : PostgresStatement(
-          "SELECT t.id::text FROM \(relation.name) t WHERE t.\(column.name) = $1\(column.cast)")
-    }
-    findSame = table.unique.map { group in
-      let same = group.enumerated().map { place, name in
-        let column = relation.columns[store.schema.tables[index].index(of: name) ?? 0]
-        return " AND t.\(column.name) = $\(place + 2)\(column.cast)"
-      }
-      return PostgresStatement(
-        """
-        SELECT r.id FROM \(relation.name) t
-        JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text
-        WHERE r.zone = $1 AND r.state = 0\(same.joined())
-        """)
-    }
   }
 
   func record(_ id: String) throws -> Record? {
@@ -66,9 +45,7 @@ final class PostgresRecordTable: RecordTable {
   }
 
   func ids(where column: Int, is value: String) throws -> [String] {
-    guard let statement = findWhere[column] else { return [] }
-    let rows = try store.connection.query(statement, PostgresParameters(value))
-    var ids = rows.indices.map { rows.text($0, 0) }
+    var ids = try store.writing.ids(of: index, where: column, is: value)
       .filter { store.working.changed[Expectation.Key(table: index, id: $0)] == nil }
     for (key, entry) in store.working.changed where key.table == index {
       if entry.values?[column] == .text(value) { ids.append(key.id) }
@@ -99,10 +76,7 @@ final class PostgresRecordTable: RecordTable {
         }
       }
       if store.zonesMade.contains(record.zone) { continue }
-      var parameters = PostgresParameters(record.zone)
-      for (column, value) in zip(columns, values) { parameters.append(value, table.columns[column].type) }
-      let rows = try store.connection.query(findSame[number], parameters)
-      let others = rows.indices.map { rows.text($0, 0) }
+      let others = try store.writing.ids(of: index, sharing: number, values, in: record.zone)
       if others.contains(where: {
         $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
       }) {

@@ -55,7 +55,7 @@ extension PostgresColumn {
 
 extension PostgresLayout {
   /// How the store reads and writes tables that stand as `relations` say.
-  init(_ schema: Schema, _ relations: [PostgresRelation]) {
+  init(_ schema: Schema, _ relations: [PostgresRelation], isDistributed: Bool) {
     self.init(
       schema,
       relations: zip(schema.tables, relations).map { table, relation in
@@ -69,6 +69,6 @@ extension PostgresLayout {
               filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,
               type: column.type)
           })
-      })
+      }, isDistributed: isDistributed)
   }
 }

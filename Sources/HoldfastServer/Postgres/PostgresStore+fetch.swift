@@ -3,7 +3,7 @@ import HoldfastPostgres
 
 extension PostgresStore {
   /// What a batch of commands wants, gathered.
-  private struct Wish {
+  struct Wish {
     var devices: [Int64] = []
     var users: [String] = []
     var zones: [String] = []
@@ -72,7 +72,8 @@ extension PostgresStore {
     var held: Set<String> = []
     if zones >= 0 {
       held = learn(zones: answers[zones], there: answers[there], wish.zones)
-      learn(roles: answers[roles], users: wish.users, names: answers[names])
+      learn(roles: answers[roles], of: Array(zoneTable.known.keys), users: wish.users)
+      learn(names: answers[names])
     }
     for (table, number) in found {
       learn(answers[number], of: table, ids: wish.wanted[table] ?? [])
@@ -88,7 +89,7 @@ extension PostgresStore {
     return waiting(expectations, held: held, busy: busy)
   }
 
-  private func waiting(
+  func waiting(
     _ expectations: [Expectation], held: Set<String>, busy: Set<Expectation.Key>
   ) -> Set<Int> {
     var waiting: Set<Int> = []
@@ -106,7 +107,7 @@ extension PostgresStore {
     return waiting
   }
 
-  private func learn(devices: PostgresRows, refusals: PostgresRows, acks: PostgresRows) {
+  func learn(devices: PostgresRows, refusals: PostgresRows, acks: PostgresRows) {
     for row in devices.indices {
       deviceTable.rows[devices.int64(row, 0)] = PostgresDevices.Row(
         id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
@@ -119,7 +120,7 @@ extension PostgresStore {
   }
 
   /// - Returns: the zones that somebody else has locked.
-  private func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> Set<String> {
+  func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> Set<String> {
     let existing = Set(there.indices.map { there.text($0, 0) })
     for zone in named where !existing.contains(zone) { zoneTable.known[zone] = .some(nil) }
     for row in zones.indices {
@@ -129,8 +130,8 @@ extension PostgresStore {
     return existing.filter { !zoneTable.isLocked($0) }
   }
 
-  private func learn(roles: PostgresRows, users: [String], names: PostgresRows) {
-    for (zone, found) in zoneTable.known where found != nil {
+  func learn(roles: PostgresRows, of zones: [String], users: [String]) {
+    for zone in zones where zoneTable.isLocked(zone) {
       for user in users { zoneTable.roles[PostgresZones.Membership(zone: zone, user: user)] = .some(nil) }
     }
     for row in roles.indices {
@@ -139,22 +140,22 @@ extension PostgresStore {
         zoneTable.roles[membership] = .some(Role(rawValue: roles.text(row, 2)))
       }
     }
+  }
+
+  func learn(names: PostgresRows) {
     for row in names.indices { accountTable.names[names.text(row, 0)] = names.text(row, 1) }
   }
 
   /// Takes in rows of the ledger of one table, with their values.
-  private func learn(_ rows: PostgresRows, of table: Int, ids: [String]) {
+  func learn(_ rows: PostgresRows, of table: Int, ids: [String]) {
     var entries: [String: PostgresWorkingSet.Entry] = [:]
     for id in ids { entries[id] = PostgresWorkingSet.Entry() }
     let columns = layout.relations[table].columns
     for row in rows.indices {
-      let state = PostgresWorkingSet.Place.State(rawValue: rows.int64(row, 2)) ?? .departed
       let id = rows.text(row, 0)
-      entries[id, default: .init()].places[rows.text(row, 1)] = PostgresWorkingSet.Place(
-        state: state, seq: rows.int64(row, 3), rev: rows.int64(row, 4), stamps: rows.optionalText(row, 5),
-        stamp: rows.optionalInt64(row, 6), device: rows.optionalInt64(row, 7),
-        deletedSeq: rows.optionalInt64(row, 8))
-      if state == .live {
+      let place = PostgresWorkingSet.Place(rows, row)
+      entries[id, default: .init()].places[rows.text(row, 1)] = place
+      if place.state == .live {
         entries[id]?.values = columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) }
       }
     }
@@ -164,7 +165,7 @@ extension PostgresStore {
   /// A record as it is now, as far as that can be said without the lock of its zone.
   func glance(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
     if let known = working[key] { return known }
-    try read(key)
+    try writing.read(key)
     return working[key] ?? PostgresWorkingSet.Entry()
   }
 
@@ -176,15 +177,20 @@ extension PostgresStore {
       if open.isEmpty || working.changed[key] != nil { return entry }
       for zone in open.keys.sorted() { _ = try zoneTable.zone(zone) }
       // It may have changed before the lock was had.
-      try read(key)
+      try writing.read(key)
     }
   }
+}
 
-  private func read(_ key: Expectation.Key) throws {
-    var parameters = PostgresParameters()
-    parameters.append(array: [key.id])
-    let rows = try connection.query(statements.records[key.table].find, parameters)
-    learn(rows, of: key.table, ids: [key.id])
+extension PostgresWorkingSet.Place {
+  /// A row of the ledger, whose columns begin with `id`, `zone` and `state`.
+  init(_ rows: PostgresRows, _ row: Int) {
+    self.init(
+      state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
+      rev: rows.int64(row, 4),
+      stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
+      device: rows.optionalInt64(row, 7),
+      deletedSeq: rows.optionalInt64(row, 8))
   }
 }
 

@@ -51,10 +51,8 @@ extension PostgresStore {
     JOIN holdfast.devices d ON d.account = u.account WHERE a.zone = u.zone AND a.device = d.number
     """
 
-  /// Writes all that has changed, in one round trip.
-  ///
-  /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
-  func write(andCommit moves: Moves? = nil) throws(PostgresError) {
+  /// Writes all that has changed, in one round trip; see `PostgresWriting`.
+  func write(andCommit moves: Moves?) throws(PostgresError) {
     let changed = working.changed
     if changed.isEmpty, moves == nil { return }
     try connection.pipeline { pipe in

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastPostgres
 
-/// The store in PostgreSQL: docs/POSTGRES.md, section 2. What the rules change is kept in memory and written in bulk.
+/// The store in PostgreSQL: docs/POSTGRES.md, section 2. What the rules change is kept in memory and written at the end.
 final class PostgresStore: Store {
   /// How a store meets what somebody else has locked.
   enum Lane: Sendable {
@@ -21,6 +21,9 @@ final class PostgresStore: Store {
   private(set) lazy var zoneTable = PostgresZones(self)
   private(set) lazy var deviceTable = PostgresDevices(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
+  /// How it reaches the tables.
+  private(set) lazy var writing: any PostgresWriting =
+    layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
   var zones: any ZoneTable { zoneTable }
   var devices: any DeviceTable { deviceTable }
   var accounts: any AccountTable { accountTable }
@@ -78,14 +81,7 @@ final class PostgresStore: Store {
     }
   }
 
-  func latestClock() throws -> Stamp {
-    let rows = try connection.query(
-      """
-      SELECT greatest((SELECT coalesce(max(clock), 0) FROM holdfast.zones),
-        (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
-      """)
-    return Stamp(rawValue: rows.int64(0, 0))
-  }
+  func latestClock() throws -> Stamp { try writing.latestClock() }
 
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     do { return try start(expectations, isCareful: isCareful) } catch let error as PostgresError {
@@ -105,12 +101,12 @@ final class PostgresStore: Store {
     deviceTable.begin()
     part = (0, 0)
     self.isCareful = isCareful
-    let waiting = try fetch(expectations)
+    let waiting = try writing.fetch(expectations)
     clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
     return waiting
   }
 
-  func commit(announcing moves: Moves) throws { try write(andCommit: moves) }
+  func commit(announcing moves: Moves) throws { try writing.write(andCommit: moves) }
 
   func rollBack() {
     guard let opened else { return }
@@ -127,7 +123,7 @@ final class PostgresStore: Store {
   }
 
   /// An operation has done all that it does.
-  func settle() throws { if isCareful { try write() } }
+  func settle() throws { if isCareful { try writing.write(andCommit: nil) } }
 
   func keepPart() throws {
     guard isCareful else { return }
@@ -159,7 +155,7 @@ final class PostgresStore: Store {
   func meaning(of error: any Error) -> StoreFailure {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
-    if error.isTransient { return .transient }
+    if error.isTransient || writing.isLateLock(error) { return .transient }
     if error.isUnavailability { return .unavailable }
     // What a trigger of the team raises may have any code of its own.
     let isRule = error.code.isConstraint || ["P0", "22", "44"].contains(error.code.classCode)

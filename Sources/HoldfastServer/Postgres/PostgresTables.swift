@@ -9,6 +9,8 @@ struct PostgresTables {
   var namespace: String?
   /// The relations of tables that are known already, by their names in the schema.
   var known: [String: String] = [:]
+  /// Whether the tables are distributed by zone.
+  var isDistributed = false
 
   /// The relation of a table, quoted: `"public"."items"`; the built-in tables are in the schema `holdfast`.
   func relation(of index: Int) -> String {
@@ -18,16 +20,19 @@ struct PostgresTables {
     return namespace.map { "\(PostgresName.quoted($0)).\"\(table.name)\"" } ?? "\"\(table.name)\""
   }
 
+  /// The first columns of a table, and its key.
+  private static let key = [
+    "\"id\" text COLLATE \"C\" PRIMARY KEY DEFAULT holdfast.new_id()",
+    "\"zone\" text COLLATE \"C\" NOT NULL",
+  ]
+
   /// One table with its indexes. References are checked at the commit, and may name tables that `create` makes later: they are added by
   /// `references(of:)` when all tables are there.
   func create(_ index: Int) -> String {
     let table = schema.tables[index]
     let relation = relation(of: index)
-    var lines = [
-      "\"id\" text COLLATE \"C\" PRIMARY KEY DEFAULT holdfast.new_id()",
-      "\"zone\" text COLLATE \"C\" NOT NULL",
-    ]
-    for column in table.columns.indices { lines.append(self.column(column, of: index)) }
+    var lines = isDistributed ? Self.shardKey : Self.key
+    lines += table.columns.indices.map { column($0, of: index) }
     var sql = "CREATE TABLE \(relation) (\n  \(lines.joined(separator: ",\n  "))\n);\n"
     for link in schema.links(of: index) { sql += self.index(for: link) + ";\n" }
     for (number, group) in table.unique.enumerated() {
@@ -43,13 +48,14 @@ struct PostgresTables {
 
   /// The foreign keys of a table that `create` made.
   func references(of index: Int) -> String {
-    schema.links(of: index).map { reference(of: $0) + ";\n" }.joined()
+    schema.links(of: index).compactMap { reference(of: $0) }.map { $0 + ";\n" }.joined()
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
   ///
   /// What PostgreSQL's type would take and no device could read is checked; limits of the schema are the service's, since they may change.
-  func column(_ column: Int, of index: Int) -> String {
+  /// - Parameter isChecked: false leaves the check out.
+  func column(_ column: Int, of index: Int, isChecked: Bool = true) -> String {
     let table = schema.tables[index]
     let definition = table.columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.postgresType)"
@@ -59,14 +65,17 @@ struct PostgresTables {
     if let value = definition.defaultValue, value != .null {
       sql += " DEFAULT \(value.postgresLiteral(for: definition.type))"
     }
-    if let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") { sql += " CHECK (\(check))" }
+    if isChecked, let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") {
+      sql += " CHECK (\(check))"
+    }
     return sql
   }
 
-  /// The statement that adds a reference's foreign key.
+  /// The statement that adds a reference's foreign key; nil for one without.
   ///
   /// - Parameter isChecked: false leaves the rows that are there unchecked, for a column that was just added and is null in all of them.
-  func reference(of link: Schema.Link, isChecked: Bool = true) -> String {
+  func reference(of link: Schema.Link, isChecked: Bool = true) -> String? {
+    if isDistributed { return shardReference(of: link, isChecked: isChecked) }
     let (table, column) = (
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
     )
@@ -83,8 +92,9 @@ struct PostgresTables {
       """
   }
 
-  /// The statement that checks a foreign key which was added unchecked.
-  func validation(of link: Schema.Link) -> String {
+  /// The statement that checks a foreign key which was added unchecked; nil for a reference without.
+  func validation(of link: Schema.Link) -> String? {
+    if isDistributed, !link.isInZone { return nil }
     let (table, column) = (
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
     )
@@ -99,7 +109,7 @@ struct PostgresTables {
     let column = schema.tables[link.table].columns[link.column].name
     return """
       CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(indexName(for: link)) \
-      ON \(relation(of: link.table)) ("\(column)")
+      ON \(relation(of: link.table)) (\(isDistributed && link.isInZone ? "\"zone\", " : "")"\(column)")
       """
   }
 

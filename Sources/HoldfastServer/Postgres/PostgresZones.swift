@@ -21,10 +21,6 @@ final class PostgresZones: ZoneTable {
 
   private static let lock: PostgresStatement =
     "SELECT seq, public, clock FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
-  private static let putTold: PostgresStatement = """
-    INSERT INTO holdfast.told AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
-    ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
-    """
   private static let findRole: PostgresStatement =
     "SELECT id, role FROM holdfast.members WHERE zone = $1 AND \"user\" = $2"
   private static let findOwners: PostgresStatement =
@@ -61,12 +57,7 @@ final class PostgresZones: ZoneTable {
     store.zonesMoved.append((name, seq, clock.rawValue))
   }
 
-  func setTold(_ zones: [ToldZone]) throws {
-    var parameters = PostgresParameters()
-    parameters.append(array: zones.lazy.map(\.zone))
-    parameters.append(array: zones.lazy.map(\.seq))
-    try store.connection.run(Self.putTold, parameters)
-  }
+  func setTold(_ zones: [ToldZone]) throws { try store.writing.setTold(zones) }
 
   func role(of user: String, in zone: String) throws -> Role? {
     let (table, userColumn, roleColumn) = (store.members, store.memberUser, store.memberRole)

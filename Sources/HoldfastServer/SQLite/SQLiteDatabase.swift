@@ -8,6 +8,7 @@ struct SQLiteDatabase: ServerDatabase {
   let schema: Schema
   let epoch: String
   let readerCount: Int? = nil
+  let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
 
   /// Opens the database of a data directory, and makes or extends it for `schema`.

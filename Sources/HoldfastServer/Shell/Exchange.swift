@@ -43,8 +43,8 @@ final class Exchange: Sendable {
     let environment = configuration.environment
     self.log = log
     self.database = database
-    let store = try database.store()
-    let clock = ServiceClock(try store.latestClock())
+    let stores = try (0..<database.writers.count).map { _ in try database.store() }
+    let clock = ServiceClock(try stores[0].latestClock())
     let api = API(database, clock: clock, environment: environment, log: failed)
     self.api = api
     run = environment.random(4).map { hexadecimal($0) }.joined()
@@ -66,11 +66,11 @@ final class Exchange: Sendable {
         service: Service(
           store, database.schema, patience, clock: clock, environment: environment, log: failed))
     }
-    let fast = service(store, .little)
+    let fast = stores.map { service($0, .little) }
     let patient = try (0..<Self.patientThreads).compactMap { _ in
       try database.patientStore().map { service($0, .much) }
     }
-    services = [fast] + patient
+    services = fast + patient
     let waiting =
       try patient.isEmpty
       ? nil
@@ -78,8 +78,10 @@ final class Exchange: Sendable {
         writes, thread in
         Self.perform(writes, on: patient[thread].service, announce) { $0.finish(.failure(Self.busy)) }
       }
-    writer = try Worker(limit: configuration.writeQueueLimit, batch: .max) { writes, _ in
-      Self.perform(writes, on: fast.service, announce) { write in
+    writer = try Worker(
+      limit: configuration.writeQueueLimit, batch: database.writers.batch, threads: fast.count
+    ) { writes, thread in
+      Self.perform(writes, on: fast[thread].service, announce) { write in
         if waiting?.enqueue(write) != true { write.finish(.failure(Self.busy)) }
       }
     }

@@ -9,6 +9,10 @@ protocol ServerDatabase: Sendable {
   /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
   var readerCount: Int? { get }
 
+  /// How many threads write without waiting for anybody, each over a connection of its own, and how many commands each takes into a
+  /// transaction.
+  var writers: (count: Int, batch: Int) { get }
+
   /// A connection that writes.
   func store() throws -> any Store
 

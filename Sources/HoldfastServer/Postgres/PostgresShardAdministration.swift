@@ -1,0 +1,81 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// What operators ask, of all shards: what is on different ones is put together here.
+final class PostgresShardAdministration: PostgresAdministration {
+  override func zones() throws -> [[String]] {
+    let members = try counts("SELECT m.zone, count(*)::text FROM holdfast.members m GROUP BY m.zone")
+    let records = try counts(
+      """
+      SELECT r.zone, count(*)::text FROM holdfast.records r
+      WHERE r.state = 0 AND r.record_table NOT IN ('members', 'conflicts') GROUP BY r.zone
+      """)
+    return try rows(
+      """
+      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text FROM holdfast.zones z ORDER BY z.zone
+      """
+    ).map { $0 + [members[$0[0]] ?? "0", records[$0[0]] ?? "0"] }
+  }
+
+  override func users() throws -> [[String]] {
+    let devices = try counts(
+      "SELECT d.account, count(*)::text FROM holdfast.devices d GROUP BY d.account")
+    return try rows(
+      "SELECT a.id, a.name, \(Self.time("a.created_at")) FROM holdfast.accounts a ORDER BY a.name"
+    ).map { $0 + [devices[$0[0]] ?? "0"] }
+  }
+
+  override func doctor() throws -> [String] { try super.doctor() + doubles() }
+
+  /// No key holds over all shards.
+  private func doubles() throws -> [String] {
+    try rows(
+      """
+      SELECT r.record_table, r.id FROM holdfast.records r WHERE r.state = 0
+      GROUP BY r.record_table, r.id HAVING count(*) > 1
+      """
+    ).map { "ledger: \($0[0]) \($0[1]) lives in several zones" }
+  }
+
+  override func references() throws -> [String] {
+    try schema.links.flatMap { link in
+      let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
+      let column = child.columns[link.column].name
+      let missing: Int
+      if link.isInZone {
+        missing = try rows(
+          """
+          SELECT t.id FROM \(child.name) t LEFT JOIN \(parent.name) p ON p.zone = t.zone AND p.id = t.\(column)
+          WHERE t.\(column) IS NOT NULL AND p.id IS NULL
+          """
+        ).count
+      } else {
+        let there = Set(try rows("SELECT p.id FROM \(parent.name) p").map { $0[0] })
+        missing = try rows("SELECT t.\(column) FROM \(child.name) t WHERE t.\(column) IS NOT NULL")
+          .count { !there.contains($0[0]) }
+      }
+      return (0..<missing).map { _ in
+        "reference: a record of \(child.table) refers to one of \(parent.table) that is not there"
+      }
+    }
+  }
+
+  override func owners() throws -> [String] {
+    var candidates = PostgresParameters()
+    candidates.append(
+      array: try rows(
+        """
+        SELECT z.zone FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m.role = 'owner'
+        WHERE NOT z.public AND m.id IS NULL
+        """
+      ).map { $0[0] })
+    let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }.map(\.1.name)
+    return try (roots + ["holdfast.accounts"]).flatMap { relation in
+      try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)", candidates).map { $0[0] }
+    }.sorted().map { "owner: the zone \($0) has none" }
+  }
+
+  private func counts(_ sql: String) throws -> [String: String] {
+    Dictionary(try rows(sql).map { ($0[0], $0[1]) }, uniquingKeysWith: { first, _ in first })
+  }
+}

@@ -1,0 +1,83 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// Reads from shards: what is distributed by device, and what by zone, is put together here.
+final class PostgresShardReader: PostgresReader {
+  private static let findAcks: PostgresStatement =
+    "SELECT a.zone, a.epoch, a.seq, a.lost FROM holdfast.acks a WHERE a.device = $1"
+  private static let findMemberships: PostgresStatement = """
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
+    WHERE m."user" = $1
+    """
+  private static let findZones: PostgresStatement = """
+    SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
+    WHERE z.zone = ANY ($1)
+    """
+  private static let findAllUntold = PostgresStatement(untold(""))
+  private static let findUntold = PostgresStatement(untold("AND z.zone = ANY ($2)"))
+
+  private static func untold(_ condition: String) -> String {
+    """
+    SELECT z.zone, z.seq, z.public, string_agg(m."user", ' ') FROM holdfast.zones z
+    LEFT JOIN holdfast.told t ON t.zone = z.zone LEFT JOIN holdfast.members m ON m.zone = z.zone
+    WHERE z.seq > coalesce(t.seq, 0) \(condition) GROUP BY z.zone, z.seq, z.public ORDER BY z.zone LIMIT $1
+    """
+  }
+
+  private struct Standing {
+    let seq: Int64
+    let purged: Int64
+    let role: String
+
+    init(_ rows: PostgresRows, _ row: Int) {
+      (seq, purged, role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
+    }
+  }
+
+  override func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
+    let rows = try connection.query(Self.findDevice, parameters)
+    if rows.isEmpty { return (rows, []) }
+    return (rows, try zones(of: rows.int64(0, 0), user: rows.text(0, 1)))
+  }
+
+  override func findZones(of device: DeviceKey) throws -> [ZoneState] {
+    try zones(of: device.number, user: device.user)
+  }
+
+  override func findUntold(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
+    try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
+  }
+
+  private func zones(of device: Int64, user: String) throws -> [ZoneState] {
+    let answers = try connection.pipeline { pipe in
+      pipe.send(Self.findAcks, PostgresParameters(device))
+      pipe.send(Self.findMemberships, PostgresParameters(user))
+    }
+    let (acks, memberships) = (answers[0], answers[1])
+    var standings: [String: Standing] = [:]
+    for row in memberships.indices { standings[memberships.text(row, 0)] = Standing(memberships, row) }
+    let others = acks.texts.filter { standings[$0] == nil }
+    var ofOthers: [String: Standing] = [:]
+    if !others.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: others)
+      let rows = try connection.query(Self.findZones, parameters)
+      for row in rows.indices { ofOthers[rows.text(row, 0)] = Standing(rows, row) }
+    }
+    var zones = acks.indices.map { row in
+      let zone = acks.text(row, 0)
+      let standing = standings.removeValue(forKey: zone) ?? ofOthers[zone]
+      return ZoneState(
+        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: acks.text(row, 1), seq: acks.int64(row, 2)),
+        isStored: true, seq: standing?.seq ?? 0, purged: standing?.purged ?? 0, role: standing?.role ?? "",
+        wasLost: acks.bool(row, 3))
+    }
+    for (zone, standing) in standings {
+      zones.append(
+        ZoneState(
+          zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false, seq: standing.seq,
+          purged: standing.purged, role: standing.role, wasLost: false))
+    }
+    return zones
+  }
+}

@@ -1,0 +1,148 @@
+import HoldfastCore
+import HoldfastPostgres
+
+extension PostgresShardWriting {
+  private typealias Entry = PostgresWorkingSet.Entry
+  private typealias Changes = [(key: Expectation.Key, before: Entry?, now: Entry)]
+
+  /// Writes all that has changed in one round trip, a row at a time.
+  func write(andCommit moves: Moves?) throws(PostgresError) {
+    let changes = store.working.changed.map { (key: $0, before: store.working.stored[$0], now: $1) }
+    if changes.isEmpty, moves == nil { return }
+    let losses = moves == nil ? [] : try losses()
+    try store.connection.pipeline { pipe in
+      writeZones(pipe)
+      writePlaces(changes, pipe)
+      writeRecords(changes, pipe)
+      if let moves {
+        writeDevices(pipe)
+        writeAcks(losses, pipe)
+        for payload in moves.payloads(from: store.node) {
+          pipe.send(PostgresStatements.notify, PostgresParameters(payload))
+        }
+        pipe.send(PostgresStatements.commit)
+      }
+    }
+    store.working.settle()
+  }
+
+  private func writeZones(_ pipe: PostgresPipeline) {
+    for zone in store.zonesMade[store.zonesWritten...] {
+      pipe.send(PostgresShardStatements.addZone, PostgresParameters(zone))
+    }
+    store.zonesWritten = store.zonesMade.count
+    for (zone, seq, clock) in store.zonesMoved {
+      pipe.send(PostgresShardStatements.moveZone, PostgresParameters(zone, seq, clock))
+    }
+  }
+
+  private func writePlaces(_ changes: Changes, _ pipe: PostgresPipeline) {
+    for (key, before, now) in changes {
+      for zone in (before?.places ?? [:]).keys where now.places[zone] == nil {
+        pipe.send(
+          PostgresShardStatements.dropPlace,
+          PostgresParameters(zone, store.schema.tables[key.table].name, key.id))
+      }
+    }
+    for (key, before, now) in changes {
+      for (zone, place) in now.places where before?.places[zone] != place {
+        pipe.send(
+          PostgresShardStatements.putPlace,
+          PostgresParameters(
+            zone, place.seq, store.schema.tables[key.table].name, key.id, place.rev, place.state.rawValue,
+            place.stamps, place.stamp, place.device, place.deletedSeq))
+      }
+    }
+  }
+
+  /// Writes the tables: new records parents first, then changes, then deletions children first. A record that goes to another zone goes to
+  /// another shard: it is deleted here and inserted there.
+  private func writeRecords(_ changes: Changes, _ pipe: PostgresPipeline) {
+    var added: [Int: [(id: String, zone: String, values: [Value])]] = [:]
+    var removed: [Int: [(id: String, zone: String)]] = [:]
+    var edited: [Int: [(id: String, zone: String, columns: [Int], values: [Value])]] = [:]
+    for (key, before, now) in changes {
+      let (from, to) = (before?.home, now.home)
+      if let from, from != to { removed[key.table, default: []].append((key.id, from)) }
+      guard let to, let values = now.values else { continue }
+      if from != to {
+        added[key.table, default: []].append((key.id, to, values))
+      } else if let old = before?.values {
+        let columns = values.indices.filter { old[$0] != values[$0] }
+        if !columns.isEmpty { edited[key.table, default: []].append((key.id, to, columns, values)) }
+      }
+    }
+    for table in store.layout.order {
+      let columns = store.layout.relations[table].columns
+      for record in added[table] ?? [] {
+        var parameters = PostgresParameters(record.zone, record.id)
+        for (column, value) in zip(columns, record.values) { parameters.append(value, column.type) }
+        pipe.send(statements.records[table].insert, parameters)
+      }
+    }
+    for table in store.layout.order {
+      let relation = store.layout.relations[table]
+      for record in edited[table] ?? [] {
+        var parameters = PostgresParameters(record.zone, record.id)
+        for column in record.columns {
+          parameters.append(record.values[column], relation.columns[column].type)
+        }
+        pipe.send(PostgresShardStatements.update(relation, columns: record.columns), parameters)
+      }
+    }
+    for table in store.layout.order.reversed() {
+      for record in removed[table] ?? [] {
+        pipe.send(statements.records[table].delete, PostgresParameters(record.zone, record.id))
+      }
+    }
+  }
+
+  private func writeDevices(_ pipe: PostgresPipeline) {
+    let devices = store.deviceTable
+    for (number, row) in devices.rows.sorted(by: { $0.key < $1.key }) {
+      if row.hasMoved {
+        pipe.send(
+          PostgresShardStatements.moveDevice,
+          PostgresParameters(
+            number, row.confirmed, row.chain, row.answered, row.clock,
+            Stamp(rawValue: row.clock).milliseconds))
+      }
+      if row.forgotten > 0 {
+        pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.forgotten))
+      }
+    }
+    for refusal in devices.newRefusals {
+      pipe.send(
+        PostgresShardStatements.addRefusal,
+        PostgresParameters(refusal.device, refusal.first, refusal.last, refusal.operation, refusal.problem))
+    }
+  }
+
+  /// The devices of users that lose a zone.
+  private func losses() throws(PostgresError) -> [(device: Int64, zone: String)] {
+    var found: [(device: Int64, zone: String)] = []
+    for (zone, user) in store.deviceTable.losses {
+      let rows = try store.connection.query(
+        PostgresShardStatements.findDevicesOfUser, PostgresParameters(user))
+      for row in rows.indices { found.append((rows.int64(row, 0), zone)) }
+    }
+    return found.sorted { $0.device < $1.device }
+  }
+
+  private func writeAcks(_ losses: [(device: Int64, zone: String)], _ pipe: PostgresPipeline) {
+    for (number, row) in store.deviceTable.rows where row.hasForgottenAcks {
+      pipe.send(PostgresShardStatements.clearAcks, PostgresParameters(number))
+    }
+    for (key, ack) in store.deviceTable.acks {
+      if let ack {
+        pipe.send(
+          PostgresShardStatements.putAck, PostgresParameters(key.device, key.zone, ack.epoch, ack.seq))
+      } else {
+        pipe.send(PostgresShardStatements.dropAck, PostgresParameters(key.device, key.zone))
+      }
+    }
+    for loss in losses {
+      pipe.send(PostgresShardStatements.noteLoss, PostgresParameters(loss.device, loss.zone))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// A store's work on tables that are distributed over shards: a zone or a device at a time, so that each statement goes to one shard.
+final class PostgresShardWriting: PostgresWriting {
+  unowned let store: PostgresStore
+  let statements: PostgresShardStatements
+  /// The numbers of devices whose session was asked for.
+  private var numbers: [String: Int64] = [:]
+
+  init(_ store: PostgresStore) {
+    self.store = store
+    statements = PostgresShardStatements(store.schema, store.layout, store.lane)
+  }
+
+  /// A limit on locks does not reach the nodes: one on statements ends them there too.
+  func isLateLock(_ error: PostgresError) -> Bool { error.code == .queryCanceled }
+
+  func latestClock() throws -> Stamp {
+    let zones = try store.connection.query(PostgresShardStatements.findZoneClock)
+    let devices = try store.connection.query(PostgresShardStatements.findDeviceClock)
+    return Stamp(rawValue: max(zones.int64(0, 0), devices.int64(0, 0)))
+  }
+
+  func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
+    let records = statements.records[table]
+    guard let everywhere = records.findWhereAnywhere[column], let inZone = records.findWhere[column]
+    else { return [] }
+    let zones = zones(referredBy: table, column, id: value)
+    if zones.isEmpty { return try store.connection.query(everywhere, PostgresParameters(value)).texts }
+    return try zones.flatMap { zone in
+      try store.connection.query(inZone, PostgresParameters(zone, value)).texts
+    }
+  }
+
+  /// The zones in which records can be that refer to one by a column; empty for all. The record was in one of those that it has a row of the
+  /// ledger in, and what refers to it inside a zone is where it was.
+  private func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
+    let links = store.schema.links(of: table)
+    guard let link = links.first(where: { $0.column == column }), link.isInZone else { return [] }
+    let key = Expectation.Key(table: link.target, id: id)
+    let entries = [store.working.stored[key], store.working.changed[key]]
+    return Set(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
+  }
+
+  func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    let parameters = PostgresParameters(zone, values, of: store.schema.tables[table], group)
+    return try store.connection.query(statements.records[table].findSame[group], parameters).texts
+  }
+
+  func setTold(_ zones: [ToldZone]) throws {
+    try store.connection.pipeline { pipe in
+      for zone in zones {
+        pipe.send(PostgresShardStatements.putTold, PostgresParameters(zone.zone, zone.seq))
+      }
+    }
+  }
+
+  func add(_ device: NewDevice) throws {
+    let number = try store.connection.query(PostgresShardStatements.nextDevice).int64(0, 0)
+    try store.connection.run(
+      PostgresShardStatements.addDevice,
+      PostgresParameters(
+        number, device.id, device.user, device.name, device.token.withBytes { Array($0) },
+        device.clock.rawValue, device.clock.milliseconds))
+  }
+
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+    let found = try store.connection.query(
+      PostgresShardStatements.findDevice, PostgresParameters(device, user))
+    if found.isEmpty { return nil }
+    let number = found.int64(0, 0)
+    let rows = try store.connection.query(PostgresShardStatements.lockSession, PostgresParameters(number))
+    numbers = [device: number]
+    return rows.isEmpty ? nil : (rows.int64(0, 0), rows.bool(0, 1))
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  {
+    guard let place = numbers[device] else { preconditionFailure("The session was asked for before.") }
+    try store.connection.run(
+      PostgresShardStatements.changeSession,
+      PostgresParameters(place, token.withBytes { Array($0) }, name, now.milliseconds, number))
+  }
+}

@@ -1,0 +1,113 @@
+import HoldfastCore
+
+/// The layout of a database whose tables are distributed over the nodes of a Citus cluster: docs/POSTGRES.md, section 7.
+enum PostgresShards {
+  /// Which tables are where.
+  enum Place: Hashable {
+    /// By this column, on the shards of a zone or a device.
+    case by(String)
+    /// A copy on each node.
+    case everywhere
+  }
+
+  /// The schema `holdfast`, in the form that takes shards: each key has the column by which its table is distributed, and no reference goes
+  /// from one shard to another. What can't be unique over all shards is made of random bits.
+  static let own = """
+    CREATE SCHEMA holdfast;
+    CREATE TABLE holdfast.meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+    CREATE TABLE holdfast.tables (
+      name text COLLATE "C" PRIMARY KEY, relation text COLLATE "C" NOT NULL UNIQUE, adopted boolean NOT NULL
+    );
+    CREATE TABLE holdfast.accounts (
+      id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, password text NOT NULL,
+      created_at bigint NOT NULL
+    );
+    CREATE TABLE holdfast.zones (
+      zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL, purged bigint NOT NULL DEFAULT 0,
+      public boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
+    ) WITH (fillfactor = 50);
+    CREATE TABLE holdfast.records (
+      zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
+      stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
+      PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone)
+    );
+    CREATE TABLE holdfast.told (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
+    CREATE SEQUENCE holdfast.device_numbers;
+    CREATE TABLE holdfast.devices (
+      number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
+      token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
+      answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+      session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+    ) WITH (fillfactor = 50);
+    CREATE INDEX devices_of_account ON holdfast.devices (account);
+    CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
+    CREATE TABLE holdfast.acks (
+      device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
+      seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false, PRIMARY KEY (device, zone)
+    ) WITH (fillfactor = 70);
+    CREATE TABLE holdfast.refusals (
+      device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
+      problem bytea NOT NULL, PRIMARY KEY (device, first)
+    );
+
+    """
+
+  /// Where the tables of `own` are, in the order in which they are put there.
+  static let places: [(relation: String, place: Place)] = [
+    ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
+    ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.told", .by("zone")),
+    ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
+    ("holdfast.refusals", .by("device")),
+  ]
+
+  /// The statements that put the tables of `own` in their places.
+  static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
+
+  /// The statement that puts a table of the schema on the shards of its zones.
+  static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }
+
+  private static func put(_ relation: String, _ place: Place) -> String {
+    let name = PostgresName.literal(relation)
+    switch place {
+    case .everywhere: return "SELECT create_reference_table(\(name));\n"
+    case .by(let column):
+      let first = column == "zone" ? "holdfast.zones" : "holdfast.devices"
+      let group = relation == first ? "none" : first
+      return "SELECT create_distributed_table(\(name), '\(column)', colocate_with => '\(group)');\n"
+    }
+  }
+}
+
+extension PostgresTables {
+  /// The first columns of a distributed table, and its key.
+  static let shardKey = [
+    "\"id\" text COLLATE \"C\" NOT NULL", "\"zone\" text COLLATE \"C\" NOT NULL",
+    "PRIMARY KEY (\"zone\", \"id\")",
+  ]
+
+  /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another
+  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was forgotten.
+  func shardReference(of link: Schema.Link, isChecked: Bool) -> String? {
+    if !link.isInZone { return nil }
+    let (table, column) = (
+      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
+    )
+    return """
+      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(PostgresName.made(table, column, "fkey"))
+        FOREIGN KEY ("zone", "\(column)") REFERENCES \(relation(of: link.target)) ("zone", "id")
+        DEFERRABLE INITIALLY DEFERRED\(isChecked ? "" : " NOT VALID")
+      """
+  }
+
+  /// The statements that add a column to a table that stands. Citus takes a check in a statement of its own alone.
+  func additions(of column: Int, to index: Int) -> [String] {
+    let relation = relation(of: index)
+    if !isDistributed { return ["ALTER TABLE \(relation) ADD COLUMN \(self.column(column, of: index))"] }
+    let definition = schema.tables[index].columns[column]
+    let plain = "ALTER TABLE \(relation) ADD COLUMN \(self.column(column, of: index, isChecked: false))"
+    guard let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") else { return [plain] }
+    let name = PostgresName.made(schema.tables[index].name, definition.name, "check")
+    return [plain, "ALTER TABLE \(relation) ADD CONSTRAINT \(name) CHECK (\(check))"]
+  }
+}

@@ -1,0 +1,125 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// A store's work on tables that lie in one database: in bulk.
+final class PostgresWholeWriting: PostgresWriting {
+  private unowned let store: PostgresStore
+  private let findWhere: [[PostgresStatement?]]
+  private let findSame: [[PostgresStatement]]
+
+  private static let findClock: PostgresStatement = """
+    SELECT greatest((SELECT coalesce(max(clock), 0) FROM holdfast.zones),
+      (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
+    """
+  private static let putTold: PostgresStatement = """
+    INSERT INTO holdfast.told AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
+    ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
+    """
+  private static let addDevice: PostgresStatement = """
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+    """
+  private static let findSession: PostgresStatement =
+    "SELECT session, session_used FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+  private static let changeSession: PostgresStatement = """
+    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
+    WHERE id = $5
+    """
+
+  init(_ store: PostgresStore) {
+    self.store = store
+    let tables = zip(store.schema.tables, store.layout.relations)
+    findWhere = tables.map { _, relation in
+      relation.columns.map { column in
+        column.type.postgresElement != "text"
+          ? nil
+          : PostgresStatement(
+            "SELECT t.id::text FROM \(relation.name) t WHERE t.\(column.name) = $1\(column.cast)")
+      }
+    }
+    findSame = tables.map { table, relation in
+      table.unique.map { group in
+        let same = group.enumerated().map { place, name in
+          let column = relation.columns[table.index(of: name) ?? 0]
+          return " AND t.\(column.name) = $\(place + 2)\(column.cast)"
+        }
+        return PostgresStatement(
+          """
+          SELECT r.id FROM \(relation.name) t
+          JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text
+          WHERE r.zone = $1 AND r.state = 0\(same.joined())
+          """)
+      }
+    }
+  }
+
+  func isLateLock(_ error: PostgresError) -> Bool { false }
+
+  func latestClock() throws -> Stamp {
+    Stamp(rawValue: try store.connection.query(Self.findClock).int64(0, 0))
+  }
+
+  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
+    try store.fetch(expectations)
+  }
+
+  func read(_ key: Expectation.Key) throws {
+    var parameters = PostgresParameters()
+    parameters.append(array: [key.id])
+    let rows = try store.connection.query(store.statements.records[key.table].find, parameters)
+    store.learn(rows, of: key.table, ids: [key.id])
+  }
+
+  func write(andCommit moves: Moves?) throws(PostgresError) { try store.write(andCommit: moves) }
+
+  func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
+    guard let statement = findWhere[table][column] else { return [] }
+    return try store.connection.query(statement, PostgresParameters(value)).texts
+  }
+
+  func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    let parameters = PostgresParameters(zone, values, of: store.schema.tables[table], group)
+    return try store.connection.query(findSame[table][group], parameters).texts
+  }
+
+  func setTold(_ zones: [ToldZone]) throws {
+    var parameters = PostgresParameters()
+    parameters.append(array: zones.lazy.map(\.zone))
+    parameters.append(array: zones.lazy.map(\.seq))
+    try store.connection.run(Self.putTold, parameters)
+  }
+
+  func add(_ device: NewDevice) throws {
+    try store.connection.run(
+      Self.addDevice,
+      PostgresParameters(
+        device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
+        device.clock.milliseconds))
+  }
+
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+    let found = try store.connection.query(Self.findSession, PostgresParameters(device, user))
+    return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  {
+    try store.connection.run(
+      Self.changeSession,
+      PostgresParameters(token.withBytes { Array($0) }, name, now.milliseconds, number, device))
+  }
+}
+
+extension PostgresRows {
+  /// The texts of the first column.
+  var texts: [String] { indices.map { text($0, 0) } }
+}
+
+extension PostgresParameters {
+  /// A zone, and the values of a unique group of a table.
+  init(_ zone: String, _ values: [Value], of table: Table, _ group: Int) {
+    self.init(zone)
+    for (name, value) in zip(table.unique[group], values) {
+      if let column = table.index(of: name) { append(value, table.columns[column].type) }
+    }
+  }
+}

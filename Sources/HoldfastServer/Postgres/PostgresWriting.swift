@@ -1,0 +1,43 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// What a store does in one way when its tables lie in one database, and in another when they are distributed over shards:
+/// docs/POSTGRES.md, sections 2 and 7.
+protocol PostgresWriting: AnyObject {
+  /// Whether a failure says that a lock was waited for in vain, besides those that PostgreSQL says so of.
+  func isLateLock(_ error: PostgresError) -> Bool
+
+  /// The latest stamp of a zone or a device.
+  func latestClock() throws -> Stamp
+
+  /// Begins the transaction, locks and reads.
+  ///
+  /// - Returns: the commands whose device, zone or record somebody else has locked.
+  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int>
+
+  /// Reads a record into the working set.
+  func read(_ key: Expectation.Key) throws
+
+  /// Writes all that has changed.
+  ///
+  /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
+  func write(andCommit moves: Moves?) throws(PostgresError)
+
+  /// The ids of the records in the database whose column has a value.
+  func ids(of table: Int, where column: Int, is value: String) throws -> [String]
+
+  /// The ids of the records in the database that have the values of a unique group, `values`, in a record's zone.
+  func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]
+
+  /// Remembers up to where the team's program was told of zones.
+  func setTold(_ zones: [ToldZone]) throws
+
+  /// Adds a device.
+  func add(_ device: NewDevice) throws
+
+  /// The session of a user's device, whose row is locked.
+  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)?
+
+  /// Begins another session of a device whose session was asked for.
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+}

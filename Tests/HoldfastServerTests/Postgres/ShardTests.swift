@@ -1,0 +1,188 @@
+import Foundation
+import HoldfastCore
+import HoldfastPostgres
+@testable import HoldfastServer
+import TemporaryPostgres
+import Testing
+
+/// Tables that are distributed by zone: docs/POSTGRES.md, section 7. The contract's suite runs on them too, with HOLDFAST_TEST_STORE=distributed.
+@Suite struct ShardTests {
+  /// A place for a distributed database, and what is said to it.
+  private func watched() throws -> (PostgresLocation, ShardWatch) {
+    guard case .postgres(var location) = try Engine.distributed.makeLocation(in: URL(fileURLWithPath: "/"))
+    else { throw PostgresOnly() }
+    let watch = ShardWatch()
+    location.onStatement = { watch.see($0) }
+    return (location, watch)
+  }
+
+  private struct PostgresOnly: Error {}
+
+  @Test("what a server and its operators say goes to one shard each, but for reads that are known to ask all")
+  func statements() throws {
+    let (location, watch) = try watched()
+    let server = try TestServer { _ in .postgres(location) }
+    let alice = try server.signUp("alice")
+    let bob = try server.signUp("bob")
+    let list = try alice.makeList()
+    let other = try alice.makeList("Other")
+    let item = try alice.makeItem(list)
+    let tag = alice.newID()
+    let membership = try alice.share(list, with: "bob")
+    try bob.pull()
+    try alice.sync([.create("tags", tag, ["list_id": .string(list), "name": "red"])])
+    try alice.sync([.update("items", item, ["tag_id": .string(tag)])])
+    try bob.sync([.create("notes", bob.newID(), ["text": "see", "list_id": .string(list)])])
+    try alice.sync([.update("items", item, ["list_id": .string(other), "tag_id": .null])])
+    try alice.sync([.delete("tags", tag)])
+    try alice.sync([.delete("members", membership)])
+    try bob.pull()
+    try alice.sync([.delete("lists", list)], complete: true)
+    _ = try server.signIn("alice", device: alice.id)
+    try told(location, server)
+    try listAll(location)
+    #expect(try server.findings().isEmpty)
+    let flat = watch.statements.map { $0.replacing("\"", with: "").replacing(/\s+/, with: " ") }
+    for fanOut in ShardRules.fanOuts {
+      #expect(flat.contains { ShardRules.matches($0, fanOut.pattern) }, "\(fanOut.reason)")
+    }
+  }
+
+  private func told(_ location: PostgresLocation, _ server: TestServer) throws {
+    let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
+    defer { database.close() }
+    let all = try database.read { try $0.untold(nil, limit: 100) }
+    #expect(!all.isEmpty)
+    #expect(try database.read { try $0.untold(all.map(\.zone), limit: 100) }.count == all.count)
+    let store = try database.store()
+    _ = try store.begin([Expectation()], isCareful: false)
+    try store.zones.setTold(all.map { ToldZone(zone: $0.zone, seq: $0.seq) })
+    try store.commit(announcing: Moves())
+    try store.close()
+    #expect(try database.read { try $0.untold(nil, limit: 100) }.isEmpty)
+  }
+
+  private func listAll(_ location: PostgresLocation) throws {
+    let administration = try Administration(.postgres(location))
+    #expect(try administration.zones().rows.count > 2)
+    #expect(try administration.users().rows.map { $0[3] } == ["1", "1"])
+    #expect(try administration.devices().rows.count == 2)
+    _ = try administration.conflicts()
+  }
+
+  @Test("tables take their shards by statements that a cluster takes")
+  func distribution() throws {
+    let schema = try TestServer.schema()
+    let tables = PostgresTables(schema: schema, namespace: "public", isDistributed: true)
+    #expect(ShardRules.faults(PostgresShards.own) == [])
+    for index in schema.tables.indices {
+      #expect(ShardRules.faults(tables.create(index) + tables.references(of: index)) == [])
+    }
+    let places = PostgresShards.distribution + PostgresShards.distribute("public.\"items\"")
+    #expect(places.contains("create_reference_table('holdfast.accounts')"))
+    #expect(
+      places.contains("create_distributed_table('holdfast.zones', 'zone', colocate_with => 'none')"))
+    #expect(
+      places.contains(
+        "create_distributed_table('public.\"items\"', 'zone', colocate_with => 'holdfast.zones')"))
+    #expect(
+      places.contains(
+        "create_distributed_table('holdfast.acks', 'device', colocate_with => 'holdfast.devices')"))
+  }
+
+  @Test(
+    "the rules see what a cluster would refuse, or do on all shards",
+    arguments: [
+      "CREATE TABLE public.items (id text COLLATE C PRIMARY KEY, zone text)",
+      "CREATE TABLE holdfast.devices (number bigint PRIMARY KEY, token_hash bytea UNIQUE)",
+      "CREATE UNIQUE INDEX names ON public.items (title)",
+      "ALTER TABLE public.items ADD FOREIGN KEY (list_id) REFERENCES public.lists (id)",
+      "CREATE TRIGGER x AFTER INSERT ON public.items EXECUTE FUNCTION y()",
+      "SELECT zone FROM holdfast.zones WHERE seq = $1",
+      "SELECT t.id FROM public.items t JOIN holdfast.records r ON r.id = t.id WHERE t.zone = $1",
+      "SELECT zone FROM holdfast.zones WHERE zone = ANY ($1) FOR NO KEY UPDATE",
+      "SELECT a.seq FROM holdfast.acks a JOIN holdfast.zones z ON z.zone = a.zone WHERE a.device = $1",
+      "UPDATE holdfast.zones SET seq = $2",
+      "UPDATE holdfast.zones SET seq = $2, clock = now() WHERE zone = $1",
+      "UPDATE public.items t SET zone = $3 WHERE t.zone = $1 AND t.id = $2",
+      "INSERT INTO holdfast.zones (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])",
+      "INSERT INTO holdfast.told AS t (zone, seq) VALUES ($1, $2) ON CONFLICT (seq) DO UPDATE SET seq = excluded.seq",
+      "DELETE FROM holdfast.refusals WHERE last <= $1",
+    ])
+  func refused(_ sql: String) { #expect(ShardRules.faults(sql) != []) }
+
+  @Test("a database keeps its layout, and a cluster is asked for Citus")
+  func layouts() throws {
+    let schema = try TestServer.schema()
+    let (location, _) = try watched()
+    var plain = location
+    plain.distribution = .none
+    #expect(throws: ServerError.self) { try open(plain, nil) }
+    try open(location, schema)
+    try open(location, nil)
+    #expect(message { try open(plain, nil) }.contains("Start with --citus"))
+    #expect(message { try Adoption(plain).apply(schema) }.contains("can't be adopted"))
+    var other = PostgresLocation(try TemporaryPostgres.shared.makeDatabase())
+    other.isDistributed = true
+    #expect(message { try open(other, schema) }.contains("has no Citus"))
+    other.isDistributed = false
+    try open(other, schema)
+    other.distribution = .formAlone
+    #expect(message { try open(other, nil) }.contains("Start without --citus"))
+  }
+
+  private func open(_ location: PostgresLocation, _ schema: Schema?) throws {
+    _ = try PostgresOpening.open(location, schema: schema) { [UInt8](repeating: 1, count: $0) }
+  }
+
+  private func message(_ body: () throws -> Void) -> String {
+    do { try body() } catch { return "\(error)" }
+    return ""
+  }
+
+  @Test("commands on different zones are written at once; a zone that somebody holds is put off")
+  func held() throws {
+    let (location, _) = try watched()
+    let server = try TestServer { _ in .postgres(location) }
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
+    defer { database.close() }
+    #expect(database.writers.count > 1 && database.writers.batch == 1)
+    let (one, two) = (try database.store(), try database.store())
+    var expectation = Expectation()
+    expectation.zones = [list]
+    #expect(try one.begin([expectation], isCareful: false).isEmpty)
+    #expect(try two.begin([expectation, Expectation()], isCareful: false) == [0])
+    one.rollBack()
+    two.rollBack()
+    #expect(try two.begin([expectation], isCareful: false).isEmpty)
+    try one.close()
+    try two.close()
+  }
+
+  @Test("who waits for a lock in vain is told to try again")
+  func late() throws {
+    let (location, _) = try watched()
+    let server = try TestServer { _ in .postgres(location) }
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
+    defer { database.close() }
+    let (one, patient) = (try database.store(), try #require(try database.patientStore()))
+    var expectation = Expectation()
+    expectation.zones = [list]
+    #expect(try one.begin([expectation], isCareful: false).isEmpty)
+    do {
+      _ = try patient.begin([expectation], isCareful: false)
+      Issue.record("It did not wait.")
+    } catch {
+      guard case .transient = patient.meaning(of: error) else { throw error }
+    }
+    one.rollBack()
+    patient.rollBack()
+    #expect(try patient.begin([expectation], isCareful: false).isEmpty)
+    try one.close()
+    try patient.close()
+  }
+}
