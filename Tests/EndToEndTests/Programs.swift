@@ -39,7 +39,8 @@ final class ServerProcess {
     self.shared = shared
     self.options = options
     self.schema = folder.appendingPathComponent("holdfast.json")
-    try Data(schema.json.bytes).write(to: self.schema)
+    // Another node may be reading it.
+    try Data(schema.json.bytes).write(to: self.schema, options: .atomic)
     try launch()
     if isAwaited { try waitUntilItListens() }
   }
