@@ -6,32 +6,35 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 filter=(--filter "${1:-.}")
-# Tests that do not use the store, or always the same one.
-one_store=(--skip '^(Holdfast(Core|HTTP|Postgres|SQLite)?Tests|SimulationTests)\.' --skip SQLite --skip NodeTests)
-server_alone=(--skip '^EndToEndTests\.' --skip '^HoldfastServerTests\.(Adoption|Agreement|NoGap|PostgresOpening|Trigger)')
-contract_alone=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push)')
+modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast HoldfastServer Simulation EndToEnd)
+# What is the same whatever store is chosen.
+one_store=(--skip SQLite --skip NodeTests)
+any_form=(--skip '^HoldfastServerTests\.(Adoption|Agreement|NoGap|PostgresOpening|Trigger)')
+quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 passed=0
 failed=0
 status=0
+results=
 
 # Swift Testing says 'Test "name" passed after ...', of a run and a suite likewise; XCTest says "Test Case 'name' passed (...)".
 count() {
   grep -E "^[^A-Za-z]*Test (Case '.*' $1 \(|.* $1 after )" "$output" | grep -vcE 'Test run with' || true
 }
 
-# Runs tests, and adds what came of it to the sums.
+# Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: when all tests are in one,
+# hundreds that wait keep each other waiting, on two processors for ever.
 run() {
-  local name=$1 start=$SECONDS good bad
-  shift
-  echo "== $name"
-  swift test --skip-build "$@" 2>&1 | tee "$output" || status=$?
+  local name=$1 module=$2 start=$SECONDS good bad others
+  shift 2
+  others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
+  swift test --skip-build "${filter[@]}" --skip "^($others)Tests\." "$@" 2>&1 | tee "$output" || status=$?
   good=$(count passed)
   bad=$(count failed)
   passed=$((passed + good))
   failed=$((failed + bad))
-  echo "== $name: $good passed, $bad failed, $((SECONDS - start)) s"
+  results+="$(printf '%4d passed %4d failed %4d s  %s, %s' "$good" "$bad" "$((SECONDS - start))" "$module" "$name")"$'\n'
 }
 
 # Counts a run of the simulation as one test more.
@@ -41,24 +44,29 @@ simulate() {
 }
 
 swift build --build-tests
-run 'on SQLite' "${filter[@]}"
+for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
 export HOLDFAST_TEST_STORE=postgres
-run 'on PostgreSQL' "${filter[@]}" "${one_store[@]}"
-HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL, through PgBouncer' "${filter[@]}" "${one_store[@]}" "${contract_alone[@]}"
-HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' "${filter[@]}" "${one_store[@]}" "${server_alone[@]}"
+for module in HoldfastServer EndToEnd; do
+  run 'on PostgreSQL' "$module" "${one_store[@]}"
+  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${quick[@]}"
+done
+HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${any_form[@]}"
 if (($# == 0)); then
+  start=$SECONDS
   swift build -c release --product simulate
   simulate --scenarios
   simulate --minutes 3
   folder=$(mktemp -d)
   trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
   simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 10
+  results+="$(printf '%30d s  the simulation, built for release' "$((SECONDS - start))")"$'\n'
 fi
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2
   status=1
 fi
 if ((failed > 0 && status == 0)); then status=1; fi
-echo "== all: $SECONDS s"
+echo
+echo "${results}$(printf '%30d s  in all' "$SECONDS")"
 echo "$passed passed, $failed failed"
 exit "$status"
