@@ -23,8 +23,8 @@ count() {
   grep -E "^[^A-Za-z]*Test (Case '.*' $1 \(|.* $1 after )" "$output" | grep -vcE 'Test run with' || true
 }
 
-# Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: when all tests are in one,
-# hundreds that wait keep each other waiting, on two processors for ever.
+# Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: all tests in one process did
+# not always come to an end on two processors.
 run() {
   local name=$1 module=$2 start=$SECONDS good bad others
   shift 2
