@@ -4,9 +4,9 @@
 #   pgbouncer.sh start DIR URL [PORT]   start it before the server of that superuser's URL, print its postgres:// URL
 #   pgbouncer.sh stop DIR               end it
 #
-# It listens on 127.0.0.1, for every role and database that the server has. PgBouncer refuses to run as root: called by
-# root, it runs as postgres or, where there is none, as nobody.
+# It listens on 127.0.0.1, for every role and database that the server has. PgBouncer refuses to run as root: see service.sh.
 set -euo pipefail
+source "$(dirname "$0")/service.sh"
 
 usage() {
   sed -n '4,5s/^# *//p' "$0" >&2
@@ -21,46 +21,6 @@ if [[ ! -x $program ]]; then
   echo "There is no PgBouncer here: run Scripts/setup.sh cluster." >&2
   exit 69
 fi
-
-owner=$(id -un)
-if ((EUID == 0)); then
-  if id -u postgres >/dev/null 2>&1; then owner=postgres; else owner=nobody; fi
-fi
-
-as_owner() {
-  if ((EUID == 0)); then (cd / && exec runuser -u "$owner" -- "$@"); else "$@"; fi
-}
-
-is_listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-
-# A port that is free now; another may take it before PgBouncer does, so start tries several.
-free_port() {
-  local port
-  while :; do
-    port=$((RANDOM % 20000 + 20000))
-    if ! is_listening "$port"; then
-      echo "$port"
-      return
-    fi
-  done
-}
-
-# Folders on the way to DIR must let the owner pass; one of mktemp -d, mode 700, would not.
-prepare_folder() {
-  mkdir -p "$dir"
-  if ((EUID == 0)); then
-    chown "$owner" "$dir"
-    local folder=$dir
-    until as_owner test -x "$folder/."; do
-      folder=$(dirname "$folder")
-      if [[ $folder == / ]]; then
-        echo "$owner can't reach $dir." >&2
-        exit 73
-      fi
-      if [[ $(stat -c %u "$folder") == 0 && $folder == "${TMPDIR:-/tmp}"/* ]]; then chmod o+x "$folder"; fi
-    done
-  fi
-}
 
 # auth_query asks the server for the password of any other role; who asks is the superuser, without a password of its own.
 configure() {
@@ -85,20 +45,11 @@ logfile = $dir/pgbouncer.log
 CONF
 }
 
-# A server keeps no descriptor of its starter open, who may wait for the end of a pipe or a socket.
-close_descriptors() {
-  local path fd
-  for path in /proc/$BASHPID/fd/*; do
-    fd=${path##*/}
-    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
-  done
-}
-
 start() {
   [[ $1 =~ ^postgres(ql)?://([^:@/]+)(:[^@/]*)?@([^:/]+):([0-9]+)/ ]] || usage
   local user=${BASH_REMATCH[2]} host=${BASH_REMATCH[4]} server=${BASH_REMATCH[5]} port attempt
   close_descriptors
-  prepare_folder
+  prepare_folder "$dir"
   for attempt in 1 2 3 4 5; do
     port=${2:-$(free_port)}
     configure "$user" "$host" "$server" "$port"
@@ -122,7 +73,7 @@ stop() {
   # The number may belong to another process by now.
   if [[ $(readlink "/proc/$pid/exe" 2>/dev/null) == */pgbouncer ]]; then
     kill -TERM "$pid" 2>/dev/null || true
-    while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
+    wait_for_end "$pid"
   fi
 }
 

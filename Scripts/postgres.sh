@@ -7,11 +7,12 @@
 #   postgres.sh kill DIR                    SIGKILL to the server and all its processes
 #
 # It listens on 127.0.0.1 and on a socket in DIR, trusts whoever comes, and writes durably as in production.
-# PostgreSQL refuses to run as root: called by root, it runs as postgres or, where there is none, as nobody.
+# PostgreSQL refuses to run as root: see service.sh.
 set -euo pipefail
+source "$(dirname "$0")/service.sh"
 
 usage() {
-  sed -n '3,6s/^# *//p' "$0" >&2
+  sed -n '4,7s/^# *//p' "$0" >&2
   exit 64
 }
 (($# >= 2)) || usage
@@ -32,27 +33,6 @@ find_programs() {
 }
 programs=$(find_programs)
 
-owner=$(id -un)
-if ((EUID == 0)); then
-  if id -u postgres >/dev/null 2>&1; then owner=postgres; else owner=nobody; fi
-fi
-
-as_owner() {
-  if ((EUID == 0)); then (cd / && runuser -u "$owner" -- "$@"); else "$@"; fi
-}
-
-# A port that is free now; another may take it before the server does, so start tries several.
-free_port() {
-  local port
-  while :; do
-    port=$((RANDOM % 20000 + 20000))
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port"
-      return
-    fi
-  done
-}
-
 # The process in postmaster.pid, unless the file was left behind and the number belongs to another by now.
 server() {
   local pid
@@ -63,23 +43,6 @@ server() {
 
 print_url() {
   echo "postgres://postgres@127.0.0.1:$(cat "$dir/port")/postgres"
-}
-
-# Folders on the way to DIR must let the owner pass; one of mktemp -d, mode 700, would not.
-prepare_folder() {
-  mkdir -p "$dir"
-  if ((EUID == 0)); then
-    chown "$owner" "$dir"
-    local folder=$dir
-    until as_owner test -x "$folder/." -a -w "$dir/."; do
-      folder=$(dirname "$folder")
-      if [[ $folder == / ]]; then
-        echo "$owner can't reach $dir." >&2
-        exit 73
-      fi
-      if [[ $(stat -c %u "$folder") == 0 && $folder == "${TMPDIR:-/tmp}"/* ]]; then chmod o+x "$folder"; fi
-    done
-  fi
 }
 
 make_cluster() {
@@ -100,15 +63,6 @@ CONF
 # A Unix socket's path has at most 107 bytes.
 socket_folder() {
   if ((${#dir} < 80)); then echo "$dir"; else echo /tmp; fi
-}
-
-# A server keeps no descriptor of its starter open, who may wait for the end of a pipe or a socket.
-close_descriptors() {
-  local path fd
-  for path in /proc/$BASHPID/fd/*; do
-    fd=${path##*/}
-    if ((fd > 2 && fd != 255)); then eval "exec $fd>&-"; fi
-  done
 }
 
 start_cluster() {
@@ -135,7 +89,7 @@ stop_cluster() {
 
 case $command in
 start)
-  prepare_folder
+  prepare_folder "$dir"
   [[ -f $data/PG_VERSION ]] || make_cluster
   if ! server >/dev/null; then
     port=${3:-}
@@ -156,10 +110,7 @@ kill)
     # First the server, which would end its processes in good order; they find it gone.
     # shellcheck disable=SC2086
     kill -KILL "$pid" $children 2>/dev/null || true
-    for pid in $pid $children; do
-      # One that is dead but not yet waited for shows as Z.
-      while [[ $(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) == [!Z] ]]; do sleep 0.02; done
-    done
+    for pid in $pid $children; do wait_for_end "$pid"; done
     # All are dead, but the next start takes one that shows as Z for alive.
     as_owner rm -f "$data/postmaster.pid" "$(socket_folder)/.s.PGSQL.$(cat "$dir/port").lock"
   fi

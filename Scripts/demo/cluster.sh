@@ -1,6 +1,7 @@
 # The cluster of the demo: PostgreSQL, the nodes, HAProxy, the devices, the writers of SQL. Sourced by demo-cluster.sh.
 
 source Scripts/demo/words.sh
+source Scripts/service.sh
 bin=$(cd "${HOLDFAST_BIN:-.build/release}" && pwd)
 # Jot's schema: lists and items.
 schema=Examples/Jot/holdfast.json
@@ -79,17 +80,6 @@ stop_node() {
 }
 
 # MARK: HAProxy
-
-free_port() {
-  local port
-  while :; do
-    port=$((RANDOM % 20000 + 20000))
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port"
-      return
-    fi
-  done
-}
 
 start_proxy() {
   local program

@@ -1,11 +1,11 @@
 import Glibc
 
 /// A thread that runs one closure and is joined by its owner.
-struct Thread: Sendable {
+package struct Thread: Sendable {
   let thread: pthread_t
 
   /// Starts `body`; nil if the system has no thread left.
-  init?(_ body: @escaping @Sendable () -> Void) {
+  package init?(_ body: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(Body(body))
     var thread = pthread_t()
     guard pthread_create(&thread, nil, runBody, box.toOpaque()) == 0 else {
@@ -16,7 +16,7 @@ struct Thread: Sendable {
   }
 
   /// Waits for the end of the closure; once.
-  func join() {
+  package func join() {
     pthread_join(thread, nil)
   }
 }

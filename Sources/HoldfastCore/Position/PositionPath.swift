@@ -13,7 +13,7 @@ struct PositionPath {
   }
 
   static let sameAuthor = UInt8(ascii: "-")
-  static let tieLength = 2
+  static let tieLength = 4
 
   let bytes: [UInt8]
   private(set) var steps: [Step] = []

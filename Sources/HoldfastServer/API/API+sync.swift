@@ -9,30 +9,31 @@ extension API {
     if let key = keys[try tokenHash(of: request)] {
       let body = try SyncRequest(body: request.body, operations: operations)
       if !body.changeSets.isEmpty { return write(try SyncCommand(body, body: request.body, key: key)) }
-      return try read { try sync(body, request, $0) }
+      return try sync(request) { body }
     }
-    return try read { reader in
-      // A stranger's body is not read.
-      _ = try device(of: request, reader)
-      return try sync(try SyncRequest(body: request.body, operations: operations), request, reader)
-    }
+    // A stranger's body is not read.
+    return try sync(request) { try SyncRequest(body: request.body, operations: operations) }
   }
 
-  private func sync(_ body: SyncRequest, _ request: HTTPRequest, _ reader: Reader) throws -> Step {
-    try reader.store.transaction {
-      let device = try device(of: request, reader)
-      let command = try SyncCommand(body, body: request.body, key: device.key)
-      try command.requireAnswers(from: device.answered)
-      if body.changeSets.isEmpty {
-        let now = environment.now()
-        let zones = try reader.store.zones(of: device.key)
-        if try !reader.isNews(command, of: device, zones: zones, now: now) {
-          Trace.took(.quietRequest)
-          return .answer(
-            .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
+  /// - Parameter body: gives the request's body, after its device was found.
+  private func sync(_ request: HTTPRequest, _ body: () throws -> SyncRequest) throws -> Step {
+    try read { reader in
+      try reader.store.transaction {
+        let device = try device(of: request, reader)
+        let body = try body()
+        let command = try SyncCommand(body, body: request.body, key: device.key)
+        try command.requireAnswers(from: device.answered)
+        if body.changeSets.isEmpty {
+          let now = environment.now()
+          let zones = try reader.store.zones(of: device.key)
+          if try !reader.isNews(command, of: device, zones: zones, now: now) {
+            Trace.took(.quietRequest)
+            return .answer(
+              .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
+          }
         }
+        return write(command)
       }
-      return write(command)
     }
   }
 

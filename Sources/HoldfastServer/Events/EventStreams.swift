@@ -1,11 +1,5 @@
 import HoldfastHTTP
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
 ///
 /// @unchecked Sendable: what is under `// Under the lock` is touched under the lock alone, what is under `// The thread's own` by the thread
@@ -27,7 +21,7 @@ final class EventStreams: @unchecked Sendable {
   private let limit: Int
   private let tick: Duration
   private let lock = Lock()
-  private var thread: pthread_t?
+  private var thread: HoldfastHTTP.Thread?
 
   // Under the lock
   private var news: [News] = []
@@ -123,7 +117,7 @@ final class EventStreams: @unchecked Sendable {
       isStopping = true
       lock.signal()
     }
-    if let thread { pthread_join(thread, nil) }
+    thread?.join()
     thread = nil
   }
 

@@ -22,7 +22,7 @@ struct PostgresDatabase: ServerDatabase {
   /// - Throws: `ServerError`.
   init(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws {
     self.location = location
-    node = random(8).map { hexadecimal($0) }.joined()
+    node = hexadecimal(random(8))
     let opened = try PostgresOpening.open(location, schema: schema, random: random)
     (self.schema, epoch, layout) = (opened.schema, opened.epoch, opened.layout)
     var limits = PostgresPoolLimits()
@@ -141,9 +141,8 @@ public struct PostgresLocation: Sendable {
 
   /// A connection to the database itself, for what lasts longer than a transaction.
   func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
-    var options = PostgresOptions()
-    options.applicationName = "holdfast \(purpose)"
-    options.onStatement = onStatement
+    var options = options(purpose)
+    options.preparesStatements = true
     return try PostgresConnection(direct ?? url, options: options)
   }
 }

@@ -2,12 +2,6 @@ import HoldfastHTTP
 import HoldfastPostgres
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
 ///
 /// When the connection is lost, what was said meanwhile is lost with it: `deaf` is heard, and `hearing` when there is another.
@@ -26,7 +20,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   private let waker: PostgresWaker
   private let isStopping = Atomic<Bool>(false)
   private let lock = Lock()
-  private var thread: pthread_t?
+  private var thread: HoldfastHTTP.Thread?
 
   init(
     _ location: PostgresLocation, node: String, mayLead: Bool,
@@ -47,7 +41,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
       lock.signal()
     }
     waker.wake()
-    if let thread { pthread_join(thread, nil) }
+    thread?.join()
     thread = nil
   }
 

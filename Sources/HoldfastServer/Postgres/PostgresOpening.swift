@@ -68,7 +68,7 @@ struct PostgresOpening {
         try migrate(after: 0)
         if isDistributed { try setMeta("layout", Self.byZone) }
         if distribution == .citus { try connection.execute(PostgresShards.distribution) }
-        try setMeta("epoch", random(4).map { hexadecimal($0) }.joined())
+        try setMeta("epoch", hexadecimal(random(4)))
       }
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")

@@ -12,27 +12,7 @@ enum PostgresShards {
 
   /// The schema `holdfast`, in the form that takes shards: each key has the column by which its table is distributed, and no reference goes
   /// from one shard to another. What can't be unique over all shards is made of random bits.
-  static let own = """
-    CREATE SCHEMA holdfast;
-    CREATE TABLE holdfast.meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
-    CREATE TABLE holdfast.tables (
-      name text COLLATE "C" PRIMARY KEY, relation text COLLATE "C" NOT NULL UNIQUE, adopted boolean NOT NULL
-    );
-    CREATE TABLE holdfast.accounts (
-      id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, password text NOT NULL,
-      created_at bigint NOT NULL
-    );
-    CREATE TABLE holdfast.zones (
-      zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL, purged bigint NOT NULL DEFAULT 0,
-      public boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
-    ) WITH (fillfactor = 50);
-    CREATE TABLE holdfast.records (
-      zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
-      id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
-      stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
-      PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone)
-    );
-    CREATE TABLE holdfast.told (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
+  static let own = PostgresTables.ofBothLayouts + """
     CREATE SEQUENCE holdfast.device_numbers;
     CREATE TABLE holdfast.devices (
       number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
@@ -42,14 +22,6 @@ enum PostgresShards {
     ) WITH (fillfactor = 50);
     CREATE INDEX devices_of_account ON holdfast.devices (account);
     CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
-    CREATE TABLE holdfast.acks (
-      device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
-      seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false, PRIMARY KEY (device, zone)
-    ) WITH (fillfactor = 70);
-    CREATE TABLE holdfast.refusals (
-      device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
-      problem bytea NOT NULL, PRIMARY KEY (device, first)
-    );
 
     """
 

@@ -1,9 +1,31 @@
 extension PostgresTables {
   /// The schema `holdfast` with the tables that hold what Holdfast knows besides the records' values.
+  static let own = ofBothLayouts + """
+    CREATE TABLE holdfast.devices (
+      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
+      account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
+      token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
+      answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+      session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+    ) WITH (fillfactor = 50);
+    CREATE INDEX devices_of_account ON holdfast.devices (account);
+    CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+    -- A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
+    -- first 48 random bits, and two more bits turn version 4 into 7.
+    CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
+      SET search_path = pg_catalog, pg_temp AS $$
+      SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
+        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),
+        'hex')::uuid::text
+    $$;
+
+    """
+
+  /// What is the same whether the tables are distributed or not: all but the devices.
   ///
   /// `records` is the ledger. Its rows change as often as the records: the space that is left free lets `zones`, `devices` and `acks`, of
   /// which no indexed column changes, be updated in place.
-  static let own = """
+  static let ofBothLayouts = """
     CREATE SCHEMA holdfast;
     CREATE TABLE holdfast.meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
     CREATE TABLE holdfast.tables (
@@ -23,32 +45,15 @@ extension PostgresTables {
       id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, password text NOT NULL,
       created_at bigint NOT NULL
     );
-    CREATE TABLE holdfast.devices (
-      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
-      account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
-      token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-      answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-      session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
-    ) WITH (fillfactor = 50);
-    CREATE INDEX devices_of_account ON holdfast.devices (account);
     CREATE TABLE holdfast.acks (
       device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
       seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false, PRIMARY KEY (device, zone)
     ) WITH (fillfactor = 70);
-    CREATE INDEX acks_of_zone ON holdfast.acks (zone);
     CREATE TABLE holdfast.told (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
     CREATE TABLE holdfast.refusals (
       device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
       problem bytea NOT NULL, PRIMARY KEY (device, first)
     );
-    -- A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
-    -- first 48 random bits, and two more bits turn version 4 into 7.
-    CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
-      SET search_path = pg_catalog, pg_temp AS $$
-      SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
-        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),
-        'hex')::uuid::text
-    $$;
 
     """
 }

@@ -72,13 +72,14 @@ struct PostgresTriggers {
   /// The name of a table of the schema as a literal.
   func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
 
-  /// A function in plpgsql. Each statement of it is planned for the rows at hand: a plan for one row would take hours for a million.
+  /// A function in plpgsql. Each statement of it is planned for the rows at hand: a plan for one row would take hours for a million. A table
+  /// that grew since it was last analyzed seems to have few rows that match; what `SET` forbids is only quick if that is so.
   func function(
     _ name: String, returns: String = "trigger", declare: [String] = [], _ body: String
   ) -> String {
     """
     CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB' SET enable_mergejoin = off
+      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB' SET enable_mergejoin = off SET enable_material = off
     AS $holdfast$
     \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
     \(body)

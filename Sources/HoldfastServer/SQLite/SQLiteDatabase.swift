@@ -40,7 +40,7 @@ struct SQLiteDatabase: ServerDatabase {
     } else {
       let schema = try schema ?? Schema(json: [])
       self.schema = schema
-      epoch = random(4).map { hexadecimal($0) }.joined()
+      epoch = hexadecimal(random(4))
       try Self.create(connection, schema, epoch: epoch)
     }
   }
@@ -167,5 +167,7 @@ extension Schema {
   var text: String { String(decoding: json.bytes, as: UTF8.self) }
 }
 
-/// Two lower-case digits.
-func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+/// Two lower-case digits for each byte.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

@@ -47,11 +47,11 @@ final class Exchange: Sendable {
     let clock = ServiceClock(try stores[0].latestClock())
     let api = API(database, clock: clock, environment: environment, log: failed)
     self.api = api
-    run = environment.random(4).map { hexadecimal($0) }.joined()
+    run = hexadecimal(environment.random(4))
     let events = try EventStreams(
       limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
       heartbeat: max(configuration.heartbeat, .milliseconds(100)),
-      run: environment.random(8).map { hexadecimal($0) }.joined(), listener: { api.listener($0) })
+      run: hexadecimal(environment.random(8)), listener: { api.listener($0) })
     self.events = events
 
     let webhook = configuration.webhook.map { Webhook($0) }

@@ -60,7 +60,7 @@ public final class InlineServer {
     let api = API(database, clock: clock, environment: environment, log: log)
     self.api = api
     let text = EventText(
-      run: environment.random(8).map { hexadecimal($0) }.joined(), heartbeat: .seconds(25))
+      run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
     hub = EventHub(text, listener: { api.listener($0) })
   }
 

@@ -1,11 +1,5 @@
 import HoldfastHTTP
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A bounded queue of jobs, and the threads that take them in batches.
 ///
 /// @unchecked Sendable: `waiting` and `isStopping` are touched under the lock alone; `threads` is set before another thread
@@ -18,7 +12,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private var waiting: [Job] = []
   private var isStopping = false
   private var isEnded = false
-  private var threads: [pthread_t] = []
+  private var threads: [HoldfastHTTP.Thread] = []
 
   /// Starts the threads.
   ///
@@ -70,7 +64,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
       isStopping = true
       lock.signal()
     }
-    for thread in threads { pthread_join(thread, nil) }
+    for thread in threads { thread.join() }
     threads = []
     for job in lock.hold({ end() }) { body([job], 0) }
   }
@@ -97,33 +91,9 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
 }
 
 /// Starts a thread that runs `body` and must be joined.
-func startThread(_ body: @escaping @Sendable () -> Void) throws(ServerError) -> pthread_t {
-  let box = Unmanaged.passRetained(ThreadBody(body))
-  #if canImport(Glibc)
-    var thread = pthread_t()
-  #else
-    var thread: pthread_t?
-  #endif
-  let result = pthread_create(&thread, nil, runThreadBody, box.toOpaque())
-  guard result == 0 else {
-    box.release()
-    throw ServerError(.unreachable, "The system has no thread left: \(systemMessage(result)).")
+func startThread(_ body: @escaping @Sendable () -> Void) throws(ServerError) -> HoldfastHTTP.Thread {
+  guard let thread = HoldfastHTTP.Thread(body) else {
+    throw ServerError(.unreachable, "The system has no thread left.")
   }
-  #if canImport(Glibc)
-    return thread
-  #else
-    guard let thread else { throw ServerError(.unreachable, "The system has no thread left.") }
-    return thread
-  #endif
-}
-
-private final class ThreadBody: Sendable {
-  let run: @Sendable () -> Void
-
-  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-private func runThreadBody(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  if let context { Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().run() }
-  return nil
+  return thread
 }

@@ -1,12 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The thread that tells a team's program which zones moved; docs/PUSH.md.
 ///
 /// What was told is written in the database after the program's answer: each zone is told at least once, in the order of its seqs, whatever dies.
@@ -31,7 +25,7 @@ final class Webhook: @unchecked Sendable {
   private var plan = WebhookPlan()
   private var isLeading = false
   private var isStopping = false
-  private var thread: pthread_t?
+  private var thread: HoldfastHTTP.Thread?
 
   init(_ configuration: WebhookConfiguration) { self.configuration = configuration }
 
@@ -66,7 +60,7 @@ final class Webhook: @unchecked Sendable {
       isStopping = true
       lock.signal()
     }
-    if let thread { pthread_join(thread, nil) }
+    thread?.join()
     thread = nil
   }
 

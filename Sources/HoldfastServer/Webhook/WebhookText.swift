@@ -42,6 +42,6 @@ enum WebhookText {
       crypto_auth_hmacsha256_update(&state, part, UInt64(part.count))
     }
     crypto_auth_hmacsha256_final(&state, &code)
-    return "t=\(milliseconds),v1=\(code.map { hexadecimal($0) }.joined())"
+    return "t=\(milliseconds),v1=\(hexadecimal(code))"
   }
 }

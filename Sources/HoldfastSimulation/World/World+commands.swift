@@ -67,8 +67,13 @@ extension World {
   private func toggleSecondProcess(_ device: SimulatedDevice) {
     if device.apps.count > 1 {
       disk.kill(device.apps.removeLast().process)
-    } else if !device.apps.isEmpty, let app = start(device) {
-      handle(.launched, app, device)
+    } else if let first = device.apps.first {
+      if let second = start(device) {
+        handle(.launched, second, device)
+      } else {
+        // A loss of power in the start took the first with it.
+        _ = checkLife(first, device, .other)
+      }
     }
   }
 
