@@ -12,18 +12,19 @@ enum PostgresShards {
 
   /// The schema `holdfast`, in the form that takes shards: each key has the column by which its table is distributed, and no reference goes
   /// from one shard to another. What can't be unique over all shards is made of random bits.
-  static let own = PostgresTables.ofBothLayouts + """
-    CREATE SEQUENCE holdfast.device_numbers;
-    CREATE TABLE holdfast.devices (
-      number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
-      token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-      answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-      session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
-    ) WITH (fillfactor = 50);
-    CREATE INDEX devices_of_account ON holdfast.devices (account);
-    CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
+  static let own =
+    PostgresTables.ofBothLayouts + """
+      CREATE SEQUENCE holdfast.device_numbers;
+      CREATE TABLE holdfast.devices (
+        number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
+        token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
+        answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50);
+      CREATE INDEX devices_of_account ON holdfast.devices (account);
+      CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
 
-    """
+      """
 
   /// Where the tables of `own` are, in the order in which they are put there.
   static let places: [(relation: String, place: Place)] = [

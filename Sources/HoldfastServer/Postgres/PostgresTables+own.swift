@@ -1,25 +1,26 @@
 extension PostgresTables {
   /// The schema `holdfast` with the tables that hold what Holdfast knows besides the records' values.
-  static let own = ofBothLayouts + """
-    CREATE TABLE holdfast.devices (
-      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
-      account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
-      token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-      answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-      session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
-    ) WITH (fillfactor = 50);
-    CREATE INDEX devices_of_account ON holdfast.devices (account);
-    CREATE INDEX acks_of_zone ON holdfast.acks (zone);
-    -- A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
-    -- first 48 random bits, and two more bits turn version 4 into 7.
-    CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
-      SET search_path = pg_catalog, pg_temp AS $$
-      SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
-        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),
-        'hex')::uuid::text
-    $$;
+  static let own =
+    ofBothLayouts + """
+      CREATE TABLE holdfast.devices (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
+        account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
+        token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
+        answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50);
+      CREATE INDEX devices_of_account ON holdfast.devices (account);
+      CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+      -- A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
+      -- first 48 random bits, and two more bits turn version 4 into 7.
+      CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
+        SET search_path = pg_catalog, pg_temp AS $$
+        SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
+          floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),
+          'hex')::uuid::text
+      $$;
 
-    """
+      """
 
   /// What is the same whether the tables are distributed or not: all but the devices.
   ///
