@@ -34,6 +34,15 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case roleInsufficient = "role-insufficient"
   case lastOwner = "last-owner"
   case userUnknown = "user-unknown"
+  case recordDeleted = "record-deleted"
+  case preconditionFailed = "precondition-failed"
+  case requestIDReused = "request-id-reused"
+  case batchRefused = "batch-refused"
+  case indexMissing = "index-missing"
+  case resultTooLarge = "result-too-large"
+  case pageExpired = "page-expired"
+  case tokenFenced = "token-fenced"
+  case notAcceptable = "not-acceptable"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -98,6 +107,34 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a greater role.")
     case .lastOwner: (409, "A zone must keep an owner", "Make somebody else an owner first.")
     case .userUnknown: (422, "There is no user of this name", "Check the name; it is the one of the account.")
+    case .recordDeleted:
+      (410, "The record was deleted", "Forget it, or bring it back with POST to its address and /restore.")
+    case .preconditionFailed:
+      (
+        412, "The record is not as the request expects it",
+        "Look at the record as it is now; then decide again."
+      )
+    case .requestIDReused:
+      (
+        422, "The request id was used for another request",
+        "Make a new id for each request; keep it for repeats."
+      )
+    case .batchRefused:
+      (
+        422, "One of the operations was refused, so none was applied",
+        "See errors; mend or leave out what they name."
+      )
+    case .indexMissing:
+      (
+        422, "No index answers this filter",
+        "Add the index named in detail to the schema, or filter otherwise."
+      )
+    case .resultTooLarge:
+      (422, "The result has too many records", "Filter more, or follow the zone's changes.")
+    case .pageExpired: (410, "The pages of this result are gone", "Ask for the first page again.")
+    case .tokenFenced:
+      (410, "The change token is older than what the zone remembers", "Begin the zone anew, without since.")
+    case .notAcceptable: (406, "No form that Accept names is made here", "Accept application/json.")
     }
   }
 }

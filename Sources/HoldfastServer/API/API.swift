@@ -43,10 +43,7 @@ final class API: Sendable {
 
   /// Whether a request is answered without the database.
   func isImmediate(_ request: HTTPRequest) -> Bool {
-    switch request.path {
-    case "/healthz", "/readyz", "/v1/schema": true
-    default: false
-    }
+    request.pathParts.flatMap { Address($0) }?.isImmediate ?? true
   }
 
   /// Decides what to do with a request.
@@ -55,23 +52,23 @@ final class API: Sendable {
   }
 
   private func route(_ request: HTTPRequest) throws -> Step {
-    switch (String(request.path), request.method) {
-    case ("/v1/sync", "POST"): return try sync(request)
-    case ("/v1/accounts", "POST"): return try signUp(request)
-    case ("/v1/sessions", "POST"): return try signIn(request)
-    case ("/v1/devices", "POST"): return try copyDevice(request)
-    case ("/v1/sessions/current", "DELETE"): return try signOut(request)
-    case ("/v1/events", "GET"): return try events(request)
-    case ("/v1/schema", "GET"), ("/v1/schema", "HEAD"): return .answer(.json(schemaBody))
-    case ("/healthz", "GET"), ("/healthz", "HEAD"): return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
-    case ("/readyz", "GET"), ("/readyz", "HEAD"): return readiness()
-    case ("/v1/sync", _), ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/devices", _):
-      return .answer(.problem(Problem(.methodNotAllowed), allow: "POST"))
-    case ("/v1/sessions/current", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "DELETE"))
-    case ("/v1/events", _): return .answer(.problem(Problem(.methodNotAllowed), allow: "GET"))
-    case ("/v1/schema", _), ("/healthz", _), ("/readyz", _):
-      return .answer(.problem(Problem(.methodNotAllowed), allow: "GET, HEAD"))
-    default: return .problem(Problem(.notFound))
+    guard let address = request.pathParts.flatMap({ Address($0) }) else {
+      return .problem(Problem(.notFound))
+    }
+    let methods = address.methods
+    guard methods.contains(request.method) else {
+      return .answer(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
+    }
+    switch address {
+    case .sync: return try sync(request)
+    case .accounts: return try signUp(request)
+    case .sessions: return try signIn(request)
+    case .currentSession: return try signOut(request)
+    case .devices: return try copyDevice(request)
+    case .events: return try events(request)
+    case .schema: return .answer(.json(schemaBody))
+    case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
+    case .readiness: return readiness()
     }
   }
 

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// The problems of the wire as a table for people; section 9 of PROTOCOL.md is this text.
+/// The problems of the wire as a table for people; section 10 of PROTOCOL.md is this text.
 public enum ProblemTable {
   /// A Markdown table with a line for each code.
   public static var markdown: String {
