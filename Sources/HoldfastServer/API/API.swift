@@ -12,6 +12,8 @@ final class API: Sendable {
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
+  /// Who may call from a browser.
+  let crossOrigin: CrossOrigin
   /// What a password is verified against when there is no account of the name.
   let decoy: String
   private let schemaBody: [UInt8]
@@ -19,12 +21,13 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
-    log: @escaping @Sendable (String) -> Void
+    crossOrigin: CrossOrigin = CrossOrigin(allowed: []), log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
     self.environment = environment
     self.clock = clock
     self.log = log
+    self.crossOrigin = crossOrigin
     self.database = database
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
@@ -51,7 +54,8 @@ final class API: Sendable {
     do { return try route(request) } catch { return .problem(problem(of: error)) }
   }
 
-  private func route(_ request: HTTPRequest) throws -> Step {
+  private func route(_ received: HTTPRequest) throws -> Step {
+    var request = received
     guard let address = request.pathParts.flatMap({ Address($0) }) else {
       return .problem(Problem(.notFound))
     }
@@ -59,6 +63,12 @@ final class API: Sendable {
     guard methods.contains(request.method) else {
       return .answer(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
     }
+    if request.method == "OPTIONS" {
+      return .answer(crossOrigin.options(request, methods: methods.joined(separator: ", ")))
+    }
+    if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
+    // What has no content of its own is left out on the way.
+    if request.method == "HEAD" { request.method = "GET" }
     switch address {
     case .sync: return try sync(request)
     case .accounts: return try signUp(request)

@@ -28,15 +28,22 @@ enum Address: Equatable {
     }
   }
 
-  /// What may be done here; `HEAD` goes with `GET`, but for the stream of events, which has no end.
-  var methods: [String] {
+  /// What may be done here, besides `HEAD` and `OPTIONS`.
+  private var actions: [String] {
     switch self {
     case .sync, .accounts, .sessions, .devices: ["POST"]
     case .currentSession: ["DELETE"]
-    case .events: ["GET"]
-    case .schema, .health, .readiness: ["GET", "HEAD"]
+    case .events, .schema, .health, .readiness: ["GET"]
     }
   }
+
+  /// The methods of the address. `HEAD` goes with `GET`, but for the stream of events, which has no end.
+  var methods: [String] {
+    actions + (actions.contains("GET") && self != .events ? ["HEAD"] : []) + ["OPTIONS"]
+  }
+
+  /// The media type of its answers.
+  var mediaType: String { self == .events ? "text/event-stream" : "application/json" }
 
   /// Whether it is answered without the database.
   var isImmediate: Bool {

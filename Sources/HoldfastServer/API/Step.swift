@@ -43,11 +43,14 @@ extension HTTPResponse {
     switch status {
     case 408: .problem(Problem(.requestTimeout))
     case 413: .problem(Problem(.bodyTooLarge))
+    case 415: .problem(Problem(.unsupportedMediaType, "Content-Encoding may be gzip or zstd."))
     case 431: .problem(Problem(.headersTooLarge))
     case 501: .problem(Problem(.invalidRequest, "This transfer coding is not spoken here."))
     case 503: .problem(Problem(.busy, retryAfter: 1))
     case 500: .problem(Problem(.internalError))
-    default: .problem(Problem(.invalidRequest, "The request is no HTTP/1.1."))
+    default:
+      .problem(
+        Problem(.invalidRequest, "The request is no HTTP/1.1, or its Content-Encoding is not what it says."))
     }
   }
 }
