@@ -17,6 +17,7 @@ final class API: Sendable {
   /// What a password is verified against when there is no account of the name.
   let decoy: String
   private let schemaBody: [UInt8]
+  private let openAPIBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
 
   init(
@@ -31,6 +32,7 @@ final class API: Sendable {
     self.database = database
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
+    openAPIBody = OpenAPIDocument(schema).json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
@@ -77,6 +79,7 @@ final class API: Sendable {
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
     case .schema: return .answer(.json(schemaBody))
+    case .openAPI: return .answer(.json(openAPIBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
     }

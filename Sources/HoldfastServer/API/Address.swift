@@ -9,6 +9,7 @@ enum Address: Equatable {
   case devices
   case events
   case schema
+  case openAPI
   case health
   case readiness
 
@@ -22,6 +23,7 @@ enum Address: Equatable {
     case ["v1", "devices"]: self = .devices
     case ["v1", "events"]: self = .events
     case ["v1", "schema"]: self = .schema
+    case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
     default: return nil
@@ -33,7 +35,7 @@ enum Address: Equatable {
     switch self {
     case .sync, .accounts, .sessions, .devices: ["POST"]
     case .currentSession: ["DELETE"]
-    case .events, .schema, .health, .readiness: ["GET"]
+    case .events, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
 
@@ -48,7 +50,7 @@ enum Address: Equatable {
   /// Whether it is answered without the database.
   var isImmediate: Bool {
     switch self {
-    case .schema, .health, .readiness: true
+    case .schema, .openAPI, .health, .readiness: true
     default: false
     }
   }
