@@ -25,7 +25,8 @@ enum OpenAPIParameter: String, CaseIterable {
   private var json: JSONValue {
     switch self {
     case .id: Self.make("id", in: "path", "The record.", ["type": "string", "minLength": 1, "maxLength": 64])
-    case .zone: Self.make("zone", in: "path", "The zone.", ["type": "string", "minLength": 1, "maxLength": 64])
+    case .zone:
+      Self.make("zone", in: "path", "The zone.", ["type": "string", "minLength": 1, "maxLength": 64])
     case .ids:
       Self.make(
         "ids", in: "query", "Ids with commas between.", isRequired: true,
