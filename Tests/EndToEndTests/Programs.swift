@@ -63,7 +63,7 @@ final class ServerProcess {
       ["serve", "--schema", schema.path, "--listen", "127.0.0.1:\(port)"] + shared.options + options
     output = Pipe()
     process.standardOutput = output
-    FileManager.default.createFile(atPath: log.path, contents: nil)
+    try Data().write(to: log)
     process.standardError = try FileHandle(forWritingTo: log)
     try process.run()
     self.process = process

@@ -9,6 +9,8 @@ final class API: Sendable {
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
+  /// Writes records as REST shows them.
+  let records: RecordWriter
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
@@ -31,6 +33,7 @@ final class API: Sendable {
     self.crossOrigin = crossOrigin
     self.database = database
     operations = OperationReader(schema: schema)
+    records = RecordWriter(schema)
     schemaBody = schema.json.bytes
     openAPIBody = OpenAPIDocument(schema).json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
@@ -48,7 +51,7 @@ final class API: Sendable {
 
   /// Whether a request is answered without the database.
   func isImmediate(_ request: HTTPRequest) -> Bool {
-    request.pathParts.flatMap { Address($0) }?.isImmediate ?? true
+    (try? Address(of: request, in: schema))?.isImmediate ?? true
   }
 
   /// Decides what to do with a request.
@@ -58,10 +61,8 @@ final class API: Sendable {
 
   private func route(_ received: HTTPRequest) throws -> Step {
     var request = received
-    guard let address = request.pathParts.flatMap({ Address($0) }) else {
-      return .problem(Problem(.notFound))
-    }
-    let methods = address.methods
+    let address = try Address(of: request, in: schema)
+    let methods = address.methods(in: schema)
     guard methods.contains(request.method) else {
       return .answer(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
     }
@@ -78,12 +79,20 @@ final class API: Sendable {
     case .currentSession: return try signOut(request)
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
+    case .records(let table):
+      return try isRead(request) ? records(request, table) : change(request, at: .table(table))
+    case .record(let table, let id):
+      return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
+    case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
+    case .batch: return try change(request, at: .batch)
     case .schema: return .answer(.json(schemaBody))
     case .openAPI: return .answer(.json(openAPIBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
     }
   }
+
+  private func isRead(_ request: HTTPRequest) -> Bool { ["GET", "HEAD"].contains(request.method) }
 
   private func readiness() -> Step {
     if isStopping.load(ordering: .acquiring) {
@@ -129,11 +138,13 @@ final class API: Sendable {
 
   /// Checks that a body says that it is JSON.
   ///
+  /// - Parameter orPatch: whether it may say that it is a merge patch, too.
   /// - Throws: `Problem.unsupportedMediaType`.
-  func requireJSON(_ request: HTTPRequest) throws(Problem) {
+  func requireJSON(_ request: HTTPRequest, orPatch: Bool = false) throws(Problem) {
     guard let type = request.headers["Content-Type"] else { throw Problem(.unsupportedMediaType) }
     if type == "application/json" { return }
-    let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-    if essence.lowercased() != "application/json" { throw Problem(.unsupportedMediaType) }
+    let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+    if orPatch, essence == "application/merge-patch+json" { return }
+    if essence != "application/json" { throw Problem(.unsupportedMediaType) }
   }
 }

@@ -18,12 +18,16 @@ enum Step: Sendable {
 
 extension HTTPResponse {
   /// A problem document (RFC 9457) with what belongs in the head for its code.
-  static func problem(_ problem: Problem, allow: String? = nil) -> HTTPResponse {
+  ///
+  /// - Parameter document: the document, where it has further members.
+  static func problem(
+    _ problem: Problem, allow: String? = nil, document: [UInt8]? = nil
+  ) -> HTTPResponse {
     var headers = [("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")]
     if let seconds = problem.retryAfter { headers.append(("Retry-After", String(seconds))) }
     if let allow { headers.append(("Allow", allow)) }
     if problem.code.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
-    return HTTPResponse(status: problem.code.status, headers: headers, body: problem.document)
+    return HTTPResponse(status: problem.code.status, headers: headers, body: document ?? problem.document)
   }
 
   /// A JSON text.

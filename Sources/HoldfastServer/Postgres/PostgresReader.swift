@@ -5,6 +5,8 @@ import HoldfastPostgres
 class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private let feed: PostgresChangeFeed
+  /// What reads records by their ids.
+  let statements: PostgresRecordStatements
   /// What was read of zones that were refreshed.
   private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
   /// The user for whom they were read.
@@ -45,9 +47,13 @@ class PostgresReader: StoreReader {
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
-  init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed) {
+
+  init(
+    _ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ statements: PostgresRecordStatements
+  ) {
     self.connection = connection
     self.feed = feed
+    self.statements = statements
   }
 
   /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
@@ -75,6 +81,22 @@ class PostgresReader: StoreReader {
       pipe.send(Self.findZones, parameters)
     }
     return (answers[0], Self.zones(answers[1]))
+  }
+
+  /// The rows of the ledger of records that a user may read, with their values, and by which requests the user created them.
+  ///
+  /// - Parameter creators: of the statement that asks for the latter.
+  func findRecords(
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String, _ creators: PostgresParameters
+  ) throws -> (records: [PostgresRows], creators: PostgresRows) {
+    var wanted = PostgresParameters()
+    wanted.append(array: ids)
+    wanted.append(user)
+    let answers = try connection.pipeline { pipe in
+      pipe.send(source.find, wanted)
+      pipe.send(PostgresRequestStatements.findCreators, creators)
+    }
+    return ([answers[0]], answers[1])
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {

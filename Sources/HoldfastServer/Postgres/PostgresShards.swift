@@ -26,16 +26,21 @@ enum PostgresShards {
 
       """
 
-  /// Where the tables of `own` are, in the order in which they are put there.
-  static let places: [(relation: String, place: Place)] = [
-    ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
-    ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.told", .by("zone")),
-    ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
-    ("holdfast.refusals", .by("device")),
+  /// Where Holdfast's own tables are, in the order in which they are put there, with the number of the migration that makes them.
+  static let places: [(relation: String, place: Place, format: Int64)] = [
+    ("holdfast.meta", .everywhere, 1), ("holdfast.tables", .everywhere, 1),
+    ("holdfast.accounts", .everywhere, 1),
+    ("holdfast.zones", .by("zone"), 1), ("holdfast.records", .by("zone"), 1),
+    ("holdfast.told", .by("zone"), 1),
+    ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
+    ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
+    ("holdfast.created", .by("device"), 2),
   ]
 
-  /// The statements that put the tables of `own` in their places.
-  static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
+  /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.
+  static func distribution(after format: Int64 = 0) -> String {
+    places.filter { $0.format > format }.map { put($0.relation, $0.place) }.joined()
+  }
 
   /// The statement that puts a table of the schema on the shards of its zones.
   static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }

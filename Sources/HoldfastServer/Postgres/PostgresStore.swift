@@ -21,12 +21,14 @@ final class PostgresStore: Store {
   private(set) lazy var zoneTable = PostgresZones(self)
   private(set) lazy var deviceTable = PostgresDevices(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
+  private(set) lazy var requestTable = PostgresRequests(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
   var zones: any ZoneTable { zoneTable }
   var devices: any DeviceTable { deviceTable }
   var accounts: any AccountTable { accountTable }
+  var requests: any RequestTable { requestTable }
   /// The indexes of the built-in table `members`, and of its columns.
   let members: Int
   let memberUser: Int
@@ -99,6 +101,7 @@ final class PostgresStore: Store {
     zonesMoved.removeAll(keepingCapacity: true)
     zoneTable.begin()
     deviceTable.begin()
+    requestTable.begin()
     part = (0, 0)
     self.isCareful = isCareful
     let waiting = try writing.fetch(expectations)

@@ -33,6 +33,7 @@ struct SQLiteDatabase: ServerDatabase {
     }
     let connection = try Self.writer(path)
     if known {
+      try Self.migrate(connection)
       epoch = try Self.meta("epoch", connection)
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
@@ -111,12 +112,22 @@ struct SQLiteDatabase: ServerDatabase {
   private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
     let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
-      try connection.execute(SQLiteTables.own)
+      try connection.execute(SQLiteTables.own())
       for index in schema.tables.indices { try connection.execute(tables.create(index)) }
       try addPublicZones(connection, schema)
       try setMeta("epoch", epoch, connection)
       try setMeta("schema", schema.text, connection)
       try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
+    }
+  }
+
+  /// Takes the steps that Holdfast's own tables have not had.
+  private static func migrate(_ connection: Connection) throws {
+    let format = try connection.value("PRAGMA user_version")?.integer ?? 0
+    if format >= SQLiteTables.formatVersion { return }
+    try connection.transaction(.immediate) {
+      try connection.execute(SQLiteTables.own(after: format))
       try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }

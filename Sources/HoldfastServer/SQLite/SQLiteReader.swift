@@ -3,7 +3,8 @@ import HoldfastSQLite
 
 /// Reads from SQLite: the statements, prepared once.
 final class SQLiteReader: StoreReader {
-  private let connection: Connection
+  let connection: Connection
+  let schema: Schema
   private let feed: SQLiteChangeFeed
   private let begin: Statement
   private let end: Statement
@@ -11,9 +12,12 @@ final class SQLiteReader: StoreReader {
   private let findAccount: Statement
   private let findZones: Statement
   private let findRefusals: Statement
+  /// Those that read records by their ids, by table, made when they are first used.
+  var recordStatements: [Int: RecordStatements] = [:]
 
   init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection
+    self.schema = schema
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")

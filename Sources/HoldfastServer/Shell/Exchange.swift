@@ -241,6 +241,7 @@ extension Command {
   fileprivate var device: Int64? {
     switch self {
     case .sync(let command): command.key.number
+    case .rest(let command): command.key.number
     case .copyDevice(let key, _, _), .signOut(let key): key.number
     case .signUp, .signIn, .told, .probe: nil
     }

@@ -15,6 +15,8 @@ protocol Store: AnyObject {
   var devices: any DeviceTable { get }
   /// The accounts.
   var accounts: any AccountTable { get }
+  /// The requests that devices gave an id.
+  var requests: any RequestTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp

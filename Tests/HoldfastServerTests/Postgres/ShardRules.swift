@@ -18,6 +18,11 @@ struct ShardRules {
         SELECT .* FROM holdfast.records r WHERE r.record_table = \$1 AND r.id = ANY \(\$2\)
         """#),
     FanOut(
+      reason: "a record shows the request that created it",
+      pattern: #"""
+        SELECT c.record_id, c.request_id FROM holdfast.created c WHERE c.account = \$1 AND c.record_table = \$2 AND c.record_id = ANY \(\$3\)
+        """#),
+    FanOut(
       reason: "references to other zones",
       pattern: #"""
         SELECT t.id FROM \S+ t WHERE t.\w+ = \$1
@@ -85,7 +90,7 @@ struct ShardRules {
   /// The column by which a relation is distributed; nil for one that each node has.
   private static func column(_ relation: String) -> String? {
     if everywhere.contains(relation) { return nil }
-    for (known, place) in PostgresShards.places where known == relation {
+    for (known, place, _) in PostgresShards.places where known == relation {
       if case .by(let column) = place { return column }
     }
     return "zone"
