@@ -11,10 +11,10 @@ struct RequestNodeTests {
   func storm() throws {
     let cluster = try Cluster(2)
     let storm = try RequestStorm(cluster.nodes.map(\.port))
-    try storm.rage(connections: 64, creates: 1000)
+    try storm.rage(connections: 64, creates: 100)
     let database = try cluster.shared.reader()
-    #expect(try database.value("SELECT count(*) FROM items")?.integer == 1000)
-    #expect(try database.value("SELECT count(DISTINCT title) FROM items")?.integer == 1000)
+    #expect(try database.value("SELECT count(*) FROM items")?.integer == 100)
+    #expect(try database.value("SELECT count(DISTINCT title) FROM items")?.integer == 100)
     try database.expectSound()
   }
 }

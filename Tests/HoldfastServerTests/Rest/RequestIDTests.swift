@@ -219,7 +219,7 @@ import Testing
       RequestRetention.Entry(number: $0.0, at: 5, before: Int64($0.1))
     }
     func expired(_ end: Int64, at: Int64 = 5) -> Int64? {
-      RequestRetention.expired(oldest, next: .init(number: 4, at: at, before: end))
+      RequestRetention.expired(oldest, number: 4, total: end, now: at)
     }
     #expect(expired(16 << 20) == nil)
     #expect(expired(16 << 20 + 1) == 1)
