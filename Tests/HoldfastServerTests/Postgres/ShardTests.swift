@@ -57,7 +57,8 @@ import Testing
       #expect(reply.status == 200)
     }
     #expect(try rest.get("/v1/tables/items?ids=\(item),\(list)").statuses == [200, 404])
-    #expect(try rest.batch([["op": "delete", "table": "items", "id": .string(item)]], id: "batch").status == 200)
+    #expect(
+      try rest.batch([["op": "delete", "table": "items", "id": .string(item)]], id: "batch").status == 200)
   }
 
   private func told(_ location: PostgresLocation, _ server: TestServer) throws {

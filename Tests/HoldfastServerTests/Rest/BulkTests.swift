@@ -212,6 +212,32 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("an answer has a bound: behind it records come without their columns, or are to be asked for again")
+  func bounded() throws {
+    let large = JSONValue.string(String(repeating: "x", count: 10_000))
+    let ids = (0..<450).map { _ in alice.newID() }
+    let records = ids.map { id -> JSONValue in
+      ["id": .string(id), "columns": ["list_id": .string(list), "title": "x", "note": large]]
+    }
+    let made = try rest.send("POST", "/v1/tables/items", ["records": .array(records)], id: "many")
+    #expect(made.statuses == [Int64](repeating: 201, count: 450))
+    #expect((4 << 20..<5 << 20).contains(made.body.count))
+    #expect(made.results[0]["record"]?["columns"]?["note"] == large)
+    #expect(made.results[449]["record"]?["columns"] == nil)
+    #expect(made.results.map { $0["record"]?["id"] } == ids.map { .string($0) })
+    #expect(made.results[449]["record"]?["created_by_request_id"] == "many")
+    #expect(
+      try rest.send("POST", "/v1/tables/items", ["records": .array(records)], id: "many").body == made.body)
+    let huge = JSONValue.object((0..<9).map { .init("k\($0)", large) })
+    let patches = ids.prefix(100).map { id -> JSONValue in ["id": .string(id), "columns": ["extra": huge]] }
+    let patched = try rest.send("PATCH", "/v1/tables/items", ["records": .array(patches)])
+    #expect(patched.statuses == [Int64](repeating: 200, count: 100))
+    let read = try rest.get("/v1/tables/items?ids=" + ids.prefix(100).joined(separator: ","))
+    #expect(read.body.count < 5 << 20)
+    #expect(read.statuses.first == 200 && read.statuses.last == 422)
+    #expect(read.results.last?["problem"]?["code"] == "result-too-large")
+  }
+
   @Test("a thousand operations are one request, one more is none")
   func limit() throws {
     let records = (0..<1000).map { item(.string("Item \($0)")) }
