@@ -28,6 +28,7 @@ let package = Package(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: strict),
     .target(
@@ -38,7 +39,9 @@ let package = Package(
     .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium", "CZstd",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",

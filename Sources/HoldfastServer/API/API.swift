@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLite
 import Synchronization
 
 /// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
@@ -9,6 +10,8 @@ final class API: Sendable {
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
+  /// Nil where there is no disk for them.
+  let snapshots: Snapshots?
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
@@ -19,6 +22,7 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
+    snapshots: Snapshots?,
     log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
@@ -26,6 +30,7 @@ final class API: Sendable {
     self.clock = clock
     self.log = log
     self.database = database
+    self.snapshots = snapshots
     operations = OperationReader(schema: schema)
     schemaBody = schema.json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
@@ -66,6 +71,7 @@ final class API: Sendable {
     case .currentSession: return try signOut(request)
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
+    case .snapshot(let zone): return try snapshot(request, of: zone)
     case .schema: return .answer(.json(schemaBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
@@ -90,6 +96,7 @@ final class API: Sendable {
   /// What a request is answered with that failed.
   func problem(of error: any Error) -> Problem {
     if let problem = error as? Problem { return problem }
+    if (error as? SQLiteError)?.code.primary == .full { return Problem(.storageFull) }
     log("A request failed: \(error)")
     return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
   }

@@ -11,6 +11,7 @@ enum Address: Equatable {
   case schema
   case health
   case readiness
+  case snapshot(zone: String)
 
   /// The address of a path, given as its parts; nil when there is nothing.
   init?(_ parts: [String]) {
@@ -21,6 +22,8 @@ enum Address: Equatable {
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
     case ["v1", "events"]: self = .events
+    case let parts where parts.count == 4 && parts[..<2] == ["v1", "zones"] && parts[3] == "snapshot":
+      self = .snapshot(zone: parts[2])
     case ["v1", "schema"]: self = .schema
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
@@ -34,7 +37,7 @@ enum Address: Equatable {
     case .sync, .accounts, .sessions, .devices: ["POST"]
     case .currentSession: ["DELETE"]
     case .events: ["GET"]
-    case .schema, .health, .readiness: ["GET", "HEAD"]
+    case .schema, .health, .readiness, .snapshot: ["GET", "HEAD"]
     }
   }
 

@@ -26,6 +26,11 @@ public struct Configuration: Sendable {
   /// How many streams of events there may be, but at most four fifths of `limits.maximumConnections`, so that requests find room; 16,000 unless
   /// given.
   public var eventStreamLimit: Int
+  /// Where snapshots are kept, a folder for this database alone; nil, the default, for `snapshots` in the data directory, or a temporary folder with
+  /// PostgreSQL.
+  public var snapshotFolder: String?
+  /// How many bytes of them are kept; 4 GiB unless given.
+  public var snapshotLimit: Int64
   /// The team's own program that is told which zones moved; nil, the default, for none.
   public var webhook: WebhookConfiguration?
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
@@ -52,5 +57,6 @@ public struct Configuration: Sendable {
     passwordQueueLimit = 64
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
+    snapshotLimit = 4 << 30
   }
 }

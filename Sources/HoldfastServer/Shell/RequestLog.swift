@@ -41,7 +41,7 @@ struct RequestLog: Sendable {
     writer.key("duration_us")
     writer.int64(monotonicMicroseconds() - entry.started)
     writer.key("bytes")
-    writer.int64(Int64(response.body.count))
+    writer.int64(response.contentLength)
     if let device = entry.device {
       writer.key("device")
       writer.int64(device)
