@@ -57,6 +57,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case engineDiverged = "6.2 syncing: diverged"
   case engineTooLarge = "6.2 syncing: 413, fewer change sets"
   case engineTooLargeAlone = "6.2 syncing: 413, a single one"
+  case seedLeft = "6.2 signed in: a seed for somebody else is left behind"
   case engineSignedIn = "6.2 any: signed in"
   case engineSignedOut = "6.2 any: signed out"
 

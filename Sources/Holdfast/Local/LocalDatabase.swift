@@ -78,6 +78,8 @@ package final class LocalDatabase {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
+    // A snapshot has none.
+    try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     try extend(tables)
   }
 

@@ -53,7 +53,7 @@ struct SnapshotBuilder {
         """)
       return zones
     }
-    try connection.execute("ANALYZE")
+    // No statistics: a device has none, and those of this moment would mislead it when it has grown.
     try connection.run("VACUUM INTO ?", [.text(path)])
     connection.close()
     try syncToDisk(path)
