@@ -17,7 +17,7 @@ extension LocalDatabase {
   /// Looks through the whole database.
   func check() throws -> StoreFindings {
     var findings = StoreFindings()
-    findings.file = try connection.rows("PRAGMA quick_check(100)").compactMap { $0[0].text }
+    findings.file = try connection.rows("PRAGMA integrity_check(100)").compactMap { $0[0].text }
       .filter { $0 != "ok" }
     for row in try connection.rows("PRAGMA foreign_key_check") {
       guard let name = row[0].text, let table = schema.table(name), let number = row[1].integer else {
