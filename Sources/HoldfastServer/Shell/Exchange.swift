@@ -47,9 +47,7 @@ final class Exchange: Sendable {
     self.database = database
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
-    let snapshots = try Snapshots(
-      database, folder: configuration.snapshotFolder ?? configuration.database.snapshotFolder,
-      limit: configuration.snapshotLimit, random: environment.random)
+    let snapshots = try Self.snapshots(database, configuration, failed)
     let api = API(database, clock: clock, environment: environment, snapshots: snapshots, log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
@@ -118,6 +116,22 @@ final class Exchange: Sendable {
     }
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
+  }
+
+  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
+  private static func snapshots(
+    _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
+  ) throws -> Snapshots? {
+    let folder = configuration.snapshotFolder ?? configuration.database.snapshotFolder
+    do {
+      return try Snapshots(
+        database, folder: folder, limit: configuration.snapshotLimit,
+        random: configuration.environment.random)
+    } catch {
+      if folder != nil { throw error }
+      failed("There are no snapshots: \(error)")
+      return nil
+    }
   }
 
   /// Writes a command of the server's own, and waits for it; false when it failed.
