@@ -79,7 +79,7 @@ struct SnapshotRangeTests {
       let path = server.folder.path + "-digest"
       defer { try? FileManager.default.removeItem(atPath: path) }
       try Data(answer.content).write(to: URL(fileURLWithPath: path))
-      let digest = SHA256(of: try #require(HTTPFile(path: path)))
+      let digest = ContentHash(of: try #require(HTTPFile(path: path)))
       #expect(answer.header("Repr-Digest") == "sha-256=:\(Data(digest.bytes).base64EncodedString()):")
     }
     let tag = try #require(small.header("ETag"))

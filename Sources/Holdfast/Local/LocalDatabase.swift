@@ -8,6 +8,8 @@ package final class LocalDatabase {
   package let connection: Connection
   let schema: Schema
   let pages: any PageStorage
+  /// Where snapshots are kept while they come; nil where there are none.
+  let snapshots: SnapshotDownloads?
   /// One entry a table of the schema.
   let sql: [TableStatements]
   /// The same, for parsing pages.
@@ -16,12 +18,13 @@ package final class LocalDatabase {
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   ///
   /// - Parameters:
-  ///   - pages: where pages are kept; nil puts them into a folder beside the database.
+  ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database. Elsewhere there are no snapshots.
   ///   - replica: what the positions made here are told apart by, when the database is new.
   package init(
     path: String, schema: Schema, access: Connection.Access, pages: (any PageStorage)? = nil, replica: String
   ) throws {
     self.schema = schema
+    snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
     forms = schema.tables.map(PageParser.Form.init)

@@ -277,6 +277,7 @@ extension LocalDatabase {
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)
       try removeStrayPages()
+      snapshots?.removeAll()
     }
   }
 

@@ -10,6 +10,8 @@ package struct TableStatements {
   package let upsertBatch: String
   /// Writes a row whatever was there. The same parameters as `upsert`.
   package let replace: String
+  /// What an insertion does with a record that is here already.
+  package let onConflict: String
   /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
   package let batch: Int
   /// Columns: zone, rev, then the columns.
@@ -26,13 +28,13 @@ package struct TableStatements {
     // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
     let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES "
     // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
-    let end = """
+    onConflict = """
        ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
       """
-    upsert = begin + row + end
+    upsert = begin + row + onConflict
     replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"
-    upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
+    upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + onConflict
     select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
     delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
   }

@@ -5,14 +5,14 @@ import HoldfastSQLite
 struct SnapshotKey: Sendable, Hashable {
   let epoch: String
   /// The hash of zone, schema and layout.
-  let hash: SHA256
+  let hash: ContentHash
 
   init(_ zone: String, _ schema: Schema, epoch: String) {
     self.epoch = epoch
-    hash = SHA256(of: [zone, schema.text, "\(DeviceTables.applicationID).\(DeviceTables.formatVersion)"])
+    hash = ContentHash(of: [zone, schema.text, "\(DeviceTables.applicationID).\(DeviceTables.formatVersion)"])
   }
 
-  init(epoch: String, hash: SHA256) { (self.epoch, self.hash) = (epoch, hash) }
+  init(epoch: String, hash: ContentHash) { (self.epoch, self.hash) = (epoch, hash) }
 }
 
 /// The forms in which a snapshot is sent.
@@ -25,7 +25,7 @@ struct Snapshot: Sendable {
   struct Form: Sendable {
     let path: String
     let size: Int64
-    let digest: SHA256
+    let digest: ContentHash
   }
 
   let key: SnapshotKey
@@ -44,18 +44,20 @@ struct Snapshot: Sendable {
   }
 
   /// The name of the file of a form, which says all that has to be known of it.
-  static func name(_ key: SnapshotKey, _ seq: Int64, _ coding: SnapshotCoding, _ digest: SHA256) -> String {
+  static func name(_ key: SnapshotKey, _ seq: Int64, _ coding: SnapshotCoding, _ digest: ContentHash)
+    -> String
+  {
     "\(key.epoch)-\(seq)-\(key.hash.text)-\(digest.text).\(coding == .zstd ? "db.zst" : "db")"
   }
 
   /// Reads a name; nil when it is another file's.
   static func parse(
     _ name: String
-  ) -> (key: SnapshotKey, seq: Int64, coding: SnapshotCoding, digest: SHA256)? {
+  ) -> (key: SnapshotKey, seq: Int64, coding: SnapshotCoding, digest: ContentHash)? {
     let stem = name.prefix { $0 != "." }
     let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 4, let seq = Int64(parts[1]), let hash = SHA256(parts[2]),
-      let digest = SHA256(parts[3]),
+    guard parts.count == 4, let seq = Int64(parts[1]), let hash = ContentHash(parts[2]),
+      let digest = ContentHash(parts[3]),
       let coding = SnapshotCoding.allCases.first(where: {
         Snapshot.name(SnapshotKey(epoch: String(parts[0]), hash: hash), seq, $0, digest) == name
       })

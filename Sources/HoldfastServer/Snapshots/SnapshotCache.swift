@@ -104,7 +104,7 @@ final class SnapshotCache: @unchecked Sendable {
       guard let file = HTTPFile(path: draft) else {
         throw ServerError(.unreachable, "\(draft) can't be read: \(systemMessage(errno)).")
       }
-      let digest = SHA256(of: file)
+      let digest = ContentHash(of: file)
       let path = "\(folder)/\(Snapshot.name(key, seq, coding, digest))"
       guard rename(draft, path) == 0 else {
         throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")

@@ -2,8 +2,8 @@ internal import CSodium
 import Glibc
 import HoldfastHTTP
 
-/// SHA-256. Source: FIPS 180-4, as libsodium has it.
-struct SHA256: Sendable, Hashable {
+/// The SHA-256 of a content, by libsodium, which is faster than that of HoldfastCore.
+struct ContentHash: Sendable, Hashable {
   /// The 32 bytes.
   let bytes: [UInt8]
 
