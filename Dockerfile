@@ -7,6 +7,7 @@ RUN apt-get update -qq \
 WORKDIR /holdfast
 COPY Package.swift ./
 COPY Sources Sources
+COPY Plugins Plugins
 COPY Examples Examples
 COPY Snippets Snippets
 COPY Tests Tests

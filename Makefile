@@ -1,7 +1,7 @@
 # Every target but help runs setup first, which is quick when nothing is missing.
 
 DEMO_BIN = .build/release
-FORMATTED = $(wildcard Sources Tests Examples Snippets Package.swift)
+FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-cluster test sim sim-soak bench faults lint format

@@ -19,6 +19,7 @@ let package = Package(
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "jot", targets: ["Jot"]),
     .executable(name: "fleet", targets: ["Fleet"]),
+    .plugin(name: "SnapshotPlugin", targets: ["SnapshotPlugin"]),
     .executable(name: "simulate", targets: ["HoldfastSimulation"]),
   ],
   targets: [
@@ -41,7 +42,9 @@ let package = Package(
       name: "HoldfastHTTP", dependencies: ["CMicroHTTPD", "CZstd", "CDeflate"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium", "CZstd",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",
@@ -60,6 +63,14 @@ let package = Package(
         "CSQLite",
       ],
       swiftSettings: strict),
+    .plugin(
+      name: "SnapshotPlugin",
+      capability: .command(
+        intent: .custom(verb: "snapshot", description: "Refreshes the snapshot that an app ships."),
+        permissions: [
+          .writeToPackageDirectory(reason: "The snapshot is a file of the app."),
+          .allowNetworkConnections(scope: .all(), reason: "The snapshot may come from a server."),
+        ])),
     .testTarget(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
     .testTarget(

@@ -1,3 +1,4 @@
+public import Foundation
 public import HoldfastCore
 import HoldfastSQLite
 
@@ -12,17 +13,22 @@ public final class Store: Sendable {
   let readers: [DatabaseQueue]
   let changes = ChangeHub()
   let environment: Environment
+  /// What became of the seed.
+  public let seeding: Seeding
 
   /// Opens the database of a schema, and creates or extends it as needed.
   ///
   /// - Parameters:
   ///   - path: the file; beside it SQLite keeps `-wal` and `-shm`.
   ///   - schema: the schema; a database of an earlier one gets the tables and columns that are new.
+  ///   - seed: a snapshot that came with the app (`holdfast snapshot`), which becomes the database when there is none yet; one that is of no use
+  ///     here is ignored. See `seeding`.
   ///   - environment: the clock and the randomness; the system's unless given.
   /// - Throws: `StoreError` when the file is another program's, newer, or can't follow the schema; `SQLiteError`.
-  public init(path: String, schema: Schema, environment: Environment = .system) throws {
+  public init(path: String, schema: Schema, seed: URL? = nil, environment: Environment = .system) throws {
     self.schema = schema
     self.environment = environment
+    seeding = try seed.map { try Seed(file: $0, path: path, schema: schema).plant() } ?? .none
     let replica = Position.Replica(random: environment.random()).string
     let changes = changes
     writer = try DatabaseQueue(label: "holdfast.writer") {

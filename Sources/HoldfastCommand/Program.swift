@@ -6,7 +6,8 @@ enum Program {
   /// The subcommands. A new one is one line here.
   static var commands: [any Subcommand.Type] {
     [
-      InitCommand.self, SchemaCommand.self, ServeCommand.self, ZonesCommand.self, UsersCommand.self,
+      InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, ZonesCommand.self,
+      UsersCommand.self,
       DevicesCommand.self, ConflictsCommand.self, DoctorCommand.self, BenchCommand.self,
     ]
   }

@@ -43,6 +43,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case pageExpired = "page-expired"
   case tokenFenced = "token-fenced"
   case notAcceptable = "not-acceptable"
+  case rangeNotSatisfiable = "range-not-satisfiable"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -135,6 +136,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .tokenFenced:
       (410, "The change token is older than what the zone remembers", "Begin the zone anew, without since.")
     case .notAcceptable: (406, "No form that Accept names is made here", "Accept application/json.")
+    case .rangeNotSatisfiable:
+      (416, "The content has no byte of this range", "Content-Range says how many it has.")
     }
   }
 }

@@ -57,6 +57,10 @@ package enum Transition: String, CaseIterable, Sendable {
   case engineDiverged = "6.2 syncing: diverged"
   case engineTooLarge = "6.2 syncing: 413, fewer change sets"
   case engineTooLargeAlone = "6.2 syncing: 413, a single one"
+  case seedLeft = "6.2 signed in: a seed for somebody else is left behind"
+  case engineLarge = "6.2 syncing: answered, a large new zone"
+  case engineDownloaded = "6.2 syncing: a stretch of a snapshot"
+  case snapshotApplied = "6.3 snapshot applied"
   case engineSignedIn = "6.2 any: signed in"
   case engineSignedOut = "6.2 any: signed out"
 

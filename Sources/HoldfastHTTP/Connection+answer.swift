@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+import Glibc
 
 extension Connection {
   /// The whole request is here: calls the handler, and sends the answer if there is one when it returns.
@@ -53,13 +54,22 @@ extension Connection {
   }
 
   private func makeHandle(_ response: HTTPResponse) -> OpaquePointer? {
-    guard let handle = makeBody(response.body) else { return nil }
+    guard let handle = (response.file.map { makeBody($0) } ?? makeBody(response.body)) else { return nil }
     for (name, value) in response.headers {
       if !isFieldName(name) || !isFieldValue(value) || MHD_add_response_header(handle, name, value) == .NO {
         core.log("left out a header field of an answer: \(name.debugDescription)")
       }
     }
     if core.isStopping { MHD_add_response_header(handle, "Connection", "close") }
+    return handle
+  }
+
+  /// libmicrohttpd reads the file by offset as the client takes it, and closes the descriptor.
+  private func makeBody(_ slice: HTTPFile.Slice) -> OpaquePointer? {
+    guard let descriptor = slice.file.duplicate() else { return nil }
+    let handle = MHD_create_response_from_fd_at_offset64(
+      UInt64(slice.count), descriptor, UInt64(slice.range.lowerBound))
+    if handle == nil { close(descriptor) }
     return handle
   }
 

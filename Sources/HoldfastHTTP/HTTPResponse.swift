@@ -7,13 +7,22 @@ public struct HTTPResponse: Sendable {
   /// The content. For HEAD give the content of GET: its length is sent, its bytes are not. With 204 and 304 it is
   /// not sent.
   public var body: [UInt8]
+  /// A stretch of a file, sent in place of `body` as the client takes it; by the same rules.
+  public var file: HTTPFile.Slice?
 
   /// An answer.
-  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+  public init(
+    status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+    file: HTTPFile.Slice? = nil
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
+    self.file = file
   }
+
+  /// How many bytes the content has.
+  public var contentLength: Int64 { file?.count ?? Int64(body.count) }
 
   /// A one-line text that names the status: the answer of the server itself when the owner gives no other.
   public static func plain(status: Int) -> HTTPResponse {

@@ -13,8 +13,8 @@ func rawBytes(of response: HTTPResponse, method: String?) -> [UInt8] {
   for (name, value) in response.headers where isFieldName(name) && isFieldValue(value) {
     head += "\(name): \(value)\r\n"
   }
-  head += "Content-Length: \(response.body.count)\r\nConnection: close\r\n\r\n"
-  return Array(head.utf8) + (method == "HEAD" ? [] : response.body)
+  head += "Content-Length: \(response.contentLength)\r\nConnection: close\r\n\r\n"
+  return Array(head.utf8) + (method == "HEAD" ? [] : response.file?.bytes ?? response.body)
 }
 
 /// The head of an answer that ends with its connection.

@@ -10,20 +10,21 @@ struct DownloadTests {
   func killed() async throws {
     let scene = try Scene(schema: Scene.jotSchema())
     let phone = try await scene.signUp("ann", on: "phone")
-    let count = 16000
+    // Few enough to come in pages, and long enough for several.
+    let count = 4800
     let list = try await phone.store.write { db in
       let id = db.newID()
       try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Everything')", [.text(id)])
       return id
     }
-    for batch in 0..<(count / 4000) {
+    for batch in 0..<(count / 1200) {
       try await phone.store.write { db in
-        for number in 0..<4000 {
-          let title = "item \(batch).\(number) " + String(repeating: "x", count: 450)
-          try db.insert(
-            Row(
-              id: db.newID(), list_id: list, title: title, position: try db.position(after: nil, before: nil))
-          )
+        for number in 0..<1200 {
+          let position = try db.position(after: nil, before: nil)
+          let id = db.newID()
+          try db.insert(Row(id: id, list_id: list, title: "item \(batch).\(number)", position: position))
+          let note = String(repeating: "x", count: 2500)
+          try db.execute("UPDATE items SET note = ? WHERE id = ?", [.text(note), .text(id)])
         }
       }
     }

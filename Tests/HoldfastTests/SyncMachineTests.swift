@@ -22,6 +22,30 @@ struct SyncMachineTests {
     #expect(machine.state == .idle)
   }
 
+  @Test("a large new zone is downloaded a stretch after the other, and then the server is asked again (I7)")
+  func snapshot() {
+    var machine = syncing()
+    #expect(machine.handle(.answered(hasMore: true, hasLargeZone: true)) == [.download])
+    #expect(machine.handle(.downloaded(isLast: false)) == [.download])
+    let send = SyncMachine.Action.send(changeSetLimit: SyncMachine.changeSetLimit)
+    #expect(machine.handle(.downloaded(isLast: true)) == [.stopTimer, send])
+    #expect(machine.state == .syncing)
+  }
+
+  @Test("what is edited while a snapshot comes is sent before its next stretch (I7)")
+  func editedDuringSnapshot() {
+    var machine = syncing()
+    _ = machine.handle(.answered(hasMore: true, hasLargeZone: true))
+    _ = machine.handle(.edited)
+    let send = SyncMachine.Action.send(changeSetLimit: SyncMachine.changeSetLimit)
+    #expect(machine.handle(.downloaded(isLast: false)) == [.stopTimer, send])
+    #expect(machine.handle(.answered(hasMore: true, hasLargeZone: true)) == [.download])
+    _ = machine.handle(.edited)
+    _ = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
+    #expect(machine.state == .waiting)
+    #expect(machine.handle(.downloaded(isLast: true)) == [])
+  }
+
   @Test("an edit is debounced, and one during a sync makes it go on (I7)")
   func edits() {
     var machine = machine()

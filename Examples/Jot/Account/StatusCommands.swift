@@ -9,6 +9,17 @@ extension Command {
     try await Syncing(try call.open()).run(isJSON: call.isJSON)
   }
 
+  static let reset = Command(
+    "reset", "fetch everything anew, under the edits that were not sent yet",
+    details: "What is here stays until the new copy is whole, also when this is broken off.",
+    options: [.server, .json]
+  ) { call in
+    let notebook = try call.open()
+    try await notebook.store.repair()
+    try await notebook.store.resetAll()
+    try await Syncing(notebook).run(isJSON: call.isJSON)
+  }
+
   static let status = Command(
     "status", "show the account, and what waits to be sent", options: [.server, .json]
   ) { call in

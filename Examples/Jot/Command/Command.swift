@@ -34,7 +34,10 @@ enum Commands {
   static let groups: [(title: String, commands: [Command])] = [
     ("Lists", [.lists, .newList, .items, .add, .check, .rename, .note, .move, .renameList, .remove, .watch]),
     ("Together", [.share, .members, .unshare]),
-    ("Account and sync", [.signUp, .signIn, .signOut, .sync, .status, .conflicts, .quarantine, .schema]),
+    (
+      "Account and sync",
+      [.signUp, .signIn, .signOut, .sync, .reset, .status, .conflicts, .quarantine, .schema]
+    ),
     (
       "Catalogue of countries, languages and currencies",
       [.catalogueFollow, .catalogueSearch, .catalogueImport]

@@ -12,7 +12,14 @@ struct Invocation: Sendable {
   func open() throws -> Notebook {
     let environment = ProcessInfo.processInfo.environment
     let path = arguments[.database] ?? environment["JOT_DB"] ?? NSHomeDirectory() + "/.jot.db"
-    return try Notebook(path: path, server: arguments[.server] ?? environment["JOT_SERVER"])
+    let seed = arguments[.seed] ?? environment["JOT_SEED"]
+    let notebook = try Notebook(
+      path: path, server: arguments[.server] ?? environment["JOT_SERVER"],
+      seed: seed.map { URL(filePath: $0) })
+    if case .ignored(let reason) = notebook.store.seeding {
+      Terminal.error.write("The seed is not used: \(reason.shown)\n")
+    }
+    return notebook
   }
 
   /// Prints something that was read: JSON when asked for, else the text for people.

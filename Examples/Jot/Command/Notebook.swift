@@ -8,10 +8,10 @@ struct Notebook: Sendable {
   private let givenServer: String?
 
   /// Opens the database, and makes it when it isn't there.
-  init(path: String, server: String?) throws {
+  init(path: String, server: String?, seed: URL?) throws {
     self.path = path
     givenServer = server
-    store = try Store(path: path, schema: try Self.schema())
+    store = try Store(path: path, schema: try Self.schema(), seed: seed)
   }
 
   static func schema() throws -> Schema { try Schema(json: PackageResources.holdfast_json) }

@@ -18,7 +18,9 @@ extension Option {
   // Every command has these.
   static let database = Option("db", "FILE", "the database of this device; else $JOT_DB, else ~/.jot.db")
   static let help = Option("help", "explain the command")
-  static let common = [database, help]
+  static let seed = Option(
+    "seed", "FILE", "a snapshot (`holdfast snapshot`) that a new database begins with; else $JOT_SEED")
+  static let common = [database, seed, help]
 
   static let server = Option(
     "server", "URL",

@@ -27,12 +27,12 @@ extension LocalDatabase {
   /// Applies a page.
   func applyChanges(_ page: ParsedPage, _ session: inout ApplySession) throws {
     try page.bytes.withUnsafeBufferPointer { bytes in
-      var writers: [RecordWriter?] = Array(repeating: nil, count: schema.tables.count)
+      var writers: [DeviceRecordWriter?] = Array(repeating: nil, count: schema.tables.count)
       for change in page.changes where try !isSetApart(change, of: page, bytes, &session) {
         if let writer = writers[change.table] {
           try writer.write(change)
         } else {
-          let writer = try RecordWriter(
+          let writer = try DeviceRecordWriter(
             schema.tables[change.table], sql[change.table], on: connection, zone: session.zone, page: page,
             bytes: bytes)
           writers[change.table] = writer
@@ -78,9 +78,6 @@ extension LocalDatabase {
   private func rebase(
     _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
   ) throws {
-    let here = try row(table, id)
-    // A page that waited is older than what another zone has brought since.
-    if let here, here.zone != zone, here.rev > rev, try !isFresh(here.zone) { return }
     let definitions = schema.tables[table].columns
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
@@ -91,6 +88,14 @@ extension LocalDatabase {
         values[index] = try OperationReader.value(of: definitions[index], from: &reader)
       }
     }
+    try rebase(table, id, zone: zone, rev: rev, values: values)
+  }
+
+  /// The same, of the record's values in the order of its columns.
+  func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, values: [Value]) throws {
+    let here = try row(table, id)
+    // A page that waited is older than what another zone has brought since.
+    if let here, here.zone != zone, here.rev > rev, try !isFresh(here.zone) { return }
     Trace.took(.rebased)
     var history = try history(table, id)
     // A record that comes anew is looked at anew.

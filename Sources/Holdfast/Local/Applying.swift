@@ -9,6 +9,8 @@ struct Applied: Sendable {
   var changes = 0
   /// At most so many are still to come.
   var remaining = 0
+  /// A large zone that the device has nothing of, whose snapshot is to be downloaded; it counts in `remaining`.
+  var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
 }
@@ -25,14 +27,18 @@ enum Inapplicable: Error {
 
 /// Applying the answer of the server, in one transaction. See PROTOCOL.md, section 6.3.
 extension LocalDatabase {
-  func apply(_ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest) throws -> Applied {
+  /// - Parameter prefersSnapshot: whether a zone of so many changes, of which the device has nothing, is to come as a snapshot.
+  func apply(
+    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest,
+    prefersSnapshot: (_ zone: String, _ changes: Int64) -> Bool = { _, _ in false }
+  ) throws -> Applied {
     do {
       do {
-        return try applyInTransaction(answer, body: body, to: request)
+        return try applyInTransaction(answer, body: body, to: request, prefersSnapshot)
       } catch let error as SQLiteError where error.code == .constraintForeignKey {
         // An orphan that nothing here explains must not stop all that comes behind it.
         Trace.took(.orphansDropped)
-        return try applyInTransaction(answer, body: body, to: request, mayHaveOrphans: true)
+        return try applyInTransaction(answer, body: body, to: request, prefersSnapshot, mayHaveOrphans: true)
       }
     } catch Inapplicable.pageMissing(let zone) {
       Trace.took(.pageMissing)
@@ -49,7 +55,8 @@ extension LocalDatabase {
   }
 
   private func applyInTransaction(
-    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest, mayHaveOrphans: Bool = false
+    _ answer: SyncAnswer, body: [UInt8], to request: PreparedRequest,
+    _ prefersSnapshot: (String, Int64) -> Bool, mayHaveOrphans: Bool = false
   ) throws -> Applied {
     var applied = Applied()
     var usedPages: [String] = []
@@ -64,7 +71,9 @@ extension LocalDatabase {
         }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())
-        for part in answer.parts { try apply(part, body: body, &session, &applied) }
+        for part in answer.parts {
+          if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
+        }
         try removeDeleted(session)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
@@ -87,7 +96,7 @@ extension LocalDatabase {
     return applied
   }
 
-  private func hasEdits() throws -> Bool { try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits)") == 1 }
+  func hasEdits() throws -> Bool { try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits)") == 1 }
 
   // MARK: Confirmations and refusals
 
@@ -137,6 +146,26 @@ extension LocalDatabase {
   }
 
   // MARK: Zones
+
+  /// Whether a part begins a zone that is to come as a snapshot; then the zone is left at its beginning.
+  private func isLarge(
+    _ part: SyncAnswer.Part, _ applied: inout Applied, _ prefersSnapshot: (String, Int64) -> Bool
+  ) throws -> Bool {
+    let changes = part.count.addingReportingOverflow(part.remaining)
+    guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
+      prefersSnapshot(part.zone, changes.partialValue)
+    else { return false }
+    let ack = try connection.value("SELECT ack FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    guard ack == nil || ack?.text == "" else { return false }
+    try connection.run(
+      """
+      INSERT INTO holdfast_zones (zone, role) VALUES (?, ?) ON CONFLICT (zone) DO UPDATE SET role = excluded.role
+      """, [.text(part.zone), .text(part.role)])
+    applied.remaining += Int(clamping: changes.partialValue)
+    applied.hasMore = true
+    if applied.largeZone == nil { applied.largeZone = (part.zone, Int(clamping: changes.partialValue)) }
+    return true
+  }
 
   private func apply(
     _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
@@ -222,6 +251,7 @@ extension LocalDatabase {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
     try forgetDeletions(in: zone)
+    snapshots?.remove(zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])

@@ -8,6 +8,8 @@ package final class LocalDatabase {
   package let connection: Connection
   let schema: Schema
   let pages: any PageStorage
+  /// Where snapshots are kept while they come; nil where there are none.
+  let snapshots: SnapshotDownloads?
   /// One entry a table of the schema.
   let sql: [TableStatements]
   /// The same, for parsing pages.
@@ -16,12 +18,13 @@ package final class LocalDatabase {
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   ///
   /// - Parameters:
-  ///   - pages: where pages are kept; nil puts them into a folder beside the database.
+  ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database. Elsewhere there are no snapshots.
   ///   - replica: what the positions made here are told apart by, when the database is new.
   package init(
     path: String, schema: Schema, access: Connection.Access, pages: (any PageStorage)? = nil, replica: String
   ) throws {
     self.schema = schema
+    snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
     forms = schema.tables.map(PageParser.Form.init)
@@ -57,32 +60,34 @@ package final class LocalDatabase {
     let id = try connection.value("PRAGMA application_id")?.integer ?? 0
     let version = try connection.value("PRAGMA user_version")?.integer ?? 0
     let isEmpty = try connection.value("SELECT count(*) FROM sqlite_master")?.integer == 0
-    let tables = LocalTables(schema: schema)
+    let tables = DeviceTables(schema: schema)
     if id == 0, isEmpty {
       try connection.execute(
         """
-        PRAGMA application_id = \(LocalTables.applicationID); PRAGMA user_version = \(LocalTables.formatVersion);
-        \(LocalTables.own) \(tables.all())
+        PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
+        \(DeviceTables.own) \(tables.all())
         """)
       try connection.run(
         "INSERT INTO holdfast_local (one, schema, replica) VALUES (1, ?, ?)",
         [.text(schemaText), .text(replica)])
       return
     }
-    guard id == LocalTables.applicationID else {
+    guard id == DeviceTables.applicationID else {
       throw StoreError(
         .notAHoldfastDatabase,
         "The file holds another program's database. Give another path, or move it away.")
     }
-    guard version <= LocalTables.formatVersion else {
+    guard version <= DeviceTables.formatVersion else {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
+    // A snapshot has none.
+    try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     try extend(tables)
   }
 
   /// Brings a database of an older schema to this one: adds tables and columns.
-  private func extend(_ tables: LocalTables) throws {
+  private func extend(_ tables: DeviceTables) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText { return }
     let old = try Schema(json: Array(stored.utf8))
@@ -190,42 +195,4 @@ struct DeviceState: Sendable {
   var replica: String
   /// The number of the device's last session; 0 when the server did not say.
   var session: Int64
-}
-
-/// The statements of one table that answers are applied with, and what they need of it.
-struct TableStatements {
-  /// The names of the columns, in order.
-  let columns: [String]
-  /// Parameters: zone, id, rev, then the columns.
-  let upsert: String
-  /// The same for `batch` rows of one zone at once: the zone, then the others for each row.
-  let upsertBatch: String
-  /// Writes a row whatever was there. The same parameters as `upsert`.
-  let replace: String
-  /// How many rows a batch has: as many as SQLite's oldest limit of 999 parameters holds, 32 at the most.
-  let batch: Int
-  /// Columns: zone, rev, then the columns.
-  let select: String
-  let delete: String
-
-  init(_ table: Table) {
-    columns = table.columns.map(\.name)
-    let names = (["zone", "rev"] + columns).map { "\"\($0)\"" }
-    let parameters = [names[0], "\"id\""] + names.dropFirst()
-    let row = "(?1" + String(repeating: ", ?", count: names.count) + ")"
-    let sets = names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    batch = max(1, min(32, 998 / names.count))
-    // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
-    let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES "
-    // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
-    let end = """
-       ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
-      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh = 1)
-      """
-    upsert = begin + row + end
-    replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"
-    upsertBatch = begin + Array(repeating: row, count: batch).joined(separator: ", ") + end
-    select = "SELECT \(names.joined(separator: ", ")) FROM \"\(table.name)\" WHERE \"id\" = ?"
-    delete = "DELETE FROM \"\(table.name)\" WHERE \"id\" = ?"
-  }
 }

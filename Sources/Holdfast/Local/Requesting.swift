@@ -115,7 +115,8 @@ extension LocalDatabase {
     _ path: String, name: String, password: String, device: String
   ) throws -> TransportRequest {
     let state = try state()
-    if let known = state.name, known != name { throw otherUser(known) }
+    // A seed for somebody else is left behind at the sign-in.
+    if state.device != nil, let known = state.name, known != name { throw otherUser(known) }
     var members: [JSONValue.Member] = [.init("name", .string(device))]
     // The device itself goes on, with its numbers.
     if path == "v1/sessions", let known = state.device {
@@ -155,17 +156,19 @@ extension LocalDatabase {
   func adopt(_ session: Session) throws {
     try connection.transaction(.immediate) {
       let state = try state()
-      if let user = state.user, user != session.user.id {
+      if state.device != nil, let user = state.user, user != session.user.id {
         throw otherUser(state.name ?? user)
       }
       try seal(isStrict: false)
+      let hasForeignSeed = state.user != nil && state.user != session.user.id
+      if hasForeignSeed, let user = state.user { try leave(seedOf: user) }
       try connection.run(
         "UPDATE holdfast_local SET device = ?, user = ?, name = ?, token = ?, session = ?",
         [
           .text(session.device.id), .text(session.user.id), .text(session.user.name), .text(session.token),
           .integer(session.number),
         ])
-      if state.user == nil { try moveIn(session.user.id) }
+      if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
       try connection.run(
         "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
@@ -173,6 +176,27 @@ extension LocalDatabase {
       Trace.took(.renumbered)
       try renumber(from: 1)
     }
+  }
+
+  /// Removes what a seed for another user brought, but for public zones. What was written here before the sign-in stays, without a zone, where the zone
+  /// was that user's own; edits of records that go are refused by the server.
+  private func leave(seedOf user: String) throws {
+    Trace.took(.seedLeft)
+    try whileApplying {
+      for table in schema.tables {
+        try connection.run(
+          "UPDATE \"\(table.name)\" SET \"zone\" = NULL WHERE \"zone\" = ? AND \"rev\" = 0", [.text(user)])
+      }
+      let zones = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
+      for zone in zones where !schema.publicZones.contains(zone) {
+        try lose(zone)
+        // The server was never told that it was here.
+        try connection.run("DELETE FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      }
+      try settleOrphans()
+      try removeOrphans()
+    }
+    try removeStrayPages()
   }
 
   /// Brings what was written before the first sign-in into the user's own zone.
@@ -253,6 +277,7 @@ extension LocalDatabase {
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)
       try removeStrayPages()
+      snapshots?.removeAll()
     }
   }
 

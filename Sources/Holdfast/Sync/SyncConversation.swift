@@ -28,6 +28,8 @@ package final class SyncConversation: @unchecked Sendable {
   /// What was asked, to make sense of the answer.
   package enum Question: Sendable {
     case sync(PreparedRequest)
+    /// For a stretch of a zone's snapshot.
+    case snapshot(SnapshotQuestion)
     /// For a new identity, by the device of a token.
     case identity(token: String?)
   }
@@ -39,17 +41,24 @@ package final class SyncConversation: @unchecked Sendable {
   var stream: EventStream
   var effects: [Effect] = []
   private var waiters: [Int] = []
-  private var summary = SyncSummary()
+  var summary = SyncSummary()
+  var download = SnapshotDownload()
   /// How many operations this sync has to send, as far as known.
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
-  private var refusedToken: String?
+  var refusedToken: String?
   /// The request that was too large.
   private var tooLarge: PreparedRequest?
   private var steps = 0
 
-  /// - Parameter canStream: whether the way to the server can carry a stream of events.
-  package init(canStream: Bool, random: @escaping @Sendable () -> UInt64) {
+  /// - Parameters:
+  ///   - canStream: whether the way to the server can carry a stream of events.
+  ///   - snapshotsFrom: the number of changes from which on a new zone comes as a snapshot; nil for never.
+  package init(
+    canStream: Bool, snapshotsFrom: Int? = SnapshotDownload.threshold,
+    random: @escaping @Sendable () -> UInt64
+  ) {
+    download.threshold = snapshotsFrom
     self.canStream = canStream
     self.random = random
     stream = EventStream(machine: EventStreamMachine(random: random))
@@ -80,6 +89,7 @@ package final class SyncConversation: @unchecked Sendable {
       let event =
         switch question {
         case .sync(let request): outcome(answer, request, database)
+        case .snapshot(let question): snapshot(answer, question, database)
         case .identity(let token): identity(answer, token, database)
         }
       run(event, database)
@@ -112,6 +122,7 @@ package final class SyncConversation: @unchecked Sendable {
   private func perform(_ action: SyncMachine.Action, _ database: LocalDatabase) {
     switch action {
     case .send(let limit): send(changeSetLimit: limit, database)
+    case .download: askForSnapshot(database)
     case .identify: identify(database)
     case .quarantineOldest:
       guard let request = tooLarge else { return }
@@ -192,7 +203,13 @@ package final class SyncConversation: @unchecked Sendable {
   private func apply(
     _ body: [UInt8], to request: PreparedRequest, _ database: LocalDatabase
   ) throws -> SyncMachine.Event {
-    let applied = try database.apply(try SyncAnswer(body: body), body: body, to: request)
+    let applied = try database.apply(
+      try SyncAnswer(body: body), body: body, to: request,
+      prefersSnapshot: { [download] zone, changes in
+        database.snapshots != nil && download.prefers(zone, changes: changes)
+      })
+    download.zone = applied.largeZone?.zone
+    download.changes = applied.largeZone?.changes ?? 0
     summary.sent += request.operations
     summary.received += applied.changes
     summary.quarantined += applied.quarantined
@@ -201,7 +218,7 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
-    return .answered(hasMore: applied.hasMore)
+    return .answered(hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil)
   }
 
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {
@@ -217,7 +234,7 @@ package final class SyncConversation: @unchecked Sendable {
     }
   }
 
-  private func later(_ error: any Error) -> SyncMachine.Failure {
+  func later(_ error: any Error) -> SyncMachine.Failure {
     .later(reason: (error as? StoreError)?.description ?? "\(error)", retryAfter: nil)
   }
 

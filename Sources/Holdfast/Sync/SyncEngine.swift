@@ -26,16 +26,20 @@ public actor SyncEngine {
   private var nextStep = 0
 
   /// An engine for a store and a way to the server.
-  public init(store: Store, transport: any Transport) {
+  ///
+  /// - Parameter snapshotsFrom: the number of changes from which on a zone that is new here comes as a snapshot and not page by page; 5,000
+  ///   unless given, nil for never.
+  public init(store: Store, transport: any Transport, snapshotsFrom: Int? = 5000) {
     self.store = store
     self.transport = transport
     conversation = SyncConversation(
-      canStream: transport is any EventTransport, random: store.environment.random)
+      canStream: transport is any EventTransport, snapshotsFrom: snapshotsFrom,
+      random: store.environment.random)
   }
 
   /// An engine for a store and the address of a server.
-  public init(store: Store, server: URL) {
-    self.init(store: store, transport: URLSessionTransport(server: server))
+  public init(store: Store, server: URL, snapshotsFrom: Int? = 5000) {
+    self.init(store: store, transport: URLSessionTransport(server: server), snapshotsFrom: snapshotsFrom)
   }
 
   // MARK: For the app

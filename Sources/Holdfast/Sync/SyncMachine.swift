@@ -20,7 +20,10 @@ package struct SyncMachine {
   package enum Event: Equatable, Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
-    case answered(hasMore: Bool)
+    /// - Parameter hasLargeZone: whether a zone is to be downloaded as a snapshot.
+    case answered(hasMore: Bool, hasLargeZone: Bool = false)
+    /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
+    case downloaded(isLast: Bool)
     case failed(Failure)
     /// A new identity was given to a copy.
     case identified
@@ -35,6 +38,8 @@ package struct SyncMachine {
   enum Action: Equatable {
     /// Make a request of what there is, with at most so many change sets, and send it.
     case send(changeSetLimit: Int)
+    /// Ask for the next stretch of the snapshot of the large zone.
+    case download
     /// Move the only change set of the last request into quarantine.
     case quarantineOldest
     /// Ask for a new identity.
@@ -114,16 +119,21 @@ package struct SyncMachine {
       return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
-    case (.syncing, .answered(let hasMore)):
+    case (.syncing, .answered(let hasMore, let hasLargeZone)):
       failures = 0
       isIdentified = false
       limit = Self.changeSetLimit
+      if hasLargeZone, !goOn { return [.download] }
       return hasMore || goOn ? begin() : rest()
+    case (.syncing, .downloaded(let isLast)):
+      failures = 0
+      // What was edited meanwhile does not wait for the rest of it.
+      return isLast || goOn ? begin() : [.download]
     case (.syncing, .identified):
       isIdentified = true
       return begin()
     case (.syncing, .failed(let failure)): return fail(failure)
-    case (_, .timer), (_, .answered), (_, .failed), (_, .identified): return []
+    case (_, .timer), (_, .answered), (_, .failed), (_, .identified), (_, .downloaded): return []
     }
   }
 
@@ -212,7 +222,9 @@ extension Transition {
     case (.waiting, .edited): self = .engineEditedWhileWaiting
     case (.idle, .timer): self = .engineTimer
     case (.waiting, .timer): self = .engineRetried
+    case (.syncing, .answered(_, hasLargeZone: true)): self = .engineLarge
     case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
+    case (.syncing, .downloaded): self = .engineDownloaded
     case (.syncing, .failed):
       switch after {
       case .signedOut: self = .engineExpired

@@ -8,13 +8,18 @@ public struct TransportRequest: Sendable {
   public let token: String?
   /// JSON, or nil.
   public let body: [UInt8]?
+  /// Further header fields.
+  public let headers: [String: String]
 
   /// A request of its parts.
-  public init(method: String, path: String, token: String? = nil, body: [UInt8]? = nil) {
+  public init(
+    method: String, path: String, token: String? = nil, body: [UInt8]? = nil, headers: [String: String] = [:]
+  ) {
     self.method = method
     self.path = path
     self.token = token
     self.body = body
+    self.headers = headers
   }
 }
 
@@ -26,12 +31,15 @@ public struct TransportAnswer: Sendable {
   public let retryAfter: Int?
   /// The whole body.
   public let body: [UInt8]
+  /// The header fields, by their names in lower case; those of snapshots are needed, others may be left out.
+  public let headers: [String: String]
 
   /// An answer of its parts.
-  public init(status: Int, retryAfter: Int? = nil, body: [UInt8]) {
+  public init(status: Int, retryAfter: Int? = nil, body: [UInt8], headers: [String: String] = [:]) {
     self.status = status
     self.retryAfter = retryAfter
     self.body = body
+    self.headers = headers
   }
 }
 

@@ -42,6 +42,7 @@ public final class URLSessionTransport: EventTransport {
     var message = URLRequest(url: server.appendingPathComponent(request.path))
     message.httpMethod = request.method
     if let token = request.token { message.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+    for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
     if let body = request.body {
       message.setValue("application/json", forHTTPHeaderField: "Content-Type")
       message.httpBody = Data(body)
@@ -53,7 +54,11 @@ public final class URLSessionTransport: EventTransport {
     return TransportAnswer(
       status: answer.statusCode,
       retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
-      body: [UInt8](data))
+      body: [UInt8](data),
+      headers: Dictionary(
+        uniqueKeysWithValues: ["etag", "content-range", "repr-digest"].compactMap { name in
+          answer.value(forHTTPHeaderField: name).map { (name, $0) }
+        }))
   }
 
   /// Opens the stream of events; see `EventTransport`.

@@ -13,7 +13,9 @@ enum BenchCommand: Subcommand {
         name: "database", value: "URL", help: "Measures with an empty PostgreSQL database in place of SQLite"),
       .init(
         name: "only", value: "PART",
-        help: "One of creates, syncs, download, writes, push and, with a database, deltas; all unless given"),
+        help:
+          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given"
+      ),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
 
@@ -26,7 +28,7 @@ enum BenchCommand: Subcommand {
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
-      throw UsageError("--only takes creates, syncs, download, writes, push or deltas.")
+      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push or deltas.")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
@@ -59,7 +61,7 @@ struct Bench: Sendable {
   let database: String?
   let runs: Int
 
-  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, writes, push, deltas }
+  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, snapshot, writes, push, deltas }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
@@ -88,6 +90,9 @@ struct Bench: Sendable {
       case .syncs: add(try upToDate(bench))
       case .download:
         add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
+      case .snapshot:
+        let bench = DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema)
+        for result in try await bench.measureSnapshot() { add(result) }
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
       case .deltas:
         guard let database else { continue }

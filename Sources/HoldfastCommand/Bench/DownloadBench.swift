@@ -15,32 +15,99 @@ struct DownloadBench {
   }
 
   func measure() async throws -> Measurement.Result {
-    let (publisher, engine) = try device("publisher")
-    try await engine.signUp(name: "publisher", password: "correct-horse", device: "publisher")
-    try await fill(publisher)
-    try await engine.sync()
-    let rows = try await publisher.read {
-      try $0.rows("SELECT id, list_id, title, done, note, position FROM items").rows
-    }
+    let publisher = try await publish(as: "publisher")
+    let rows = try await rows(of: publisher)
     var (rates, limits): ([Double], [Double]) = ([], [])
     for run in 0..<runs {
       limits.append(try await RawSQLite.insert(rows, in: folder, run: run))
-      let (store, engine) = try device("device-\(run)")
-      try await engine.signIn(name: "publisher", password: "correct-horse", device: "device-\(run)")
-      let seconds = try await Measurement.seconds { try await engine.sync() }
-      let arrived = try await store.read { try $0.rows("SELECT count(*) FROM items").rows[0][0] }
-      guard arrived == .integer(Int64(count)) else { throw BenchError(text: "\(arrived) items arrived") }
-      rates.append(Double(count) / seconds)
+      rates.append(try await download("device-\(run)", of: "publisher", snapshotsFrom: nil))
     }
     return .init(
       name: "records of 200 bytes into an empty device", rate: Measurement.median(rates),
       limitName: "raw SQLite, one transaction", limit: Measurement.median(limits), floor: nil, least: 100_000)
   }
 
-  private func device(_ name: String) throws -> (Store, SyncEngine) {
+  /// The same by a snapshot, which the server has already, and from a seed; each beside a copy of the snapshot's file to disk, and beside raw SQLite
+  /// inserts.
+  func measureSnapshot() async throws -> [Measurement.Result] {
+    let rows = try await rows(of: try await publish(as: "shipper"))
+    // The first one has it built.
+    _ = try await download("first", of: "shipper", snapshotsFrom: 5000)
+    let seed = folder.appendingPathComponent("seed.db")
+    try await makeSeed(seed)
+    var (changes, snapshots, seeds) = ([Double](), [Double](), [Double]())
+    var (copies, inserts) = ([Double](), [Double]())
+    for run in 0..<runs {
+      changes.append(try await download("changes-\(run)", of: "shipper", snapshotsFrom: nil))
+      snapshots.append(try await download("snapshot-\(run)", of: "shipper", snapshotsFrom: 5000))
+      let opening = await Measurement.seconds {
+        _ = try? Store(
+          path: folder.appendingPathComponent("seeded-\(run).db").path, schema: schema, seed: seed)
+      }
+      seeds.append(Double(count) / opening)
+      copies.append(Double(count) / (try await Measurement.seconds { try copy(seed, run) }))
+      inserts.append(try await RawSQLite.insert(rows, in: folder, run: run))
+    }
+    let (copied, inserted) = (Measurement.median(copies), Measurement.median(inserts))
+    return [("by changes", changes), ("by snapshot", snapshots), ("from a seed", seeds)].flatMap {
+      name, rates in
+      [("a copy of the file", copied), ("raw SQLite, one transaction", inserted)].map { limit in
+        Measurement.Result(
+          name: "records of 200 bytes \(name)", rate: Measurement.median(rates), limitName: limit.0,
+          limit: limit.1, floor: nil)
+      }
+    }
+  }
+
+  /// Copies a file, and waits until it is on disk.
+  private func copy(_ file: URL, _ run: Int) throws {
+    let copy = folder.appendingPathComponent("copy-\(run).db")
+    _ = FileManager.default.createFile(atPath: copy.path, contents: nil)
+    let (source, target) = (try FileHandle(forReadingFrom: file), try FileHandle(forWritingTo: copy))
+    while let part = try source.read(upToCount: 1 << 20), !part.isEmpty { try target.write(contentsOf: part) }
+    try target.synchronize()
+  }
+
+  /// The snapshot that the server has built, as an app would ship it.
+  private func makeSeed(_ seed: URL) async throws {
+    let store = try Store(path: folder.appendingPathComponent("first.db").path, schema: schema)
+    let zone = try await store.read { try $0.rows("SELECT id FROM lists").rows[0][0].text ?? "" }
+    let token = try Connection(path: folder.appendingPathComponent("first.db").path, access: .readOnly)
+      .value("SELECT token FROM holdfast_local")?.text
+    guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
+    let answer = try await URLSessionTransport(server: url).send(
+      TransportRequest(method: "GET", path: "v1/zones/\(zone)/snapshot", token: token))
+    guard answer.status == 200 else { throw BenchError(text: "the snapshot failed with \(answer.status)") }
+    try Data(answer.body).write(to: seed)
+  }
+
+  /// Makes an account and the records, on a device of its own.
+  private func publish(as name: String) async throws -> Store {
+    let (publisher, engine) = try device(name, snapshotsFrom: nil)
+    try await engine.signUp(name: name, password: "correct-horse", device: name)
+    try await fill(publisher)
+    try await engine.sync()
+    return publisher
+  }
+
+  private func rows(of store: Store) async throws -> [[SQLiteValue]] {
+    try await store.read { try $0.rows("SELECT id, list_id, title, done, note, position FROM items").rows }
+  }
+
+  /// Downloads all into an empty device, and gives the records a second.
+  private func download(_ name: String, of user: String, snapshotsFrom: Int?) async throws -> Double {
+    let (store, engine) = try device(name, snapshotsFrom: snapshotsFrom)
+    try await engine.signIn(name: user, password: "correct-horse", device: name)
+    let seconds = try await Measurement.seconds { try await engine.sync() }
+    let arrived = try await store.read { try $0.rows("SELECT count(*) FROM items").rows[0][0] }
+    guard arrived == .integer(Int64(count)) else { throw BenchError(text: "\(arrived) items arrived") }
+    return Double(count) / seconds
+  }
+
+  private func device(_ name: String, snapshotsFrom: Int?) throws -> (Store, SyncEngine) {
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
     let store = try Store(path: folder.appendingPathComponent("\(name).db").path, schema: schema)
-    return (store, SyncEngine(store: store, server: url))
+    return (store, SyncEngine(store: store, server: url, snapshotsFrom: snapshotsFrom))
   }
 
   /// Ids, reference, title, note and position of a record are 200 bytes together.

@@ -22,6 +22,13 @@ enum ServeCommand: Subcommand {
       .init(
         name: "webhook-secret", value: "FILE",
         help: "The key of the webhook's signatures: 16 bytes or more, without the line break at the end"),
+      .init(
+        name: "cache", value: "DIR",
+        help:
+          "Where snapshots are kept, for this database alone; DIR/snapshots or a temporary folder unless given"
+      ),
+      .init(
+        name: "cache-size", value: "MB", help: "How much of them is kept; 4096 unless given"),
     ] + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
@@ -34,6 +41,13 @@ enum ServeCommand: Subcommand {
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
+    configuration.snapshotFolder = options["cache"]
+    if let text = options["cache-size"] {
+      guard let megabytes = Int64(text), (1...1 << 30).contains(megabytes) else {
+        throw UsageError("--cache-size takes megabytes, 1 or more.")
+      }
+      configuration.snapshotLimit = megabytes << 20
+    }
     try Server.run(configuration) { server in
       writeLine("listening on \(server.url)")
     }

@@ -36,7 +36,7 @@ extension API {
         return try results(ids, of: table, for: user, reader.store)
       }
     }
-    let tag = "\"\(hexadecimal(contentHash(body).prefix(16)))\""
+    let tag = "\"\(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))\""
     return .answer(
       try conditional(request, isMatched: { $0.isSame(as: tag) }, tag) { $0.rawValue(body) })
   }

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLite
 import Synchronization
 
 /// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
@@ -11,6 +12,8 @@ final class API: Sendable {
   let operations: OperationReader
   /// Writes records as REST shows them.
   let records: RecordWriter
+  /// Nil where there is no disk for them.
+  let snapshots: Snapshots?
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
@@ -24,7 +27,8 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
-    crossOrigin: CrossOrigin = CrossOrigin(allowed: []), log: @escaping @Sendable (String) -> Void
+    snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []),
+    log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
     self.environment = environment
@@ -32,6 +36,7 @@ final class API: Sendable {
     self.log = log
     self.crossOrigin = crossOrigin
     self.database = database
+    self.snapshots = snapshots
     operations = OperationReader(schema: schema)
     records = RecordWriter(schema)
     schemaBody = schema.json.bytes
@@ -85,6 +90,7 @@ final class API: Sendable {
       return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
     case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
     case .batch: return try change(request, at: .batch)
+    case .snapshot(let zone): return try snapshot(request, of: zone)
     case .schema: return .answer(.json(schemaBody))
     case .openAPI: return .answer(.json(openAPIBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
@@ -112,6 +118,7 @@ final class API: Sendable {
   /// What a request is answered with that failed.
   func problem(of error: any Error) -> Problem {
     if let problem = error as? Problem { return problem }
+    if (error as? SQLiteError)?.code.primary == .full { return Problem(.storageFull) }
     log("A request failed: \(error)")
     return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
   }

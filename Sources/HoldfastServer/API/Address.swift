@@ -19,6 +19,7 @@ enum Address: Equatable {
   case openAPI
   case health
   case readiness
+  case snapshot(zone: String)
 
   /// What a request goes to.
   ///
@@ -37,6 +38,8 @@ enum Address: Equatable {
     case ["v1", "devices"]: self = .devices
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
+    case let parts where parts.count == 4 && parts[..<2] == ["v1", "zones"] && parts[3] == "snapshot":
+      self = .snapshot(zone: parts[2])
     case ["v1", "schema"]: self = .schema
     case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
@@ -65,7 +68,7 @@ enum Address: Equatable {
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? reading : reading + writing
     case .currentSession: ["DELETE"]
-    case .events, .schema, .openAPI, .health, .readiness: ["GET"]
+    case .snapshot, .events, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
 
@@ -88,7 +91,13 @@ enum Address: Equatable {
   }
 
   /// The media type of its answers.
-  var mediaType: String { self == .events ? "text/event-stream" : "application/json" }
+  var mediaType: String {
+    switch self {
+    case .events: "text/event-stream"
+    case .snapshot: "application/vnd.sqlite3"
+    default: "application/json"
+    }
+  }
 
   /// Whether it is answered without the database.
   var isImmediate: Bool {

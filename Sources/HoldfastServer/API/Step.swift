@@ -11,6 +11,8 @@ enum Step: Sendable {
   case events(DeviceKey, lastEventID: String?)
   /// Takes tens of milliseconds and much memory: a password is hashed.
   case password(@Sendable () -> Step)
+  /// Takes seconds and much disk: a snapshot is built. One after the other.
+  case build(@Sendable () -> Step)
 
   /// Answers with a problem.
   static func problem(_ problem: Problem) -> Step { .answer(.problem(problem)) }

@@ -2,10 +2,11 @@ import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresChangeFeed {
-  private static let findZone: PostgresStatement = """
-    SELECT z.zone, z.seq, z.purged, coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, '')
-    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = $1
+  private static let findZone = PostgresStatement(
     """
+    SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
+    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = $1
+    """)
   private static let stretch =
     "SELECT * FROM holdfast.records r WHERE r.zone = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3"
   private static let findPlaces = PostgresStatement(
@@ -21,32 +22,42 @@ extension PostgresChangeFeed {
       """)
   }
 
+  /// A zone as it is now; nil when there is none.
+  func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws -> ZoneState? {
+    let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))
+    if rows.isEmpty { return nil }
+    return ZoneState(
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+      seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
+  }
+
   /// Reads the first changes of each zone from its shard, each zone at one moment, in two round trips.
   func readEach(
-    _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     let wanted = zones.map { PostgresParameters($0.zone, $0.ack.seq, Int64(size)) }
     let read = try connection.pipeline { pipe in
-      pipe.send(Self.begin)
+      if !isHeld { pipe.send(Self.begin) }
       for (zone, wanted) in zip(zones, wanted) {
         pipe.send(Self.findZone, PostgresParameters(zone.zone, user))
         pipe.send(Self.findPlaces, wanted)
       }
     }
+    let first = isHeld ? 0 : 1
     var asked: [(zone: Int, table: String, number: Int)] = []
     let answers = try connection.pipeline { pipe in
       for zone in zones.indices {
-        for table in tables(of: read[2 + 2 * zone]) {
+        for table in tables(of: read[first + 1 + 2 * zone]) {
           guard let source = sources[table] else { continue }
           asked.append((zone, table, pipe.send(source.statement, wanted[zone])))
         }
       }
-      pipe.send(Self.end)
+      if !isHeld { pipe.send(Self.end) }
     }
     var stretches = zones.enumerated().map { index, zone in
-      let places = read[2 + 2 * index]
+      let places = read[first + 1 + 2 * index]
       return Stretch(
-        zone: zone.refreshed(by: read[1 + 2 * index]), places: places, rows: places.indices,
+        zone: zone.refreshed(by: read[first + 2 * index]), places: places, rows: places.indices,
         isCut: places.count == size)
     }
     for (zone, table, number) in asked {

@@ -35,10 +35,14 @@ struct PostgresChangeFeed: Sendable {
 
   static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
   static let end: PostgresStatement = "COMMIT"
-  private static let findZones: PostgresStatement = """
-    SELECT z.zone, z.seq, z.purged, coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, '')
-    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
+  /// The role of the user who reads; the server itself is none, and may read all.
+  static let role =
+    "coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, CASE WHEN $2 IS NULL THEN 'owner' END, '')"
+  private static let findZones = PostgresStatement(
     """
+    SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
+    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
+    """)
   private static let wanted = """
     FROM unnest($1::text[], $2::bigint[]) AS w (zone, after) CROSS JOIN LATERAL (
       SELECT * FROM holdfast.records r WHERE r.zone = w.zone AND r.seq > w.after ORDER BY r.seq LIMIT $3
@@ -74,18 +78,21 @@ struct PostgresChangeFeed: Sendable {
 
   /// Reads the first changes of each zone, in two round trips.
   ///
-  /// - Parameter size: how many changes of each.
+  /// - Parameters:
+  ///   - user: who reads; nil for the server itself.
+  ///   - size: how many changes of each.
+  ///   - isHeld: whether a transaction is open already.
   func read(
-    _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     try isDistributed
-      ? readEach(zones, for: user, size: size, on: connection)
-      : readTogether(zones, for: user, size: size, on: connection)
+      ? readEach(zones, for: user, size: size, isHeld: isHeld, on: connection)
+      : readTogether(zones, for: user, size: size, isHeld: isHeld, on: connection)
   }
 
   /// Reads the first changes of each zone, all of one moment.
   private func readTogether(
-    _ zones: [ZoneState], for user: String, size: Int, on connection: PostgresConnection
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     var (names, wanted) = (PostgresParameters(), PostgresParameters())
     names.append(array: zones.lazy.map(\.zone))
@@ -94,15 +101,15 @@ struct PostgresChangeFeed: Sendable {
     wanted.append(array: zones.lazy.map(\.ack.seq))
     wanted.append(Int64(size))
     let read = try connection.pipeline { pipe in
-      pipe.send(Self.begin)
+      if !isHeld { pipe.send(Self.begin) }
       pipe.send(Self.findZones, names)
       pipe.send(Self.findPlaces, wanted)
     }
-    let (states, places) = (read[1], read[2])
+    let (states, places) = (read[read.count - 2], read[read.count - 1])
     let tables = tables(of: places)
     let values = try connection.pipeline { pipe in
       for table in tables { if let source = sources[table] { pipe.send(source.statement, wanted) } }
-      pipe.send(Self.end)
+      if !isHeld { pipe.send(Self.end) }
     }
     let ranges = Self.ranges(places)
     let valueRanges = values.prefix(tables.count).map { Self.ranges($0) }
@@ -145,7 +152,7 @@ struct PostgresChangeFeed: Sendable {
 
   /// Writes an array of changes; see `StoreReader`.
   func write(
-    _ first: Stretch, for user: String, to writer: inout JSONWriter, limit: Int,
+    _ first: Stretch, for user: String?, to writer: inout JSONWriter, limit: Int, isHeld: Bool,
     on connection: PostgresConnection
   ) throws -> WrittenChanges {
     var stretch = first
@@ -168,7 +175,8 @@ struct PostgresChangeFeed: Sendable {
       let each = max((writer.count - start) / Int(written.count), 1)
       let size = min(max((limit - writer.count) / each + 1, 1), Self.most)
       let next = first.zone.acked(written.last)
-      guard let more = try read([next], for: user, size: size, on: connection).first, !more.zone.role.isEmpty,
+      guard let more = try read([next], for: user, size: size, isHeld: isHeld, on: connection).first,
+        !more.zone.role.isEmpty,
         more.zone.purged <= written.last
       else {
         written.hasMore = true
@@ -245,12 +253,5 @@ extension ZoneState {
       (zone.seq, zone.purged, zone.role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
     }
     return zone
-  }
-
-  /// The zone for a device that has it up to a seq.
-  fileprivate func acked(_ seq: Int64) -> ZoneState {
-    ZoneState(
-      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
-      seq: self.seq, purged: purged, role: role, wasLost: wasLost)
   }
 }

@@ -10,7 +10,9 @@ class PostgresReader: StoreReader {
   /// What was read of zones that were refreshed.
   private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
   /// The user for whom they were read.
-  private var user = ""
+  private var user: String?
+  /// Whether all is read in one transaction.
+  private var isHeld = false
   /// What was read with a device.
   private var known: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
 
@@ -46,6 +48,10 @@ class PostgresReader: StoreReader {
     FROM holdfast.devices d JOIN holdfast.members m ON m."user" = d.account
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
+    """
+  static let findMemberships: PostgresStatement = """
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
+    WHERE m."user" = $1
     """
 
   init(
@@ -135,11 +141,30 @@ class PostgresReader: StoreReader {
     try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
   }
 
-  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] {
+  func moment<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.run(PostgresChangeFeed.begin)
+    isHeld = true
+    defer {
+      isHeld = false
+      // It has written nothing: however it ends, what was read stands.
+      _ = try? connection.run(PostgresChangeFeed.end)
+    }
+    return try body()
+  }
+
+  func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+    try feed.zone(zone, for: user, on: connection)
+  }
+
+  func memberships(of user: String) throws -> [String] {
+    try connection.query(Self.findMemberships, PostgresParameters(user)).texts.sorted()
+  }
+
+  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {
     stretches = [:]
-    let read = try feed.read(zones, for: device.user, size: PostgresChangeFeed.first, on: connection)
+    let read = try feed.read(zones, for: user, size: PostgresChangeFeed.first, isHeld: isHeld, on: connection)
     for stretch in read { stretches[stretch.zone.zone] = stretch }
-    user = device.user
+    self.user = user
     return read.map(\.zone)
   }
 
@@ -147,7 +172,7 @@ class PostgresReader: StoreReader {
     guard let first = stretches.removeValue(forKey: zone.zone) else {
       preconditionFailure("Zones are refreshed before their changes are written.")
     }
-    return try feed.write(first, for: user, to: &writer, limit: limit, on: connection)
+    return try feed.write(first, for: user, to: &writer, limit: limit, isHeld: isHeld, on: connection)
   }
 
   private static func zones(_ rows: PostgresRows) -> [ZoneState] {

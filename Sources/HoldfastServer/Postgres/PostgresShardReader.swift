@@ -5,10 +5,6 @@ import HoldfastPostgres
 final class PostgresShardReader: PostgresReader {
   private static let findAcks: PostgresStatement =
     "SELECT a.zone, a.epoch, a.seq, a.lost FROM holdfast.acks a WHERE a.device = $1"
-  private static let findMemberships: PostgresStatement = """
-    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
-    WHERE m."user" = $1
-    """
   private static let findZones: PostgresStatement = """
     SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
     WHERE z.zone = ANY ($1)

@@ -104,7 +104,7 @@ struct Reader {
     while !waiting.isEmpty, writer.count < limit {
       let next = Array(waiting.prefix(Self.zonesAtOnce))
       waiting.removeFirst(next.count)
-      for zone in try store.refreshed(next, for: device) {
+      for zone in try store.refreshed(next, for: device.user) {
         // Who lost it meanwhile, or has to begin anew, is told so by the next answer.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
         if try writePart(zone, to: &writer, limit: limit) { return }

@@ -113,7 +113,27 @@ final class SQLiteReader: StoreReader {
     }
   }
 
-  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] { zones }
+  func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
+
+  func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+    let row = try connection.row(
+      """
+      SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
+      FROM holdfast_zones z LEFT JOIN members m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
+      """, [.text(zone), user.map { .text($0) } ?? .null])
+    return row.map {
+      ZoneState(
+        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+        seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
+    }
+  }
+
+  func memberships(of user: String) throws -> [String] {
+    try connection.rows("SELECT DISTINCT zone FROM members WHERE user = ? ORDER BY zone", [.text(user)])
+      .compactMap { $0[0].text }
+  }
+
+  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
     let (last, count, hasMore) = try feed.write(

@@ -26,6 +26,11 @@ public struct Configuration: Sendable {
   /// How many streams of events there may be, but at most four fifths of `limits.maximumConnections`, so that requests find room; 16,000 unless
   /// given.
   public var eventStreamLimit: Int
+  /// Where snapshots are kept, a folder for this database alone; nil, the default, for `snapshots` in the data directory, or a temporary folder with
+  /// PostgreSQL.
+  public var snapshotFolder: String?
+  /// How many bytes of them are kept; 4 GiB unless given.
+  public var snapshotLimit: Int64
   /// The team's own program that is told which zones moved; nil, the default, for none.
   public var webhook: WebhookConfiguration?
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
@@ -55,5 +60,6 @@ public struct Configuration: Sendable {
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
     allowedOrigins = []
+    snapshotLimit = 4 << 30
   }
 }

@@ -9,7 +9,7 @@ final class Exchange: Sendable {
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
   }
 
-  private struct PasswordCheck: Sendable {
+  private struct StepWork: Sendable {
     let work: @Sendable () -> Step
     let finish: @Sendable (Step) -> Void
   }
@@ -32,7 +32,9 @@ final class Exchange: Sendable {
   private let writer: Worker<Write>
   /// Does the writes that were put off; nil where there is nobody else.
   private let waiting: Worker<Write>?
-  private let passwords: Worker<PasswordCheck>
+  private let passwords: Worker<StepWork>
+  /// Builds snapshots, one after the other.
+  private let builds: Worker<StepWork>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
   /// What the ids of the requests of this run begin with.
@@ -45,8 +47,9 @@ final class Exchange: Sendable {
     self.database = database
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
+    let snapshots = try Self.snapshots(database, configuration, failed)
     let api = API(
-      database, clock: clock, environment: environment,
+      database, clock: clock, environment: environment, snapshots: snapshots,
       crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
@@ -91,6 +94,9 @@ final class Exchange: Sendable {
     passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
       for check in checks { check.finish(check.work()) }
     }
+    builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
+    }
     reading = try database.readerCount.map { count in
       try Worker(limit: configuration.readQueueLimit, batch: 1, threads: count) { works, _ in
         for work in works { work() }
@@ -112,6 +118,22 @@ final class Exchange: Sendable {
     }
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
+  }
+
+  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
+  private static func snapshots(
+    _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
+  ) throws -> Snapshots? {
+    let folder = configuration.snapshotFolder ?? configuration.database.snapshotFolder
+    do {
+      return try Snapshots(
+        database, folder: folder, limit: configuration.snapshotLimit,
+        random: configuration.environment.random)
+    } catch {
+      if folder != nil { throw error }
+      failed("There are no snapshots: \(error)")
+      return nil
+    }
   }
 
   /// Writes a command of the server's own, and waits for it; false when it failed.
@@ -182,6 +204,7 @@ final class Exchange: Sendable {
     // It writes: it ends first.
     webhook?.stop()
     passwords.stop()
+    builds.stop()
     writer.stop()
     waiting?.stop()
     reading?.stop()
@@ -218,8 +241,11 @@ final class Exchange: Sendable {
           finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
       }
     case .password(let work):
-      let check = PasswordCheck(work: work) { [self] in perform($0, entry, responder) }
+      let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check) { refuse(entry, responder) }
+    case .build(let work):
+      let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !builds.enqueue(build) { refuse(entry, responder) }
     }
   }
 

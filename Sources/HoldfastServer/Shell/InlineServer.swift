@@ -10,7 +10,7 @@ public final class InlineServer {
   let service: Service
   /// Applies what the other has put off; nil where there is nobody else.
   private let patient: Service?
-  private let api: API
+  let api: API
   private var hub: EventHub
   private var ended: [Int] = []
   private var farewells: [(stream: Int, bytes: [UInt8])] = []
@@ -29,7 +29,9 @@ public final class InlineServer {
   ) throws {
     let lock = try location.lock()
     let database = try location.open(schema: schema, random: environment.random)
-    try self.init(database, lock: lock, environment, log)
+    let snapshots = try Snapshots(
+      database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
+    try self.init(database, lock: lock, snapshots, environment, log)
   }
 
   /// Opens a database file where there are no directories and no other processes: on a simulated disk.
@@ -41,12 +43,12 @@ public final class InlineServer {
   ) throws {
     let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, random: environment.random)
-    try self.init(database, lock: nil, environment, log)
+    try self.init(database, lock: nil, nil, environment, log)
   }
 
   private init(
-    _ database: any ServerDatabase, lock: DataDirectoryLock?, _ environment: ServerEnvironment,
-    _ log: @escaping @Sendable (String) -> Void
+    _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
+    _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void
   ) throws {
     self.lock = lock
     self.schema = database.schema
@@ -57,7 +59,7 @@ public final class InlineServer {
     patient = try database.patientStore().map {
       Service($0, database.schema, .much, clock: clock, environment: environment, log: log)
     }
-    let api = API(database, clock: clock, environment: environment, log: log)
+    let api = API(database, clock: clock, environment: environment, snapshots: snapshots, log: log)
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
@@ -71,8 +73,12 @@ public final class InlineServer {
   public func respond(to requests: [HTTPRequest]) -> [HTTPResponse] {
     let steps = requests.map { request in
       var step = api.handle(request)
-      while case .password(let work) = step { step = work() }
-      return step
+      while true {
+        switch step {
+        case .password(let work), .build(let work): step = work()
+        case .answer, .write, .events: return step
+        }
+      }
     }
     let commands = steps.compactMap { if case .write(let command, _) = $0 { command } else { nil } }
     var results = apply(commands)
@@ -82,7 +88,7 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .events: .problem(Problem(.internalError))
+      case .password, .build, .events: .problem(Problem(.internalError))
       }
     }
   }
@@ -113,7 +119,7 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
+    case .write, .password, .build: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }
 

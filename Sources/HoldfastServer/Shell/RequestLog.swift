@@ -41,7 +41,7 @@ struct RequestLog: Sendable {
     let (seconds, attoseconds) = entry.started.duration(to: .now).components
     writer.int64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     writer.key("bytes")
-    writer.int64(Int64(response.body.count))
+    writer.int64(response.contentLength)
     if let device = entry.device {
       writer.key("device")
       writer.int64(device)

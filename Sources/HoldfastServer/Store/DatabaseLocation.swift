@@ -17,6 +17,12 @@ public enum DatabaseLocation: Sendable {
     return try DataDirectoryLock(directory)
   }
 
+  /// Where snapshots are kept unless somebody says otherwise; nil for a temporary folder.
+  var snapshotFolder: String? {
+    guard case .directory(let path) = self else { return nil }
+    return path + "/snapshots"
+  }
+
   /// Opens the database, and makes or extends it for `schema`.
   ///
   /// - Parameters:

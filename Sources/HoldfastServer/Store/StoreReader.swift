@@ -17,8 +17,21 @@ protocol StoreReader: AnyObject {
   /// The refusals that a device has not dealt with, in the order of their numbers.
   func refusals(of device: Int64) throws -> [StoredRefusal]
 
+  /// Runs `body`, in which all changes and zones that are read are of one moment; on shards, those of each zone.
+  func moment<Result>(_ body: () throws -> Result) throws -> Result
+
+  /// A zone as it is now, with an ack at its beginning; nil when there is none.
+  ///
+  /// - Parameter user: whose role it has; nil for the server itself, which may read all.
+  func zone(_ zone: String, for user: String?) throws -> ZoneState?
+
+  /// The zones that a user is a member of, in order.
+  func memberships(of user: String) throws -> [String]
+
   /// Zones that were read before, as they are at the moment from which their changes will be read.
-  func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState]
+  ///
+  /// - Parameter user: who reads; nil for the server itself.
+  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
 
   /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
   func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord]
@@ -109,6 +122,13 @@ struct ZoneState {
   /// lost in between.
   func isFenced(epoch: String) -> Bool {
     wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
+  }
+
+  /// The zone for a device that has it up to a seq.
+  func acked(_ seq: Int64) -> ZoneState {
+    ZoneState(
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
+      seq: self.seq, purged: purged, role: role, wasLost: wasLost)
   }
 
   /// Whether there is something that the device has not seen.

@@ -1,19 +1,21 @@
-import HoldfastCore
-import HoldfastSQLite
+package import HoldfastCore
 
 /// The SQL that makes a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
 ///
-/// Everything that records an edit is plain SQL, so that a write by another SQLite library or the sqlite3 shell counts too.
-struct LocalTables {
+/// The server makes snapshots of it, which a device opens as its own. Everything that records an edit is plain SQL, so that a write by another SQLite library or the sqlite3 shell counts too.
+package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
-  static let applicationID: Int64 = 0x4866_4476
+  package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  static let formatVersion: Int64 = 1
+  package static let formatVersion: Int64 = 1
 
   let schema: Schema
 
+  /// The SQL for a schema.
+  package init(schema: Schema) { self.schema = schema }
+
   /// Holdfast's own tables.
-  static let own = """
+  package static let own = """
     CREATE TABLE holdfast_local (
       one INTEGER PRIMARY KEY CHECK (one = 1),
       schema TEXT NOT NULL,
@@ -64,10 +66,10 @@ struct LocalTables {
   private static let isLocal = "(SELECT applying FROM holdfast_local) = 0"
 
   /// The tables and triggers of all tables of the schema.
-  func all() -> String { schema.tables.indices.map { table($0) + triggers($0) }.joined() }
+  package func all() -> String { schema.tables.indices.map { table($0) + triggers($0) }.joined() }
 
   /// One table with its indexes.
-  func table(_ index: Int) -> String {
+  package func table(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
       "\"id\" TEXT NOT NULL PRIMARY KEY DEFAULT \(Self.newID)", "\"zone\" TEXT",
@@ -84,7 +86,7 @@ struct LocalTables {
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
-  func column(_ column: Int, of index: Int) -> String {
+  package func column(_ column: Int, of index: Int) -> String {
     let definition = schema.tables[index].columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.affinity)"
     if definition.required { sql += " NOT NULL" }
@@ -96,7 +98,7 @@ struct LocalTables {
   }
 
   /// The triggers of one table, which record edits and keep the schema's rules for local writes.
-  func triggers(_ index: Int) -> String {
+  package func triggers(_ index: Int) -> String {
     let table = schema.tables[index]
     if table.zone == .server {
       return ["INSERT", "UPDATE", "DELETE"].map { event in

@@ -1,20 +1,19 @@
-import HoldfastCore
-import HoldfastSQLite
+package import HoldfastCore
 
-/// Reads a page of changes off the wire. The hot path of every download, together with `RecordWriter`.
+/// Reads a page of changes off the wire. The hot path of every download, together with `DeviceRecordWriter`.
 ///
 /// Needs the bytes and the schema alone and not the database, so that a page is parsed on any thread while another one is
 /// written.
-struct PageParser {
+package struct PageParser {
   /// What is looked up of a table of the schema.
-  struct Form: Sendable {
+  package struct Form: Sendable {
     let name: [UInt8]
     let columns: [Column]
     let columnNames: [[UInt8]]
     /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
     let types: [ColumnType]
 
-    init(_ table: Table) {
+    package init(_ table: Table) {
       name = Array(table.name.utf8)
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }
@@ -33,7 +32,7 @@ struct PageParser {
   ///   - range: where in `bytes` it is.
   ///   - tables: one entry a table of the schema.
   /// - Throws: `JSONError`; `Problem` when a change has no columns, or a value of another type than its column.
-  static func parse(_ bytes: [UInt8], _ range: Range<Int>, tables: [Form]) throws -> ParsedPage {
+  package static func parse(_ bytes: [UInt8], _ range: Range<Int>, tables: [Form]) throws -> ParsedPage {
     try bytes.withUnsafeBufferPointer { all in
       var parser = PageParser(tables: tables, all: all, page: ParsedPage(bytes))
       try JSONReader.read(UnsafeBufferPointer(rebasing: all[range])) { reader in

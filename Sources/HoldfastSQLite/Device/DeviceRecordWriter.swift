@@ -1,8 +1,7 @@
-import HoldfastCore
-import HoldfastSQLite
+package import HoldfastCore
 
 /// Writes the records of one table of a page, many with one statement. The hot path of every download.
-final class RecordWriter {
+package final class DeviceRecordWriter {
   private let page: ParsedPage
   private let bytes: UnsafeBufferPointer<UInt8>
   private let zone: String
@@ -15,7 +14,7 @@ final class RecordWriter {
   /// A writer for records of one zone.
   ///
   /// - Parameter bytes: those of the page, lent to SQLite: they stay where they are until `finish()`.
-  init(
+  package init(
     _ table: Table, _ sql: TableStatements, on connection: Connection, zone: String,
     page: ParsedPage, bytes: UnsafeBufferPointer<UInt8>
   ) throws {
@@ -30,7 +29,7 @@ final class RecordWriter {
   }
 
   /// Takes a record.
-  func write(_ change: ParsedPage.Change) throws {
+  package func write(_ change: ParsedPage.Change) throws {
     waiting.append(change)
     if waiting.count < batch { return }
     var first = 2
@@ -43,7 +42,7 @@ final class RecordWriter {
   }
 
   /// Writes what is still waiting.
-  func finish() throws {
+  package func finish() throws {
     // Only now: records with edits are written with the same statement in between.
     try single.bind(zone, at: 1)
     for change in waiting {

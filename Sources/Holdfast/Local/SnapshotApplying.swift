@@ -1,0 +1,155 @@
+import Foundation
+import HoldfastCore
+import HoldfastSQLite
+
+/// Applying a zone's snapshot in place of its pages: one transaction, by the rules of PROTOCOL.md, section 6.3, step 5.
+extension LocalDatabase {
+  /// Applies the snapshot of a zone that the device has nothing of, or begins anew.
+  ///
+  /// - Parameters:
+  ///   - file: a whole snapshot, whose content is the server's.
+  ///   - device: whose session it was downloaded in.
+  /// - Returns: how many records came; nil when the zone has gone on otherwise meanwhile.
+  /// - Throws: `Inapplicable.outdated`; `SnapshotFile.Unfit` when the file is none for this app; `SQLiteError`.
+  func apply(snapshot file: String, of zone: String, device: String) throws -> Int? {
+    try connection.run("ATTACH ? AS snapshot", [.text(file)])
+    defer { try? connection.run("DETACH snapshot") }
+    let source = try SnapshotSource(schema, of: zone, on: connection)
+    do {
+      return try apply(source, of: zone, device: device, mayHaveOrphans: false)
+    } catch let error as SQLiteError where error.code == .constraintForeignKey {
+      Trace.took(.orphansDropped)
+      return try apply(source, of: zone, device: device, mayHaveOrphans: true)
+    }
+  }
+
+  private func apply(
+    _ source: SnapshotSource, of zone: String, device: String, mayHaveOrphans: Bool
+  ) throws -> Int? {
+    let count = try connection.transaction(.immediate) { () -> Int? in
+      let state = try state()
+      guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
+      let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      guard let known, known[0].text == "" else { return nil }
+      try seal(isStrict: false)
+      var count = 0
+      try whileApplying {
+        var session = ApplySession(hasEdits: try hasEdits())
+        session.begin(zone: zone, isFresh: known[1].integer == 1)
+        for table in source.tables { count += try take(table, of: zone, session) }
+        if session.seen != nil { try removeMissing(source, &session) }
+        try removeDeleted(session)
+        try settleOrphans()
+        if mayHaveOrphans { try removeOrphans() }
+      }
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+      try connection.run(
+        "UPDATE holdfast_zones SET token = ?2, ack = ?2, told = 0, fresh = 0 WHERE zone = ?1",
+        [.text(zone), .text(source.token)])
+      try removeStrayPages()
+      return count
+    }
+    if count != nil { Trace.took(.snapshotApplied) }
+    return count
+  }
+
+  /// Takes the records of a table: those without edits as they are, the others under their edits.
+  private func take(_ table: SnapshotSource.Table, of zone: String, _ session: ApplySession) throws -> Int {
+    let name = schema.tables[table.index].name
+    let isUnedited =
+      session.hasEdits
+      ? "NOT EXISTS (SELECT 1 FROM main.holdfast_edits WHERE record_table = '\(name)' AND id = source.\"id\")"
+      : "1"
+    try connection.run(
+      """
+      INSERT OR FAIL INTO main."\(name)" (\(table.names)) SELECT \(table.values) FROM snapshot."\(name)" AS source
+      WHERE "zone" = ? AND \(isUnedited) \(sql[table.index].onConflict)
+      """, [.text(zone)])
+    var count = connection.changes
+    guard session.hasEdits else { return count }
+    let edited = try connection.rows(
+      """
+      SELECT \(table.values) FROM snapshot."\(name)" AS source WHERE "zone" = ?
+      AND "id" IN (SELECT id FROM main.holdfast_edits WHERE record_table = '\(name)')
+      """, [.text(zone)])
+    for row in edited {
+      guard let id = row[0].text, let rev = row[2].integer else { continue }
+      try rebase(table.index, id, zone: zone, rev: rev, values: row.dropFirst(3).map { Value($0) })
+      count += 1
+    }
+    return count
+  }
+
+  /// In a zone that is begun anew: notes for removal the records that the snapshot does not have; see `removeUnseen`.
+  private func removeMissing(_ source: SnapshotSource, _ session: inout ApplySession) throws {
+    Trace.took(.resetDone)
+    var seen: [Int: Set<String>] = [:]
+    for (index, table) in schema.tables.enumerated() {
+      let isKnown = source.tables.contains { $0.index == index }
+      let isMissing =
+        isKnown
+        ? "NOT EXISTS (SELECT 1 FROM snapshot.\"\(table.name)\" AS there WHERE there.\"id\" = here.\"id\")"
+        : "1"
+      let ids = try connection.rows(
+        """
+        SELECT "id" FROM main."\(table.name)" AS here WHERE "zone" = ? AND \(isMissing) AND NOT EXISTS
+        (SELECT 1 FROM main.holdfast_edits WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
+        """, [.text(session.zone)])
+      for id in ids.compactMap({ $0[0].text }) { session.deleted.append((index, id, session.zone, .max)) }
+      guard isKnown else { continue }
+      let edited = try connection.rows(
+        """
+        SELECT "id" FROM snapshot."\(table.name)" WHERE "id" IN
+        (SELECT id FROM main.holdfast_edits WHERE record_table = '\(table.name)')
+        """)
+      seen[index] = Set(edited.compactMap { $0[0].text })
+    }
+    try forgetDeletions(in: session.zone, but: seen)
+  }
+}
+
+/// The attached database `snapshot`: what it has of a zone and of this app's tables.
+struct SnapshotSource {
+  struct Table {
+    /// Of the app's schema.
+    let index: Int
+    /// The columns of the device's table: id, zone, rev, then the app's.
+    let names: String
+    /// What they get.
+    let values: String
+  }
+
+  /// The change token of the zone.
+  let token: String
+  let tables: [Table]
+
+  init(_ schema: Schema, of zone: String, on connection: Connection) throws {
+    guard try connection.value("PRAGMA snapshot.application_id")?.integer == DeviceTables.applicationID,
+      let version = try connection.value("PRAGMA snapshot.user_version")?.integer,
+      version <= DeviceTables.formatVersion,
+      let text = try connection.value("SELECT schema FROM snapshot.holdfast_local")?.text,
+      let token = try connection.value(
+        "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text
+    else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
+    self.token = token
+    let theirs = try Schema(json: Array(text.utf8))
+    tables = try schema.tables.enumerated().compactMap { index, table in
+      // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
+      guard let their = theirs.table(table.name) else { return nil }
+      var (names, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
+      for column in table.columns {
+        names.append("\"\(column.name)\"")
+        if let same = their.columns.first(where: { $0.name == column.name }) {
+          guard same.type == column.type else {
+            throw SnapshotFile.Unfit(reason: "its \(table.name).\(column.name) is of another type.")
+          }
+          values.append("\"\(column.name)\"")
+        } else {
+          values.append((column.defaultValue ?? .null).literal)
+        }
+      }
+      return Table(
+        index: index, names: names.joined(separator: ", "), values: values.joined(separator: ", "))
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import HoldfastCore
+
+/// A snapshot of which a part may be here already.
+struct SnapshotProgress: Sendable, Equatable {
+  /// The ETag of the file, with its quotes.
+  let tag: String
+  /// The SHA-256 of the whole file, in base64.
+  let digest: String
+  /// How many bytes the whole file has.
+  let total: Int64
+  /// How many are here.
+  var size: Int64 = 0
+}
+
+/// Where snapshots are kept while they come: two files for each zone, in a folder beside the database. What is lost with a crash is fetched again,
+/// and what is damaged shows by its digest.
+struct SnapshotDownloads: Sendable {
+  private let folder: URL
+
+  /// The folder for a database: its path with `-snapshots` behind it.
+  init(database path: String) { folder = URL(fileURLWithPath: path + "-snapshots", isDirectory: true) }
+
+  /// The file of a zone's snapshot.
+  func file(_ zone: String) -> URL {
+    folder.appendingPathComponent(Fingerprint(of: zone).text + ".db")
+  }
+
+  private func note(_ zone: String) -> URL {
+    folder.appendingPathComponent(Fingerprint(of: zone).text + ".json")
+  }
+
+  /// What is here of a zone's snapshot, or nil.
+  func progress(_ zone: String) -> SnapshotProgress? {
+    guard let bytes = try? Data(contentsOf: note(zone)), let note = try? JSONValue(parsing: [UInt8](bytes)),
+      note["zone"]?.stringValue == zone, let tag = note["tag"]?.stringValue,
+      let digest = note["digest"]?.stringValue, let total = note["total"]?.integerValue
+    else { return nil }
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file(zone).path)
+    let size = (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+    return SnapshotProgress(tag: tag, digest: digest, total: total, size: size)
+  }
+
+  /// Begins a zone's snapshot, instead of any before.
+  func begin(_ zone: String, _ progress: SnapshotProgress) throws {
+    remove(zone)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let note = JSONValue.object([
+      .init("zone", .string(zone)), .init("tag", .string(progress.tag)),
+      .init("digest", .string(progress.digest)),
+      .init("total", .integer(progress.total)),
+    ])
+    guard FileManager.default.createFile(atPath: file(zone).path, contents: nil) else {
+      throw StoreError(.databaseIsBroken, "The folder \(folder.path) can not be written to.")
+    }
+    try Data(note.bytes).write(to: self.note(zone), options: .atomic)
+  }
+
+  /// Adds a stretch at the end.
+  func append(_ bytes: [UInt8], to zone: String) throws {
+    let handle = try FileHandle(forWritingTo: file(zone))
+    defer { try? handle.close() }
+    try handle.seekToEnd()
+    try handle.write(contentsOf: Data(bytes))
+    try handle.synchronize()
+  }
+
+  /// Whether the file is the one that the server means.
+  func isIntact(_ zone: String, _ progress: SnapshotProgress) -> Bool {
+    guard let handle = try? FileHandle(forReadingFrom: file(zone)) else { return false }
+    defer { try? handle.close() }
+    var hash = SHA256()
+    while let part = try? handle.read(upToCount: 1 << 20), !part.isEmpty {
+      part.withUnsafeBytes { hash.add($0) }
+    }
+    return Data(hash.hash()).base64EncodedString() == progress.digest
+  }
+
+  /// Removes what is here of a zone's snapshot.
+  func remove(_ zone: String) {
+    for file in [note(zone), file(zone)] { try? FileManager.default.removeItem(at: file) }
+  }
+
+  /// Removes all.
+  func removeAll() { try? FileManager.default.removeItem(at: folder) }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import HoldfastCore
+
+/// A request for a stretch of a zone's snapshot, and what must be remembered of it until its answer is heard.
+package struct SnapshotQuestion: Sendable {
+  let zone: String
+  let device: String
+  let token: String
+  /// What was here of it; nil when it begins.
+  let progress: SnapshotProgress?
+}
+
+/// Which zone comes as a snapshot, and which do not.
+package struct SnapshotDownload: Sendable {
+  /// The number of changes beyond which a zone that is new here comes as a snapshot.
+  package static let threshold = 5000
+  /// How many bytes are asked for at once: they are in memory, and what is edited meanwhile waits for them.
+  static let stretch: Int64 = 8 << 20
+  /// How often a snapshot is begun that the server does not keep to its end.
+  static let attempts = 3
+
+  var threshold: Int?
+  /// The zone that comes as a snapshot, and how many changes it has.
+  var zone: String?
+  var changes = 0
+  /// The zones whose snapshots are of no use: they come in pages as long as this engine is there.
+  private var refused: Set<String> = []
+  private var begun: [String: Int] = [:]
+
+  func prefers(_ zone: String, changes: Int64) -> Bool {
+    threshold.map { changes > $0 } == true && !refused.contains(zone)
+  }
+
+  /// From now on the zone comes in pages.
+  mutating func refuse(_ zone: String) { refused.insert(zone) }
+
+  /// Whether the zone's snapshot may be begun once more.
+  mutating func mayBegin(_ zone: String) -> Bool {
+    begun[zone, default: 0] += 1
+    return begun[zone, default: 0] <= Self.attempts
+  }
+}
+
+/// Downloading a large zone as a snapshot. See docs/SNAPSHOTS.md, section 4.
+extension SyncConversation {
+  func askForSnapshot(_ database: LocalDatabase) {
+    do {
+      let state = try database.state()
+      guard let zone = download.zone, let files = database.snapshots, let device = state.device,
+        let token = state.token
+      else { return run(.downloaded(isLast: true), database) }
+      var progress = files.progress(zone)
+      if let found = progress, found.size >= found.total {
+        // It came whole, and the process ended before it was applied.
+        if found.size == found.total {
+          let question = SnapshotQuestion(zone: zone, device: device, token: token, progress: found)
+          return run(try finish(question, found, files, database), database)
+        }
+        files.remove(zone)
+        progress = nil
+      }
+      let first = progress?.size ?? 0
+      var headers = [
+        "Range": "bytes=\(first)-\(first + SnapshotDownload.stretch - 1)", "Accept-Encoding": "identity",
+        "Accept": "application/vnd.sqlite3",
+      ]
+      // Not If-Range, which would bring all of another file.
+      if let progress { headers["If-Match"] = progress.tag }
+      let request = TransportRequest(
+        method: "GET", path: "v1/zones/\(zone)/snapshot", token: token, headers: headers)
+      effects.append(
+        .send(
+          request, .snapshot(SnapshotQuestion(zone: zone, device: device, token: token, progress: progress))))
+    } catch {
+      run(.failed(later(error)), database)
+    }
+  }
+
+  func snapshot(
+    _ answer: Result<TransportAnswer, StoreError>, _ question: SnapshotQuestion, _ database: LocalDatabase
+  ) -> SyncMachine.Event {
+    do {
+      let answer = try answer.get()
+      let state = try database.state()
+      // What is said to an identity that was replaced meanwhile does not concern the one of now.
+      guard state.token == question.token, let files = database.snapshots else {
+        Trace.took(.engineReplaced)
+        return .downloaded(isLast: true)
+      }
+      switch answer.status {
+      case 206: return try take(answer, question, files, database)
+      case 401:
+        refusedToken = question.token
+        return .failed(.expired)
+      case 412 where question.progress != nil && download.mayBegin(question.zone):
+        files.remove(question.zone)
+        return .downloaded(isLast: false)
+      default: return giveUp(question.zone, files)
+      }
+    } catch {
+      return .failed(later(error))
+    }
+  }
+
+  /// The zone comes in pages, as if there were no snapshots.
+  private func giveUp(_ zone: String, _ files: SnapshotDownloads) -> SyncMachine.Event {
+    files.remove(zone)
+    download.refuse(zone)
+    return .downloaded(isLast: true)
+  }
+
+  private func take(
+    _ answer: TransportAnswer, _ question: SnapshotQuestion, _ files: SnapshotDownloads,
+    _ database: LocalDatabase
+  ) throws -> SyncMachine.Event {
+    guard var progress = SnapshotProgress(answer, after: question.progress) else {
+      return giveUp(question.zone, files)
+    }
+    if question.progress == nil {
+      try files.begin(question.zone, progress)
+    } else if files.progress(question.zone) != question.progress {
+      // Another process goes on with the same file.
+      return .downloaded(isLast: false)
+    }
+    try files.append(answer.body, to: question.zone)
+    progress.size += Int64(answer.body.count)
+    if progress.size < progress.total {
+      let done = Double(download.changes) * Double(progress.size) / Double(progress.total)
+      effects.append(
+        .publish(
+          .downloading(done: summary.received + Int(done), total: summary.received + download.changes)))
+      return .downloaded(isLast: false)
+    }
+    return try finish(question, progress, files, database)
+  }
+
+  /// Checks and applies a snapshot that is whole.
+  private func finish(
+    _ question: SnapshotQuestion, _ progress: SnapshotProgress, _ files: SnapshotDownloads,
+    _ database: LocalDatabase
+  ) throws -> SyncMachine.Event {
+    guard files.isIntact(question.zone, progress) else { return giveUp(question.zone, files) }
+    do {
+      let count = try database.apply(
+        snapshot: files.file(question.zone).path, of: question.zone, device: question.device)
+      summary.received += count ?? 0
+    } catch Inapplicable.outdated {
+      Trace.took(.engineReplaced)
+    } catch let error as SQLiteError where [.full, .ioError, .busy].contains(error.code.primary) {
+      // It stays for the next time.
+      throw error
+    } catch {
+      return giveUp(question.zone, files)
+    }
+    files.remove(question.zone)
+    return .downloaded(isLast: true)
+  }
+}
+
+extension SnapshotProgress {
+  /// What an answer says of the file; nil when it is not the stretch that was asked for.
+  fileprivate init?(_ answer: TransportAnswer, after before: SnapshotProgress?) {
+    guard let tag = answer.headers["etag"], let range = answer.headers["content-range"],
+      let digest = answer.headers["repr-digest"], digest.hasPrefix("sha-256=:"), digest.hasSuffix(":")
+    else { return nil }
+    // `bytes 0-99/200`
+    let parts = range.split { " -/".contains($0) }
+    guard parts.count == 4, parts[0] == "bytes", let first = Int64(parts[1]), let last = Int64(parts[2]),
+      let total = Int64(parts[3]), first == before?.size ?? 0, last >= first, last < total,
+      last - first + 1 == Int64(answer.body.count)
+    else { return nil }
+    self.init(tag: tag, digest: String(digest.dropFirst(9).dropLast()), total: total, size: first)
+    if let before, before != self { return nil }
+  }
+}

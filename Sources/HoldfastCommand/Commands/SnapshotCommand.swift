@@ -1,0 +1,30 @@
+import HoldfastCore
+import HoldfastServer
+
+/// `holdfast snapshot`: writes a file that an app ships.
+enum SnapshotCommand: Subcommand {
+  static let form = CommandForm(
+    name: "snapshot", summary: "Writes zones as one SQLite file that a device opens as its own.",
+    options: [
+      .init(name: "output", value: "FILE", help: "The file; one that is there is replaced", isRequired: true),
+      .init(name: "zone", value: "ZONE", help: "This zone"),
+      .init(name: "public", value: nil, help: "All public zones"),
+      .init(name: "user", value: "NAME", help: "All zones that this user may read, and no others"),
+    ] + .database,
+    notes: "Works while the server runs. The app opens the file with Store(path:schema:seed:).")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let contents: SnapshotContents
+    switch (options["zone"], options.has("public"), options["user"]) {
+    case (let zone?, false, nil): contents = .zone(zone)
+    case (nil, true, nil): contents = .publicZones
+    case (nil, false, let name?): contents = .user(name)
+    default: throw UsageError("Say what the file holds: one of --zone ZONE, --public and --user NAME.")
+    }
+    guard let path = options["output"] else { throw UsageError("--output is missing.") }
+    for (zone, token) in try SnapshotWriter(options.location).write(contents, to: path) {
+      print("\(zone) \(token)")
+    }
+    return 0
+  }
+}

@@ -1,0 +1,143 @@
+import HoldfastCore
+import HoldfastHTTP
+
+extension API {
+  /// `GET /v1/zones/{zone}/snapshot`; see docs/SNAPSHOTS.md, section 2.
+  func snapshot(_ request: HTTPRequest, of zone: String) throws -> Step {
+    guard let snapshots else { throw Problem(.notFound) }
+    let state = try readable(zone, by: request)
+    if let answer = try continued(request, of: state, snapshots) { return .answer(answer) }
+    if let tags = request.headers["If-None-Match"], Self.names(tags, state: state, snapshots.key(zone)) {
+      return .answer(Self.notModified(tags))
+    }
+    if let snapshot = snapshots.cache.latest(snapshots.key(zone), atLeast: state.seq),
+      let answer = answer(request, snapshot, snapshots)
+    {
+      return .answer(answer)
+    }
+    return .build { [self] in
+      do {
+        let snapshot = try snapshots.snapshot(of: zone, atLeast: state.seq)
+        // It took its time: whose it was may not be by now.
+        _ = try readable(zone, by: request)
+        guard let answer = answer(request, snapshot, snapshots) else { throw Problem(.busy, retryAfter: 1) }
+        return .answer(answer)
+      } catch { return .problem(problem(of: error)) }
+    }
+  }
+
+  /// The zone, for a device that may read it.
+  ///
+  /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `notFound`.
+  private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneState {
+    try read { reader in
+      try reader.store.transaction {
+        let device = try device(of: request, reader)
+        // A text that is no zone's name would be an error of PostgreSQL.
+        guard zone.utf8.count <= 64, !zone.utf8.contains(0),
+          let state = try reader.store.zone(zone, for: device.key.user), !state.role.isEmpty
+        else { throw Problem(.notFound) }
+        return state
+      }
+    }
+  }
+
+  /// Goes on with a file, also of an older state, that the request names by its ETag; nil when it names none that is there.
+  ///
+  /// - Throws: `Problem.preconditionFailed` when the request insists on another.
+  private func continued(
+    _ request: HTTPRequest, of state: ZoneState, _ snapshots: Snapshots
+  ) throws -> HTTPResponse? {
+    let key = snapshots.key(state.zone)
+    if let tag = request.headers["If-Match"], tag != "*" {
+      guard let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged,
+        let answer = send(request, snapshot, coding)
+      else { throw Problem(.preconditionFailed, "This snapshot is not kept any more.") }
+      return answer
+    }
+    guard request.headers["Range"] != nil, let tag = request.headers["If-Range"],
+      let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged
+    else { return nil }
+    return send(request, snapshot, coding)
+  }
+
+  /// Answers with the form of a snapshot that the request takes; nil when its file is gone.
+  private func answer(_ request: HTTPRequest, _ snapshot: Snapshot, _ snapshots: Snapshots) -> HTTPResponse? {
+    let coding: SnapshotCoding =
+      Self.takesZstandard(request.headers["Accept-Encoding"] ?? "") ? .zstd : .identity
+    if let answer = send(request, snapshot, coding) { return answer }
+    snapshots.cache.forget(snapshot)
+    return nil
+  }
+
+  private func send(_ request: HTTPRequest, _ snapshot: Snapshot, _ coding: SnapshotCoding) -> HTTPResponse? {
+    guard let form = snapshot.forms[coding], let file = HTTPFile(path: form.path), file.size == form.size
+    else { return nil }
+    let tag = snapshot.tag(coding)
+    var headers = Self.headers(tag)
+    headers.append(("Accept-Ranges", "bytes"))
+    // A condition that names another file: all of this one. Without one, a range is of what is there now.
+    let isMeant = request.headers["If-Range"].map { $0 == tag } ?? true
+    var bytes = 0..<file.size
+    var isPart = false
+    if isMeant, let range = request.headers["Range"].flatMap({ ByteRange($0) }) {
+      guard let asked = range.bytes(of: file.size) else {
+        var answer = HTTPResponse.problem(Problem(.rangeNotSatisfiable))
+        answer.headers.append(("Content-Range", "bytes */\(file.size)"))
+        return answer
+      }
+      (bytes, isPart) = (asked, true)
+    }
+    headers.append(("Content-Type", "application/vnd.sqlite3"))
+    headers.append(("Repr-Digest", "sha-256=:\(base64(form.digest.bytes)):"))
+    if coding == .zstd { headers.append(("Content-Encoding", "zstd")) }
+    if isPart {
+      headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.size)"))
+    }
+    return HTTPResponse(status: isPart ? 206 : 200, headers: headers, file: .init(file, bytes))
+  }
+
+  private static func notModified(_ tags: String) -> HTTPResponse {
+    let tag = tags.split(separator: ",").first.map { $0.filter { $0 != " " } } ?? ""
+    return HTTPResponse(status: 304, headers: headers(tag))
+  }
+
+  private static func headers(_ tag: String) -> [(name: String, value: String)] {
+    [
+      ("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding"),
+    ]
+  }
+
+  /// Whether one of the ETags of a list is of the zone's state of now, in whichever form.
+  private static func names(_ tags: String, state: ZoneState, _ key: SnapshotKey) -> Bool {
+    let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
+    return tags.split(separator: ",").contains { tag in
+      let tag = tag.filter { $0 != " " && $0 != "\t" }
+      return (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]).hasPrefix("\"\(now)-")
+    }
+  }
+
+  /// Whether `Accept-Encoding` has zstd, and not with a weight of 0.
+  private static func takesZstandard(_ field: String) -> Bool {
+    field.lowercased().split(separator: ",").contains { item in
+      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard parts.first == "zstd" else { return false }
+      return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) ?? 0 <= 0 }
+    }
+  }
+}
+
+/// RFC 4648, section 4.
+private func base64(_ bytes: [UInt8]) -> String {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  var text: [UInt8] = []
+  for start in stride(from: 0, to: bytes.count, by: 3) {
+    let group = (0..<3).map { start + $0 < bytes.count ? UInt32(bytes[start + $0]) : 0 }
+    let word = group[0] << 16 | group[1] << 8 | group[2]
+    for index in 0..<4 {
+      let isThere = start + index - 1 < bytes.count || index == 0
+      text.append(isThere ? alphabet[Int(word >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
+    }
+  }
+  return String(decoding: text, as: UTF8.self)
+}

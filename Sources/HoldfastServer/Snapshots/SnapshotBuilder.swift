@@ -1,0 +1,171 @@
+import Glibc
+import HoldfastCore
+import HoldfastSQLite
+
+/// What a snapshot holds.
+public enum SnapshotContents: Sendable, Hashable {
+  /// One zone, for nobody in particular.
+  case zone(String)
+  /// All public zones of the schema.
+  case publicZones
+  /// All that the user of a name may read, and nothing else.
+  case user(String)
+}
+
+/// Writes snapshots: a device's database without a device. See docs/SNAPSHOTS.md, section 1.
+struct SnapshotBuilder {
+  /// The size of a page of changes, in memory, from which on no further change is begun.
+  private static let pageSize = 4 << 20
+
+  let schema: Schema
+  let epoch: String
+
+  /// A zone that was written.
+  struct Zone: Sendable, Equatable {
+    let zone: String
+    let seq: Int64
+  }
+
+  /// Writes the snapshot of one moment to a new file, which is on disk when this returns.
+  ///
+  /// - Parameter path: nothing may be there, nor at the same path with `.build` behind it.
+  /// - Throws: `ServerError.notFound` when there is no such zone or user; what the store and SQLite throw. Files that were begun are removed.
+  func build(_ contents: SnapshotContents, from reader: any StoreReader, to path: String) throws -> [Zone] {
+    let draft = path + ".build"
+    var isWhole = false
+    defer {
+      for leftOver in [draft, draft + "-journal"] + (isWhole ? [] : [path]) { unlink(leftOver) }
+    }
+    let connection = try Connection(path: draft)
+    // Whatever ends this, the draft is thrown away.
+    try connection.execute(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;"
+    )
+    let tables = DeviceTables(schema: schema)
+    let zones = try connection.transaction {
+      try connection.execute(DeviceTables.own)
+      for table in schema.tables.indices { try connection.execute(tables.table(table)) }
+      let zones = try reader.moment { try fill(connection, contents, from: reader) }
+      for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+      try connection.execute(
+        """
+        PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
+        """)
+      return zones
+    }
+    // No statistics: a device has none, and those of this moment would mislead it when it has grown.
+    try connection.run("VACUUM INTO ?", [.text(path)])
+    connection.close()
+    try syncToDisk(path)
+    isWhole = true
+    return zones
+  }
+
+  private func fill(
+    _ connection: Connection, _ contents: SnapshotContents, from reader: any StoreReader
+  ) throws -> [Zone] {
+    let (user, names) = try zones(of: contents, reader)
+    try connection.run(
+      "INSERT INTO holdfast_local (one, schema, replica, user, name) VALUES (1, ?, '', ?, ?)",
+      [.text(schema.text), user.map { .text($0.id) } ?? .null, user.map { .text($0.name) } ?? .null])
+    var pages = SnapshotPages(schema, on: connection)
+    var zones: [Zone] = []
+    for name in names {
+      guard let zone = try reader.zone(name, for: user?.id), !zone.role.isEmpty else {
+        throw ServerError(.notFound, "There is no zone \(name). `holdfast zones` lists them.")
+      }
+      let seq = try write(zone, for: user?.id, from: reader, to: &pages)
+      let token = ChangeToken(epoch: epoch, seq: seq).text
+      try connection.run(
+        "INSERT INTO holdfast_zones (zone, role, token, ack) VALUES (?, ?, ?, ?)",
+        [.text(name), .text(user == nil ? "" : zone.role), .text(token), .text(token)])
+      zones.append(Zone(zone: name, seq: seq))
+    }
+    return zones
+  }
+
+  private func zones(
+    of contents: SnapshotContents, _ reader: any StoreReader
+  ) throws -> (user: (id: String, name: String)?, zones: [String]) {
+    switch contents {
+    case .zone(let zone): return (nil, [zone])
+    case .publicZones:
+      guard !schema.publicZones.isEmpty else {
+        throw ServerError(.notFound, "The schema has no public zone.")
+      }
+      return (nil, schema.publicZones)
+    case .user(let name):
+      guard let id = try reader.account(name)?.id else {
+        throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+      }
+      let own = try reader.memberships(of: id)
+      return ((id, name), own + schema.publicZones.filter { !own.contains($0) })
+    }
+  }
+
+  /// Writes all of a zone, and gives its seq.
+  private func write(
+    _ zone: ZoneState, for user: String?, from reader: any StoreReader, to pages: inout SnapshotPages
+  ) throws -> Int64 {
+    var zone = zone
+    while true {
+      guard let now = try reader.refreshed([zone], for: user).first, !now.role.isEmpty else {
+        throw ServerError(.notFound, "The zone \(zone.zone) can't be read any more.")
+      }
+      var writer = JSONWriter(capacity: Self.pageSize + 64 << 10)
+      let written = try reader.writeChanges(of: now, to: &writer, limit: Self.pageSize)
+      try pages.write(writer.bytes, of: zone.zone)
+      if !written.hasMore { return written.seq }
+      guard written.last > zone.ack.seq else {
+        throw ServerError(.notFound, "The zone \(zone.zone) can't be read any more.")
+      }
+      zone = now.acked(written.last)
+    }
+  }
+}
+
+/// Writes pages of changes into a snapshot, as a device writes them.
+private struct SnapshotPages {
+  private let schema: Schema
+  private let connection: Connection
+  private let statements: [TableStatements]
+  private let forms: [PageParser.Form]
+
+  init(_ schema: Schema, on connection: Connection) {
+    self.schema = schema
+    self.connection = connection
+    statements = schema.tables.map(TableStatements.init)
+    forms = schema.tables.map(PageParser.Form.init)
+  }
+
+  mutating func write(_ bytes: [UInt8], of zone: String) throws {
+    let page = try PageParser.parse(bytes, bytes.indices, tables: forms)
+    try page.bytes.withUnsafeBufferPointer { bytes in
+      var writers: [DeviceRecordWriter?] = Array(repeating: nil, count: schema.tables.count)
+      // Of one moment a record comes once: a tombstone has nothing to remove.
+      for change in page.changes where !change.isDeleted {
+        let writer =
+          try writers[change.table]
+          ?? DeviceRecordWriter(
+            schema.tables[change.table], statements[change.table], on: connection, zone: zone, page: page,
+            bytes: bytes)
+        writers[change.table] = writer
+        try writer.write(change)
+      }
+      for writer in writers { try writer?.finish() }
+    }
+  }
+}
+
+/// Makes a file durable under the name that it has.
+///
+/// - Throws: `ServerError.unreachable`.
+func syncToDisk(_ path: String) throws(ServerError) {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0, fsync(descriptor) == 0 else {
+    let reason = systemMessage(errno)
+    if descriptor >= 0 { close(descriptor) }
+    throw ServerError(.unreachable, "\(path) can't be written: \(reason).")
+  }
+  close(descriptor)
+}

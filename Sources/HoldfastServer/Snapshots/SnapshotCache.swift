@@ -1,0 +1,150 @@
+import Glibc
+import HoldfastCore
+import HoldfastHTTP
+
+/// The folder of the snapshots that were built, and what is in it. Any thread.
+///
+/// @unchecked Sendable: the list is touched under the lock alone.
+final class SnapshotCache: @unchecked Sendable {
+  /// How many states of a zone are kept, for who is still reading an older one.
+  private static let statesOfZone = 2
+
+  let folder: String
+  private let limit: Int64
+  private let lock = Lock()
+  /// The oldest first.
+  private var snapshots: [Snapshot] = []
+
+  /// Opens the folder, made when it is missing, and removes what can't be used: files of another epoch, and what a crash left over.
+  ///
+  /// - Parameters:
+  ///   - limit: how many bytes all files may have.
+  ///   - epoch: that of the database.
+  /// - Throws: `ServerError.unreachable`.
+  init(_ folder: String, limit: Int64, epoch: String) throws(ServerError) {
+    self.folder = folder
+    self.limit = limit
+    if mkdir(folder, 0o700) != 0, errno != EEXIST {
+      throw ServerError(
+        .unreachable,
+        "The folder \(folder) can't be made: \(systemMessage(errno)). Name another with --cache.")
+    }
+    try read(epoch)
+    trim()
+  }
+
+  private func read(_ epoch: String) throws(ServerError) {
+    guard let listing = opendir(folder) else {
+      throw ServerError(
+        .unreachable,
+        "The folder \(folder) can't be read: \(systemMessage(errno)). Name another with --cache.")
+    }
+    defer { closedir(listing) }
+    var found: [SnapshotKey: [Int64: [SnapshotCoding: Snapshot.Form]]] = [:]
+    while let entry = readdir(listing) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let path = "\(folder)/\(name)"
+      if let (key, seq, coding, digest) = Snapshot.parse(name), key.epoch == epoch,
+        found[key]?[seq]?[coding] == nil
+      {
+        var status = stat()
+        if stat(path, &status) == 0 {
+          found[key, default: [:]][seq, default: [:]][coding] = .init(
+            path: path, size: Int64(status.st_size), digest: digest)
+        }
+      } else if Self.isOurs(name) {
+        unlink(path)
+      }
+    }
+    for (key, states) in found {
+      for (seq, forms) in states {
+        let snapshot = Snapshot(key: key, seq: seq, forms: forms)
+        if forms.count == SnapshotCoding.allCases.count {
+          snapshots.append(snapshot)
+        } else {
+          Self.remove(snapshot)
+        }
+      }
+    }
+    // Which was asked for last is not known any more.
+    snapshots.sort { $0.seq < $1.seq }
+  }
+
+  /// Whether a file may be removed: the folder could be one that somebody uses for other things as well.
+  private static func isOurs(_ name: String) -> Bool {
+    Snapshot.parse(name) != nil || name.hasPrefix("holdfast-building-")
+  }
+
+  /// A path for a file that is being built; removed at the next start, if it is still there.
+  func draft(_ random: [UInt8]) -> String { "\(folder)/holdfast-building-\(hexadecimal(random))" }
+
+  /// The latest snapshot of a key that is not older than `seq`.
+  func latest(_ key: SnapshotKey, atLeast seq: Int64) -> Snapshot? {
+    lock.hold { snapshots.filter { $0.key == key && $0.seq >= seq }.max { $0.seq < $1.seq } }
+  }
+
+  /// The snapshot of a key one of whose forms has an ETag, and that form.
+  func snapshot(_ key: SnapshotKey, tag: String) -> (Snapshot, SnapshotCoding)? {
+    lock.hold {
+      for snapshot in snapshots where snapshot.key == key {
+        for coding in SnapshotCoding.allCases where snapshot.tag(coding) == tag { return (snapshot, coding) }
+      }
+      return nil
+    }
+  }
+
+  /// Takes the two forms of a snapshot, which are on disk, into the cache, and removes what is too much.
+  func insert(
+    _ key: SnapshotKey, _ seq: Int64, _ drafts: [SnapshotCoding: String]
+  ) throws(ServerError) -> Snapshot {
+    var forms: [SnapshotCoding: Snapshot.Form] = [:]
+    for (coding, draft) in drafts {
+      guard let file = HTTPFile(path: draft) else {
+        throw ServerError(.unreachable, "\(draft) can't be read: \(systemMessage(errno)).")
+      }
+      let digest = ContentHash(of: file)
+      let path = "\(folder)/\(Snapshot.name(key, seq, coding, digest))"
+      guard rename(draft, path) == 0 else {
+        throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
+      }
+      forms[coding] = .init(path: path, size: file.size, digest: digest)
+    }
+    try syncToDisk(folder)
+    let snapshot = Snapshot(key: key, seq: seq, forms: forms)
+    lock.hold { snapshots.append(snapshot) }
+    trim()
+    return snapshot
+  }
+
+  /// Forgets a snapshot whose file is gone.
+  func forget(_ snapshot: Snapshot) {
+    lock.hold { snapshots.removeAll { $0.key == snapshot.key && $0.seq == snapshot.seq } }
+    Self.remove(snapshot)
+  }
+
+  /// Removes states that others have followed, and the oldest, until the limit holds; the latest of all stays.
+  private func trim() {
+    let removed = lock.hold {
+      var removed: [Snapshot] = []
+      var states: [SnapshotKey: Int] = [:]
+      var size: Int64 = 0
+      for (index, snapshot) in snapshots.enumerated().reversed() {
+        states[snapshot.key, default: 0] += 1
+        size += snapshot.size
+        let isTooMuch = states[snapshot.key, default: 0] > Self.statesOfZone || size > limit
+        if isTooMuch, index < snapshots.count - 1 {
+          size -= snapshot.size
+          removed.append(snapshot)
+        }
+      }
+      snapshots.removeAll { kept in removed.contains { $0.key == kept.key && $0.seq == kept.seq } }
+      return removed
+    }
+    for snapshot in removed { Self.remove(snapshot) }
+  }
+
+  /// Who is reading a file goes on reading it.
+  private static func remove(_ snapshot: Snapshot) { for form in snapshot.forms.values { unlink(form.path) } }
+}

@@ -1,0 +1,34 @@
+import Glibc
+import HoldfastCore
+
+/// Writes snapshots for an app to ship, also while servers run: `holdfast snapshot`.
+public struct SnapshotWriter {
+  private let database: any ServerDatabase
+  private let random: @Sendable (Int) -> [UInt8]
+
+  /// Opens the database of a server.
+  ///
+  /// - Throws: `ServerError` when there is none, or it is not ours.
+  public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
+    database = try location.open(schema: nil, random: environment.random)
+    random = environment.random
+  }
+
+  /// Writes a file, in place of one that may be there: a kill leaves the old one or the new one.
+  ///
+  /// - Returns: the zones that are in it, with their change tokens.
+  /// - Throws: `ServerError`; what the database throws.
+  public func write(_ contents: SnapshotContents, to path: String) throws -> [(zone: String, token: String)] {
+    let new = "\(path).\(hexadecimal(random(4))).new"
+    let builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)
+    let zones = try database.read { try builder.build(contents, from: $0, to: new) }
+    guard rename(new, path) == 0 else {
+      let reason = systemMessage(errno)
+      unlink(new)
+      throw ServerError(.unreachable, "\(path) can't be written: \(reason).")
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    try syncToDisk(folder)
+    return zones.map { ($0.zone, ChangeToken(epoch: database.epoch, seq: $0.seq).text) }
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Holdfast
+import Synchronization
+import Testing
+
+@Suite("A large zone that is new to a device")
+struct SnapshotDownloadTests {
+  /// Passes requests on, and does something else with those of snapshots when told to.
+  private final class Watched: Transport {
+    private let transport: URLSessionTransport
+    private let seen = Mutex<[TransportRequest]>([])
+    private let change: @Sendable (_ number: Int, TransportAnswer) throws -> TransportAnswer
+
+    init(
+      _ server: URL, _ change: @escaping @Sendable (Int, TransportAnswer) throws -> TransportAnswer = { $1 }
+    ) {
+      transport = URLSessionTransport(server: server)
+      self.change = change
+    }
+
+    /// The requests for snapshots.
+    var snapshots: [TransportRequest] { seen.withLock { $0 } }
+
+    func send(_ request: TransportRequest) async throws -> TransportAnswer {
+      guard request.path.hasSuffix("/snapshot") else { return try await transport.send(request) }
+      let number = seen.withLock { seen in
+        seen.append(request)
+        return seen.count
+      }
+      return try change(number, try await transport.send(request))
+    }
+  }
+
+  /// A server with a list of so many items, which make a snapshot of two stretches, and ann's phone, which has them.
+  private func scene(items count: Int = 6000) async throws -> (Scene, Device) {
+    let scene = try Scene(schema: Scene.jotSchema())
+    let phone = try await scene.signUp("ann", on: "phone")
+    let list = try await phone.store.write { db in
+      let id = db.newID()
+      try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Everything')", [.text(id)])
+      return id
+    }
+    for batch in 0..<count / 1000 {
+      try await phone.store.write { db in
+        for number in 0..<1000 {
+          let (title, note) = ("item \(batch).\(number)", String(repeating: "note ", count: 220))
+          try db.execute(
+            "INSERT INTO items (id, list_id, title, note, position) VALUES (?, ?, ?, ?, ?)",
+            [
+              .text(db.newID()), .text(list), .text(title), .text(note),
+              .text(try db.position(after: nil, before: nil)),
+            ])
+        }
+      }
+    }
+    try await phone.engine.sync()
+    return (scene, phone)
+  }
+
+  private func tablet(_ scene: Scene, _ transport: Watched) async throws -> Device {
+    let device = try Device("tablet", in: scene.folder, transport: transport, schema: scene.schema)
+    if try await device.store.account() == nil {
+      try await device.engine.signIn(name: "ann", password: "correct-horse", device: "tablet")
+    }
+    return device
+  }
+
+  private func leftovers(_ device: Device) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: device.path + "-snapshots")) ?? []
+  }
+
+  @Test("comes as a snapshot, goes on after a break where it was, and then by changes (I2, I4, I6, I7)")
+  func resumed() async throws {
+    let (scene, phone) = try await scene()
+    let broken = Watched(scene.server.address) { number, answer in
+      if number == 2 { throw StoreError(.offline, "the train is in a tunnel") }
+      return answer
+    }
+    let first = try await tablet(scene, broken)
+    await #expect(throws: StoreError.self) { try await first.engine.sync() }
+    #expect(try await first.store.read { try $0.rows("SELECT count(*) FROM items").rows } == [[.integer(0)]])
+    #expect(leftovers(first).count == 2)
+    // The zone moves on; the file that was begun is good all the same.
+    try await phone.store.write { try $0.execute("DELETE FROM items WHERE title LIKE '%.7'") }
+    try await phone.engine.sync()
+
+    let watched = Watched(scene.server.address)
+    let again = try await tablet(scene, watched)
+    let summary = try await again.engine.sync()
+    #expect(watched.snapshots.first?.headers["Range"]?.hasPrefix("bytes=8388608-") == true)
+    #expect(watched.snapshots.first?.headers["If-Match"] != nil)
+    #expect(summary.received >= 6000)
+    #expect(try again.contents(scene.schema) == phone.contents(scene.schema))
+    #expect(leftovers(again).isEmpty)
+    // Nothing is left to ask for.
+    #expect(try await again.engine.sync().received == 0)
+  }
+
+  @Test(
+    "comes in pages when there is no snapshot, or it is not what it should be (I6, I7)",
+    arguments: [404, 503, 206, 200])
+  func refused(_ status: Int) async throws {
+    let (scene, phone) = try await scene()
+    let watched = Watched(scene.server.address) { _, answer in
+      var body = answer.body
+      // With 206 and 200: a byte is wrong, or the whole is sent as if there were no ranges.
+      if status == 206, !body.isEmpty { body[body.count / 2] ^= 1 }
+      return TransportAnswer(status: status, body: body, headers: answer.headers)
+    }
+    let device = try await tablet(scene, watched)
+    try await device.engine.sync()
+    #expect(!watched.snapshots.isEmpty)
+    #expect(try device.contents(scene.schema) == phone.contents(scene.schema))
+    #expect(leftovers(device).isEmpty)
+  }
+
+  @Test("that is begun anew comes under the edits that were not sent, whatever they are (I3, I7)")
+  func edited() async throws {
+    let (scene, phone) = try await scene()
+    let device = try await tablet(scene, Watched(scene.server.address))
+    try await device.engine.sync()
+    try await phone.store.write { db in
+      try db.execute("UPDATE items SET title = 'renamed ' || title WHERE title LIKE 'item 3.%'")
+      try db.execute("DELETE FROM items WHERE title LIKE 'item 4.1%'")
+    }
+    try await phone.engine.sync()
+    try await device.store.write { db in
+      try db.execute("UPDATE items SET done = 1 WHERE title = 'item 3.5'")
+      try db.execute("UPDATE items SET done = 1 WHERE title = 'item 4.17'")
+      try db.execute("DELETE FROM items WHERE title = 'item 5.5'")
+      let list = try db.rows("SELECT id FROM lists").rows[0][0]
+      try db.execute(
+        "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, 'new here', ?)",
+        [.text(db.newID()), list, .text(try db.position(after: nil, before: nil))])
+    }
+    try await device.store.resetAll()
+    let transport = Watched(scene.server.address)
+    let engine = SyncEngine(store: device.store, transport: transport)
+    try await engine.sync()
+    #expect(!transport.snapshots.isEmpty)
+    try await phone.engine.sync()
+    #expect(try device.contents(scene.schema) == phone.contents(scene.schema))
+    let done = try await phone.store.read { try $0.rows("SELECT title FROM items WHERE done = 1").rows }
+    #expect(done == [[.text("renamed item 3.5")]])
+    #expect(
+      try await phone.store.read { try $0.rows("SELECT count(*) FROM items WHERE title = 'new here'").rows }
+        == [[.integer(1)]])
+    #expect(try await device.store.waitingOperations() == 0)
+    #expect(try await device.store.quarantined().isEmpty)
+  }
+
+  @Test("killed at any moment shows nothing half, and is whole in the end (I2, I6)", .timeLimit(.minutes(5)))
+  func killed() async throws {
+    let (scene, phone) = try await scene()
+    var random = SeededRandom(seed: 3)
+    var round = 0
+    let whole = try await microseconds {
+      _ = try await tablet(scene, Watched(scene.server.address)).engine.sync()
+    }
+    _ = try await scene.signIn("ann", on: "laptop")
+    let path = scene.folder.appendingPathComponent("laptop.db")
+    var (nothing, all) = (0, 0)
+    // Until it is whole, but for a few times: then there is nothing to break off.
+    while round < 8, all < 2 {
+      round += 1
+      let run = try JotRun.start(path, scene.server.address, ["sync"])
+      // Not a wait for anything: the moment of the kill is what is random.
+      usleep(UInt32(random.next() % min(whole, 5_000_000)))
+      _ = run.kill()
+      let count = try Connection(path: path.path).value("SELECT count(*) FROM items")?.integer
+      #expect(count == 0 || count == 6000)
+      if count == 0 { nothing += 1 } else { all += 1 }
+    }
+    print("snapshot: killed \(nothing) times before it was there, \(all) after")
+    let laptop = try scene.device("laptop")
+    try await laptop.engine.sync()
+    #expect(try laptop.contents(scene.schema) == phone.contents(scene.schema))
+    #expect(leftovers(laptop).isEmpty)
+  }
+
+  private func microseconds(_ body: () async throws -> Void) async throws -> UInt64 {
+    let start = ContinuousClock.now
+    try await body()
+    return UInt64((ContinuousClock.now - start) / .microseconds(1)) + 1
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastSQLite
+@testable import HoldfastServer
+import Testing
+
+@Suite("Snapshots of zones")
+struct SnapshotTests {
+  private let server: TestServer
+
+  init() throws { server = try TestServer() }
+
+  @Test("hold the records of the zone as it is, and its change token (I4, I5)")
+  func contents() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let milk = try ann.makeItem(list, "Milk")
+    let gone = try ann.makeItem(list, "Gone")
+    _ = try ann.makeItem(try ann.makeList("Other"), "Elsewhere")
+    try ann.sync([.delete("items", gone, rev: 1)])
+    try ann.pull()
+    let file = try ann.snapshot(list).opened()
+    #expect(
+      try file.rows("SELECT id, zone, rev, title, done FROM items") == [
+        [.text(milk), .text(list), .integer(1), .text("Milk"), .integer(0)]
+      ])
+    #expect(try file.rows("SELECT id FROM lists") == [[.text(list)]])
+    #expect(try file.value("SELECT name FROM members")?.text == "ann")
+    let token = try #require(ann.acks[list])
+    #expect(
+      try file.rows("SELECT zone, role, token, ack, told FROM holdfast_zones") == [
+        [.text(list), .text(""), .text(token), .text(token), .integer(0)]
+      ])
+    #expect(
+      try file.rows("SELECT device, user, token, replica FROM holdfast_local") == [
+        [.null, .null, .null, .text("")]
+      ])
+    #expect(try file.value("PRAGMA integrity_check")?.text == "ok")
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("of thousands of records are whole, page after page")
+  func large() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let text = String(repeating: "é \"quoted\" ", count: 200)
+    for _ in 0..<6 {
+      try ann.sync(
+        (0..<500).map { number in
+          .create(
+            "items", ann.newID(),
+            ["list_id": .string(list), "title": .string("item \(number)"), "note": .string(text)])
+        })
+    }
+    let file = try ann.snapshot(list).opened()
+    #expect(try file.value("SELECT count(*) FROM items WHERE note = ?", [.text(text)])?.integer == 3000)
+    try ann.pull()
+    #expect(try file.value("SELECT token FROM holdfast_zones")?.text == ann.acks[list])
+  }
+
+  @Test("are no stranger's: 404, also from the cache, and again after leaving (I10)")
+  func strangers() throws {
+    let (ann, bob) = (try server.signUp("ann"), try server.signUp("bob"))
+    let list = try ann.makeList()
+    #expect(try ann.snapshot(list).status == 200)
+    #expect(try bob.snapshot(list).status == 404)
+    let membership = try ann.share(list, with: "bob", as: .viewer)
+    let whole = try bob.snapshot(list)
+    #expect(whole.status == 200)
+    try ann.sync([.delete("members", membership, rev: 1)])
+    #expect(try bob.snapshot(list).status == 404)
+    let tag = try #require(whole.header("ETag"))
+    #expect(try bob.snapshot(list, ["If-Match": tag, "Range": "bytes=0-9"]).status == 404)
+    for zone in ["nothing", "%00", String(repeating: "z", count: 100)] {
+      #expect(try ann.snapshot(zone).status == 404)
+    }
+    #expect(
+      try server.respond(to: TestServer.request("GET", "/v1/zones/\(list)/snapshot", [], token: nil)).status
+        == 401)
+    #expect(
+      try server.respond(to: TestServer.request("POST", "/v1/zones/\(list)/snapshot", [], token: ann.token))
+        .status == 405)
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("of public zones are everybody's")
+  func publicZones() throws {
+    let (ann, bob) = (try server.signUp("ann"), try server.signUp("bob"))
+    try Administration(server.location).grant(zone: "catalogue", name: "ann", role: .editor)
+    try ann.sync([.create("products", ann.newID(), ["name": "Tea"])])
+    #expect(try bob.snapshot("catalogue").opened().value("SELECT name FROM products")?.text == "Tea")
+  }
+
+  @Test("are built once a state, and kept over a restart")
+  func cached() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let snapshots = try #require(server.inline?.api.snapshots)
+    let first = try ann.snapshot(list)
+    #expect(try ann.snapshot(list).content == first.content)
+    #expect(try ann.snapshot(list, method: "HEAD").header("ETag") == first.header("ETag"))
+    #expect(snapshots.builds == 1)
+    _ = try ann.makeItem(list)
+    #expect(try ann.snapshot(list).header("ETag") != first.header("ETag"))
+    #expect(snapshots.builds == 2)
+    try server.reopen()
+    let again = try #require(server.inline?.api.snapshots)
+    #expect(try ann.snapshot(list).status == 200)
+    if case .directory = server.location { #expect(again.builds == 0) }
+  }
+
+  @Test("that are asked for at once are built once")
+  func atOnce() throws {
+    let ann = try server.signUp("ann")
+    let list = try ann.makeList()
+    let api = try #require(server.inline?.api)
+    let request = ann.snapshotRequest(list)
+    // Both have found nothing in the cache before either is built.
+    let steps = [api.handle(request), api.handle(request)]
+    let answers = steps.compactMap { step -> HTTPResponse? in
+      guard case .build(let build) = step, case .answer(let answer) = build() else { return nil }
+      return answer
+    }
+    #expect(answers.count == 2)
+    #expect(answers[0].header("ETag") == answers[1].header("ETag"))
+    #expect(api.snapshots?.builds == 1)
+  }
+
+  @Test("keep to the bound of the cache, and what was half built goes")
+  func bound() throws {
+    let ann = try server.signUp("ann")
+    let folder = server.folder.path + "-cache"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for name in ["holdfast-building-0123", "somebody-elses"] {
+      try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+    let database = try server.location.open(schema: nil, random: server.world.environment.random)
+    let random = server.world.environment.random
+    let lists = try (0..<4).map { _ in try ann.makeList() }
+    let one = try Snapshots(database, folder: folder, limit: .max, random: random)
+      .snapshot(of: lists[0], atLeast: 0)
+    #expect(!FileManager.default.fileExists(atPath: "\(folder)/holdfast-building-0123"))
+    let snapshots = try Snapshots(database, folder: folder, limit: one.size * 2 + 100, random: random)
+    for list in lists { _ = try snapshots.snapshot(of: list, atLeast: 0) }
+    #expect(snapshots.builds == 3)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(names.count == 5 && names.contains("somebody-elses"))
+    #expect(snapshots.cache.latest(snapshots.key(lists[3]), atLeast: 0) != nil)
+    #expect(snapshots.cache.latest(snapshots.key(lists[0]), atLeast: 0) == nil)
+    database.close()
+  }
+}
+
+@Suite("A snapshot of a user")
+struct UserSnapshotTests {
+  @Test("has all that the user may read, and nothing of others (I10)")
+  func user() throws {
+    let server = try TestServer()
+    let (ann, bob) = (try server.signUp("ann"), try server.signUp("bob"))
+    let own = try ann.makeList("own")
+    let shared = try bob.makeList("shared")
+    let others = try bob.makeList("others")
+    for list in [own] { _ = try ann.makeItem(list) }
+    for list in [shared, others] { _ = try bob.makeItem(list) }
+    try ann.sync([.create("notes", ann.newID(), ["text": "mine"])])
+    try bob.sync([.create("notes", bob.newID(), ["text": "his"])])
+    _ = try bob.share(shared, with: "ann", as: .viewer)
+    let path = server.folder.path + "-ann.db"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let zones = try SnapshotWriter(server.location).write(.user("ann"), to: path)
+    #expect(Set(zones.map(\.zone)) == [own, shared, ann.user, "catalogue"])
+    let file = try Connection(path: path, access: .readOnly)
+    let schema = try TestServer.schema()
+    for table in schema.tables {
+      let found = try file.rows("SELECT DISTINCT zone FROM \"\(table.name)\"").compactMap { $0[0].text }
+      #expect(Set(found).isSubset(of: [own, shared, ann.user, "catalogue"]))
+    }
+    #expect(try file.rows("SELECT text FROM notes") == [[.text("mine")]])
+    #expect(try file.value("SELECT count(*) FROM items")?.integer == 2)
+    #expect(
+      try file.rows("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(shared)]) == [[.text("viewer")]])
+    #expect(
+      try file.rows("SELECT user, name, device FROM holdfast_local") == [
+        [.text(ann.user), .text("ann"), .null]
+      ])
+    #expect(!(try Data(contentsOf: URL(fileURLWithPath: path))).contains(Data("others".utf8)))
+    #expect(throws: ServerError.self) { try SnapshotWriter(server.location).write(.user("eve"), to: path) }
+    #expect(throws: ServerError.self) { try SnapshotWriter(server.location).write(.zone("eve"), to: path) }
+    // What failed has touched nothing and left nothing.
+    #expect(try file.value("SELECT count(*) FROM items")?.integer == 2)
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.hasPrefix(URL(fileURLWithPath: path).lastPathComponent) }
+    #expect(left.count == 1)
+  }
+}
