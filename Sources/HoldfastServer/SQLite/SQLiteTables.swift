@@ -68,10 +68,23 @@ struct SQLiteTables {
 
         """
     }
+    for columns in table.indexes { sql += self.index(columns, of: index) }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \"\(table.name)\" (\"user\", \"role\");\n"
     }
     return sql
+  }
+
+  /// The statement that makes a declared index.
+  func index(_ columns: [String], of index: Int) -> String {
+    let name = schema.tables[index].name
+    let keys = columns.map { ", \"\($0)\"" }.joined()
+    return "CREATE INDEX \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+  }
+
+  /// The name, quoted, of the index that `index(_:of:)` makes.
+  static func indexName(_ columns: [String], of table: String) -> String {
+    "\"holdfast_\(table)_by_\(columns.joined(separator: "-"))\""
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
