@@ -61,6 +61,9 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// A part of the query percent-decoded, "+" read as a space; nil if an escape in it is wrong.
+  public static func decoded(_ text: Substring) -> String? { percentDecoded(text.utf8, plusIsSpace: true) }
+
   /// The value of the first parameter `name` of the query, or nil.
   public func queryValue(_ name: String) -> String? {
     query.isEmpty ? nil : queryItems.first { $0.name == name }?.value

@@ -9,6 +9,7 @@ final class API: Sendable {
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
+  let records: RecordWriter
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
@@ -16,6 +17,9 @@ final class API: Sendable {
   let decoy: String
   private let schemaBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
+  /// How many ids of results wait to be kept, and how many may.
+  let waitingIDs = Atomic<Int>(0)
+  static let waitingIDLimit = 2_000_000
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
@@ -27,6 +31,7 @@ final class API: Sendable {
     self.log = log
     self.database = database
     operations = OperationReader(schema: schema)
+    records = RecordWriter(schema)
     schemaBody = schema.json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
@@ -43,7 +48,7 @@ final class API: Sendable {
 
   /// Whether a request is answered without the database.
   func isImmediate(_ request: HTTPRequest) -> Bool {
-    request.pathParts.flatMap { Address($0) }?.isImmediate ?? true
+    request.pathParts.flatMap { Address($0, schema) }?.isImmediate ?? true
   }
 
   /// Decides what to do with a request.
@@ -52,7 +57,7 @@ final class API: Sendable {
   }
 
   private func route(_ request: HTTPRequest) throws -> Step {
-    guard let address = request.pathParts.flatMap({ Address($0) }) else {
+    guard let address = request.pathParts.flatMap({ Address($0, schema) }) else {
       return .problem(Problem(.notFound))
     }
     let methods = address.methods
@@ -69,6 +74,9 @@ final class API: Sendable {
     case .schema: return .answer(.json(schemaBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
+    case .table(let table): return try index(request, table: table)
+    case .zones: return try zones(request)
+    case .changes(let zone): return try changes(request, zone: zone)
     }
   }
 

@@ -11,9 +11,16 @@ enum Address: Equatable {
   case schema
   case health
   case readiness
+  /// The records of the table of this index.
+  case table(Int)
+  case zones
+  /// The changes of the zone of this name.
+  case changes(String)
 
   /// The address of a path, given as its parts; nil when there is nothing.
-  init?(_ parts: [String]) {
+  ///
+  /// - Parameter schema: has the tables.
+  init?(_ parts: [String], _ schema: Schema) {
     switch parts {
     case ["v1", "sync"]: self = .sync
     case ["v1", "accounts"]: self = .accounts
@@ -24,7 +31,16 @@ enum Address: Equatable {
     case ["v1", "schema"]: self = .schema
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
-    default: return nil
+    case ["v1", "zones"]: self = .zones
+    default:
+      guard parts.count >= 3, parts[0] == "v1" else { return nil }
+      switch (parts[1], parts.count) {
+      case ("tables", 3):
+        guard let table = schema.index(of: parts[2]) else { return nil }
+        self = .table(table)
+      case ("zones", 4) where parts[3] == "changes": self = .changes(parts[2])
+      default: return nil
+      }
     }
   }
 
@@ -33,7 +49,7 @@ enum Address: Equatable {
     switch self {
     case .sync, .accounts, .sessions, .devices: ["POST"]
     case .currentSession: ["DELETE"]
-    case .events: ["GET"]
+    case .events, .table, .zones, .changes: ["GET"]
     case .schema, .health, .readiness: ["GET", "HEAD"]
     }
   }

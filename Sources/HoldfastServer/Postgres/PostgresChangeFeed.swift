@@ -146,7 +146,7 @@ struct PostgresChangeFeed: Sendable {
   /// Writes an array of changes; see `StoreReader`.
   func write(
     _ first: Stretch, for user: String, to writer: inout JSONWriter, limit: Int,
-    on connection: PostgresConnection
+    count: Int64, on connection: PostgresConnection
   ) throws -> WrittenChanges {
     var stretch = first
     var written = WrittenChanges(last: first.zone.ack.seq, seq: first.zone.seq)
@@ -155,7 +155,7 @@ struct PostgresChangeFeed: Sendable {
     defer { writer.endArray() }
     while true {
       for row in stretch.rows {
-        guard writer.count < limit else {
+        guard writer.count < limit, written.count < count else {
           written.hasMore = true
           return written
         }
@@ -164,6 +164,10 @@ struct PostgresChangeFeed: Sendable {
         try write(row, of: &stretch, to: &writer)
       }
       if !stretch.isCut { return written }
+      if written.count >= count {
+        written.hasMore = written.last < written.seq
+        return written
+      }
       // As many as are likely to fill the rest.
       let each = max((writer.count - start) / Int(written.count), 1)
       let size = min(max((limit - writer.count) / each + 1, 1), Self.most)

@@ -28,10 +28,12 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
+    let collections = PostgresCollections(opened.schema, opened.layout)
     let isDistributed = opened.layout.isDistributed
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
-      return isDistributed ? PostgresShardReader($0, feed) : PostgresReader($0, feed)
+      return isDistributed
+        ? PostgresShardReader($0, feed, collections) : PostgresReader($0, feed, collections)
     }
   }
 

@@ -67,7 +67,6 @@ struct PostgresOpening {
         try checkRights()
         try migrate(after: 0)
         if isDistributed { try setMeta("layout", Self.byZone) }
-        if distribution == .citus { try connection.execute(PostgresShards.distribution) }
         try setMeta("epoch", hexadecimal(random(4)))
       }
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
@@ -149,6 +148,7 @@ struct PostgresOpening {
 
   private func migrate(after format: Int64) throws(PostgresError) {
     try PostgresMigrations.run(after: format, isDistributed: isDistributed, on: connection)
+    if distribution == .citus { try connection.execute(PostgresShards.distribution(after: format)) }
   }
 
   private func namespace() throws -> String {

@@ -5,6 +5,7 @@ import HoldfastPostgres
 class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private let feed: PostgresChangeFeed
+  let collections: PostgresCollections
   /// What was read of zones that were refreshed.
   private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
   /// The user for whom they were read.
@@ -45,9 +46,11 @@ class PostgresReader: StoreReader {
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
-  init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed) {
+
+  init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ collections: PostgresCollections) {
     self.connection = connection
     self.feed = feed
+    self.collections = collections
   }
 
   /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
@@ -121,11 +124,13 @@ class PostgresReader: StoreReader {
     return read.map(\.zone)
   }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
     guard let first = stretches.removeValue(forKey: zone.zone) else {
       preconditionFailure("Zones are refreshed before their changes are written.")
     }
-    return try feed.write(first, for: user, to: &writer, limit: limit, on: connection)
+    return try feed.write(first, for: user, to: &writer, limit: limit, count: count, on: connection)
   }
 
   private static func zones(_ rows: PostgresRows) -> [ZoneState] {

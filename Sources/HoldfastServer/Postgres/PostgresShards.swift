@@ -27,15 +27,20 @@ enum PostgresShards {
       """
 
   /// Where the tables of `own` are, in the order in which they are put there.
-  static let places: [(relation: String, place: Place)] = [
-    ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
-    ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.told", .by("zone")),
-    ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
-    ("holdfast.refusals", .by("device")),
+  static let places: [(relation: String, place: Place, format: Int64)] = [
+    ("holdfast.meta", .everywhere, 1), ("holdfast.tables", .everywhere, 1),
+    ("holdfast.accounts", .everywhere, 1),
+    ("holdfast.zones", .by("zone"), 1), ("holdfast.records", .by("zone"), 1),
+    ("holdfast.told", .by("zone"), 1),
+    ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
+    ("holdfast.refusals", .by("device"), 1),
+    ("holdfast.results", .by("account"), 2), ("holdfast.result_ids", .by("account"), 2),
   ]
 
-  /// The statements that put the tables of `own` in their places.
-  static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
+  /// The statements that put the tables that came behind a format in their places.
+  static func distribution(after format: Int64) -> String {
+    places.filter { $0.format > format }.map { put($0.relation, $0.place) }.joined()
+  }
 
   /// The statement that puts a table of the schema on the shards of its zones.
   static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }
@@ -45,7 +50,12 @@ enum PostgresShards {
     switch place {
     case .everywhere: return "SELECT create_reference_table(\(name));\n"
     case .by(let column):
-      let first = column == "zone" ? "holdfast.zones" : "holdfast.devices"
+      let first =
+        switch column {
+        case "zone": "holdfast.zones"
+        case "account": "holdfast.results"
+        default: "holdfast.devices"
+        }
       let group = relation == first ? "none" : first
       return "SELECT create_distributed_table(\(name), '\(column)', colocate_with => '\(group)');\n"
     }

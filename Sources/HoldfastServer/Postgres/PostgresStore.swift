@@ -21,6 +21,7 @@ final class PostgresStore: Store {
   private(set) lazy var zoneTable = PostgresZones(self)
   private(set) lazy var deviceTable = PostgresDevices(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
+  private(set) lazy var results: any ResultTable = PostgresResults(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)

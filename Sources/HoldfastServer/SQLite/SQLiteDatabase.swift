@@ -33,6 +33,7 @@ struct SQLiteDatabase: ServerDatabase {
     }
     let connection = try Self.writer(path)
     if known {
+      try Self.migrate(connection)
       epoch = try Self.meta("epoch", connection)
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
@@ -85,7 +86,7 @@ struct SQLiteDatabase: ServerDatabase {
       let application = try connection.value("PRAGMA application_id")?.integer
       let version = try connection.value("PRAGMA user_version")?.integer ?? 0
       if application == SQLiteTables.applicationID {
-        if version > SQLiteTables.formatVersion {
+        if version > SQLiteMigrations.newest {
           throw ServerError(
             .newer,
             "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
@@ -111,14 +112,19 @@ struct SQLiteDatabase: ServerDatabase {
   private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
     let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
-      try connection.execute(SQLiteTables.own)
+      try SQLiteMigrations.run(after: 0, on: connection)
       for index in schema.tables.indices { try connection.execute(tables.create(index)) }
       try addPublicZones(connection, schema)
       try setMeta("epoch", epoch, connection)
       try setMeta("schema", schema.text, connection)
       try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
-      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
+  }
+
+  private static func migrate(_ connection: Connection) throws {
+    let format = try connection.value("PRAGMA user_version")?.integer ?? 0
+    guard format < SQLiteMigrations.newest else { return }
+    try connection.transaction(.immediate) { try SQLiteMigrations.run(after: format, on: connection) }
   }
 
   private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {

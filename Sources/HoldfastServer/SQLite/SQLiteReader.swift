@@ -3,7 +3,8 @@ import HoldfastSQLite
 
 /// Reads from SQLite: the statements, prepared once.
 final class SQLiteReader: StoreReader {
-  private let connection: Connection
+  let connection: Connection
+  let schema: Schema
   private let feed: SQLiteChangeFeed
   private let begin: Statement
   private let end: Statement
@@ -14,6 +15,7 @@ final class SQLiteReader: StoreReader {
 
   init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection
+    self.schema = schema
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
@@ -111,9 +113,11 @@ final class SQLiteReader: StoreReader {
 
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState] { zones }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
-    let (last, count, hasMore) = try feed.write(
-      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
-    return WrittenChanges(last: last, count: count, hasMore: hasMore, seq: zone.seq)
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
+    let (last, written, hasMore) = try feed.write(
+      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
+    return WrittenChanges(last: last, count: written, hasMore: hasMore, seq: zone.seq)
   }
 }

@@ -8,6 +8,7 @@ final class SQLiteStore: Store {
   let zones: any ZoneTable
   let devices: any DeviceTable
   let accounts: any AccountTable
+  let results: any ResultTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -25,6 +26,7 @@ final class SQLiteStore: Store {
     zones = try SQLiteZones(on: connection)
     devices = try SQLiteDeviceTable(on: connection)
     accounts = try SQLiteAccounts(on: connection)
+    results = SQLiteResults(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

@@ -7,9 +7,6 @@ import HoldfastSQLite
 struct SQLiteTables {
   /// Stored as `PRAGMA application_id`: "HfSv".
   static let applicationID: Int64 = 0x4866_5376
-  /// Stored as `PRAGMA user_version`.
-  static let formatVersion: Int64 = 1
-
   let schema: Schema
 
   /// Holdfast's own tables.

@@ -238,7 +238,7 @@ extension Command {
     switch self {
     case .sync(let command): command.key.number
     case .copyDevice(let key, _, _), .signOut(let key): key.number
-    case .signUp, .signIn, .told, .probe: nil
+    case .signUp, .signIn, .keepResult, .told, .probe: nil
     }
   }
 }

@@ -27,7 +27,7 @@ extension Command {
     switch self {
     case .sync(let command): command.expectation(schema)
     case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
-    case .signUp, .signIn, .told, .probe: Expectation()
+    case .signUp, .signIn, .keepResult, .told, .probe: Expectation()
     }
   }
 }

@@ -15,6 +15,8 @@ protocol Store: AnyObject {
   var devices: any DeviceTable { get }
   /// The accounts.
   var accounts: any AccountTable { get }
+  /// Results that are kept for their later pages.
+  var results: any ResultTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// The shared database as one request reads it, over a connection that can't write; one thread at a time.
-protocol StoreReader: AnyObject {
+protocol StoreReader: CollectionReader {
   /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
@@ -31,8 +31,10 @@ protocol StoreReader: AnyObject {
   /// - Parameters:
   ///   - seq: the changes after this one.
   ///   - limit: the size of the whole text from which on no further change is begun.
+  ///   - count: how many changes at the most.
   /// - Returns: what was written.
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
 }
 
 /// How far changes were written.

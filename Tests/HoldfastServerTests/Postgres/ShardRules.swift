@@ -53,6 +53,21 @@ struct ShardRules {
         SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.told t .* LIMIT \$1
         """#),
     FanOut(
+      reason: "a collection is made of zones on all shards",
+      pattern: #"""
+        SELECT t.id FROM \S+ t WHERE t.zone = ANY \(\$1\).* LIMIT \$\d+
+        """#),
+    FanOut(
+      reason: "records of a result are in zones on all shards",
+      pattern: #"""
+        SELECT .* FROM holdfast.records r LEFT JOIN \S+ t ON t.zone = r.zone AND t.id = r.id AND r.state = 0 WHERE r.record_table = '\w+' AND r.id = ANY \(\$1\) AND r.state < 2
+        """#),
+    FanOut(
+      reason: "results expire, whosever they are",
+      pattern: #"""
+        SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= \$1 ORDER BY p.expires LIMIT \$2
+        """#),
+    FanOut(
       reason: "the clock goes on from the latest stamp",
       pattern: #"""
         SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)
@@ -85,7 +100,7 @@ struct ShardRules {
   /// The column by which a relation is distributed; nil for one that each node has.
   private static func column(_ relation: String) -> String? {
     if everywhere.contains(relation) { return nil }
-    for (known, place) in PostgresShards.places where known == relation {
+    for (known, place, _) in PostgresShards.places where known == relation {
       if case .by(let column) = place { return column }
     }
     return "zone"

@@ -28,6 +28,7 @@ import Testing
     let other = try alice.makeList("Other")
     let item = try alice.makeItem(list)
     let tag = alice.newID()
+    #expect(try alice.get(try #require(try alice.get("/v1/tables/lists?limit=1").next)).status == 200)
     let membership = try alice.share(list, with: "bob")
     try bob.pull()
     try alice.sync([.create("tags", tag, ["list_id": .string(list), "name": "red"])])
@@ -78,7 +79,7 @@ import Testing
     for index in schema.tables.indices {
       #expect(ShardRules.faults(tables.create(index) + tables.references(of: index)) == [])
     }
-    let places = PostgresShards.distribution + PostgresShards.distribute("public.\"items\"")
+    let places = PostgresShards.distribution(after: 0) + PostgresShards.distribute("public.\"items\"")
     #expect(places.contains("create_reference_table('holdfast.accounts')"))
     #expect(
       places.contains("create_distributed_table('holdfast.zones', 'zone', colocate_with => 'none')"))
