@@ -34,11 +34,11 @@ struct PostgresIndexStatement {
     }
     var order = query.order.map { step in
       let direction = step.isDescending ? "DESC NULLS LAST" : "ASC NULLS FIRST"
-      guard let column = step.column else { return "\(owner).id \(direction)" }
+      guard let column = step.column else { return "\(owner).id || '' \(direction)" }
       let place = Place(table.columns[column], relation.columns[column], isOwn: relation.hasZone)
-      return "\(place.expression) \(direction)"
+      return "\(place.order) \(direction)"
     }
-    order.append("\(owner).id")
+    order.append("\(owner).id || ''")
     parameters.append(Int64(limit))
     statement = PostgresStatement(
       """
@@ -53,6 +53,9 @@ struct PostgresIndexStatement {
     let expression: String
     /// The column itself, where it holds UUIDs and an index of the team finds them.
     var uuid: String?
+    /// What the column is ordered by: texts not as they stand, as an index of an id or a reference, which has that order already, would lead
+    /// through the records of everybody.
+    var order: String { type.postgresElement == "text" ? "\(expression) || ''" : expression }
 
     /// - Parameters:
     ///   - isOwn: whether Holdfast made the table, which then holds values of the wire.

@@ -84,14 +84,25 @@ struct DeltaFollower {
   private mutating func take(_ changes: [JSONValue]) {
     for change in changes {
       guard let id = change["id"]?.stringValue else { continue }
-      records[id] = change["deleted"]?.boolValue == true ? nil : change
+      if change["deleted"]?.boolValue == true {
+        records.removeValue(forKey: id)
+      } else {
+        records[id] = change
+      }
     }
   }
 
-  /// Whether it has what a whole read gives.
-  func isEqual() throws -> Bool {
+  /// The records that a whole read gives otherwise, or that it does not give.
+  func differences() throws -> [String] {
     var whole = DeltaFollower(device: device, target: target)
     try whole.follow()
-    return whole.records == records
+    let ids = Set(records.keys).union(whole.records.keys)
+    return ids.filter { records[$0] != whole.records[$0] }.sorted().map { id in
+      "\(id): \(text(records[id])) is \(text(whole.records[id]))"
+    }
+  }
+
+  private func text(_ record: JSONValue?) -> String {
+    record.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "none"
   }
 }
