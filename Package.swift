@@ -28,6 +28,8 @@ let package = Package(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: strict),
     .target(
@@ -35,7 +37,8 @@ let package = Package(
     .target(
       name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
     .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
-    .target(name: "HoldfastHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
+    .target(
+      name: "HoldfastHTTP", dependencies: ["CMicroHTTPD", "CZstd", "CDeflate"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
       dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium"],

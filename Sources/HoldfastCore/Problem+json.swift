@@ -7,7 +7,9 @@ extension Problem {
   }
 
   /// Writes the problem document as the next value.
-  public func write(to writer: inout JSONWriter) {
+  ///
+  /// - Parameter members: writes further members.
+  public func write(to writer: inout JSONWriter, members: (inout JSONWriter) -> Void = { _ in }) {
     writer.beginObject()
     writer.key("type")
     writer.string("urn:holdfast:problem:\(code.rawValue)")
@@ -27,6 +29,7 @@ extension Problem {
       writer.key("retry_after")
       writer.int64(Int64(retryAfter))
     }
+    members(&writer)
     writer.endObject()
   }
 

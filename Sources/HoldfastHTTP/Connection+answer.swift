@@ -5,6 +5,8 @@ extension Connection {
   func handle(_ request: RequestHandle) -> MHD_Result {
     guard enter(.handling) else { return .NO }
     stage = .answer
+    readCodings()
+    if let status = decodeBody() { return queue(core.failure(status), request) }
     let exchange = Exchange(self, handle: request.connection)
     expect(exchange)
     runHandler(method: String(cString: request.method), exchange)
@@ -43,7 +45,7 @@ extension Connection {
 
   /// Hands an answer to libmicrohttpd, which sends it as the client takes it.
   func queue(_ response: HTTPResponse, _ request: RequestHandle) -> MHD_Result {
-    let response = (200...599).contains(response.status) ? response : core.failure(500)
+    let response = coded((200...599).contains(response.status) ? response : core.failure(500))
     guard let handle = makeHandle(response) else { return .NO }
     defer { MHD_destroy_response(handle) }
     enter(.writing, for: core.responseDeadline)

@@ -29,6 +29,10 @@ final class Connection: @unchecked Sendable {
   var target = ""
   var headers = HTTPHeaders()
   var body: [UInt8] = []
+  /// The coding that the client wants its answer in.
+  var accepted: ContentCoding?
+  /// The entity tags of coded forms that the client has.
+  var codedTags: [String] = []
   var discarded = 0
   /// How much of the room for contents this connection has.
   var room = 0
@@ -47,6 +51,8 @@ final class Connection: @unchecked Sendable {
     target = ""
     headers = HTTPHeaders()
     body = []
+    accepted = nil
+    codedTags = []
     discarded = 0
     giveRoom()
     expected?.end()

@@ -61,6 +61,17 @@ public struct HTTPHeaders: Sendable {
     fields.append(Field(start: start, nameEnd: nameEnd, end: bytes.count))
   }
 
+  /// Puts one field in the place of all of a name.
+  mutating func replace(_ name: String, with value: String) {
+    var name = name
+    name.withUTF8 { wanted in
+      fields.removeAll {
+        $0.nameEnd - $0.start == wanted.count && isSame(bytes[$0.start..<$0.nameEnd], wanted)
+      }
+    }
+    append(name: name, value: value)
+  }
+
   func forEachValue(of name: String, _ body: (ArraySlice<UInt8>) -> Void) {
     var name = name
     name.withUTF8 { wanted in

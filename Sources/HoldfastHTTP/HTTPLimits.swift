@@ -1,6 +1,6 @@
 /// What one client may cost the server. Every limit holds from the first byte; none can be switched off.
 public struct HTTPLimits: Sendable {
-  /// Bytes of one request's content; more is answered 413. Default 8 MiB.
+  /// Bytes of one request's content, also when a coding is taken off; more is answered 413. Default 8 MiB.
   public var maximumBodyBytes: Int
   /// Bytes of all requests' contents that are held at the same time, from their arrival to their answer; a request for
   /// which there is no room is answered 503. The first 64 KiB of each don't count, so that large requests don't keep small
@@ -42,6 +42,9 @@ public struct HTTPLimits: Sendable {
 
   /// How much of each content is not counted in `maximumBufferedBytes`.
   static let smallBodyBytes = 64 << 10
+
+  /// From which size on a content is compressed.
+  static let leastCodedBytes = 1024
 
   /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
   /// more than that: it writes zeros over all of it after each request.

@@ -64,6 +64,13 @@ public struct HTTPRequest: Sendable {
   /// A part of the query percent-decoded, "+" read as a space; nil if an escape in it is wrong.
   public static func decoded(_ text: Substring) -> String? { percentDecoded(text.utf8, plusIsSpace: true) }
 
+  /// Whether `Accept` lets the answer be of a media type, given without parameters: no `Accept` lets everything be (RFC 9110, section 12.5.1).
+  public func accepts(_ type: String) -> Bool {
+    guard let field = headers["Accept"], let slash = type.firstIndex(of: "/") else { return true }
+    let weight = acceptedWeight(of: type, in: field) ?? acceptedWeight(of: "\(type[..<slash])/*", in: field)
+    return (weight ?? acceptedWeight(of: "*/*", in: field) ?? 0) > 0
+  }
+
   /// The value of the first parameter `name` of the query, or nil.
   public func queryValue(_ name: String) -> String? {
     query.isEmpty ? nil : queryItems.first { $0.name == name }?.value

@@ -27,6 +27,8 @@ final class ServerProcess {
   private let options: [String]
   private var process: Process?
   private var output = Pipe()
+  /// Takes the server's log, as a pipe that nobody reads would stop it.
+  private let log: URL
   private(set) var port = 0
 
   /// - Parameters:
@@ -39,6 +41,7 @@ final class ServerProcess {
     self.shared = shared
     self.options = options
     self.schema = folder.appendingPathComponent("holdfast.json")
+    log = folder.appendingPathComponent("\(UUID().uuidString).log")
     // Another node may be reading it.
     try Data(schema.json.bytes).write(to: self.schema, options: .atomic)
     try launch()
@@ -60,7 +63,8 @@ final class ServerProcess {
       ["serve", "--schema", schema.path, "--listen", "127.0.0.1:\(port)"] + shared.options + options
     output = Pipe()
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
+    try Data().write(to: log)
+    process.standardError = try FileHandle(forWritingTo: log)
     try process.run()
     self.process = process
   }
@@ -70,7 +74,10 @@ final class ServerProcess {
     var line = ""
     while !line.contains("\n") {
       let data = output.fileHandleForReading.availableData
-      if data.isEmpty { throw StoreError(.offline, "The server did not start: \(line)") }
+      if data.isEmpty {
+        let reasons = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        throw StoreError(.offline, "The server did not start: \(line)\(reasons)")
+      }
       line += String(decoding: data, as: UTF8.self)
     }
     port = try #require(Int(line.split(separator: ":").last?.split(separator: "\n").first ?? ""))

@@ -96,7 +96,7 @@ import Testing
     #expect(Problem(document: text.body)?.code == .unsupportedMediaType)
     let put = try server.respond(to: HTTPRequest(method: "PUT", target: "/v1/accounts"))
     #expect(put.status == 405)
-    #expect(put.headers.contains { $0.name == "Allow" && $0.value == "POST" })
+    #expect(put.headers.contains { $0.name == "Allow" && $0.value == "POST, OPTIONS" })
     #expect(try server.respond(to: HTTPRequest(target: "/v1/other")).status == 404)
     #expect(try server.respond(to: HTTPRequest(target: "/v1/schema")).body == TestServer.schema().json.bytes)
   }

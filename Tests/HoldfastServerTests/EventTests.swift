@@ -247,6 +247,6 @@ struct EventTests {
     }
     let post = try server.post("/v1/events", [:], token: alice.token)
     #expect(post.status == 405)
-    #expect(post.headers.contains { $0.name == "Allow" && $0.value == "GET" })
+    #expect(post.headers.contains { $0.name == "Allow" && $0.value == "GET, OPTIONS" })
   }
 }

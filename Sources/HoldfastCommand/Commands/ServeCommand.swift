@@ -14,6 +14,9 @@ enum ServeCommand: Subcommand {
         name: "heartbeat", value: "SECONDS",
         help: "How often a device's stream of events hears something; 25 unless given, 0.1 to 600"),
       .init(
+        name: "allow-origin", value: "ORIGINS",
+        help: "Origins whose pages may call from a browser, with commas between, or *; none unless given"),
+      .init(
         name: "webhook", value: "URL",
         help: "Tells this program which zones moved; with --webhook-secret"),
       .init(
@@ -30,6 +33,7 @@ enum ServeCommand: Subcommand {
       schema: schema, database: try options.location, address: address, port: port)
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
+    configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
     try Server.run(configuration) { server in
       writeLine("listening on \(server.url)")
     }
@@ -41,6 +45,17 @@ enum ServeCommand: Subcommand {
       throw UsageError("--heartbeat takes seconds from 0.1 to 600.")
     }
     return .seconds(seconds)
+  }
+
+  private static func origins(_ text: String) throws(UsageError) -> Set<String> {
+    let origins = text.split(separator: ",").map(String.init)
+    for origin in origins where origin != "*" {
+      guard let url = URL(string: origin), url.scheme != nil, url.host() != nil, url.path().isEmpty else {
+        throw UsageError(
+          "--allow-origin takes origins such as https://app.example.org, without a path, or *.")
+      }
+    }
+    return Set(origins)
   }
 
   private static func webhook(_ options: Options) throws -> WebhookConfiguration? {

@@ -41,10 +41,13 @@ public struct Operation: Sendable {
   public let settings: [Setting]
   /// The zone that a create in a table with an explicit zone names.
   public let zone: String?
+  /// Whether a create brings a deleted record back whatever its maker knew of the deletion. Devices never say so.
+  public let isExplicitRestore: Bool
 
   /// An operation of its parts.
   public init(
-    kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil
+    kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil,
+    isExplicitRestore: Bool = false
   ) {
     self.kind = kind
     self.table = table
@@ -53,5 +56,6 @@ public struct Operation: Sendable {
     self.stamp = stamp
     self.settings = settings
     self.zone = zone
+    self.isExplicitRestore = isExplicitRestore
   }
 }

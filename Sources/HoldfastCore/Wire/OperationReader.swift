@@ -56,20 +56,14 @@ public struct OperationReader: Sendable {
     var values: [Value?] = Array(repeating: nil, count: table.columns.count)
     var bases = values
     if let columns = fields.columns {
-      try JSONReader.read(columns) { reader in
-        try reader.readObject { key, reader in
-          if table.zone == .explicit, key == "zone", try reader.peekKind() == .string {
-            zone = try reader.readString()
-            return
-          }
-          guard let index = table.columns.firstIndex(where: { key.matches($0.name) }) else {
-            throw Problem(.unknownColumn, "\(table.name) has no column \(key.string.prefix(64)).")
-          }
-          let value = try Self.value(of: table.columns[index], from: &reader)
-          try table.columns[index].check(value)
-          values[index] = value
-        }
+      values = try table.values(in: columns) { key, reader in
+        guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
+        zone = try reader.readString()
+        return true
       }
+    }
+    if let zone, !Identifier.isPossible(zone) {
+      throw Problem(.invalidID, "zone of a record in \(table.name).")
     }
     if let base = fields.base {
       try JSONReader.read(base) { reader in
@@ -84,11 +78,7 @@ public struct OperationReader: Sendable {
       if table.zone == .explicit, zone == nil {
         throw Problem(.valueMissing, "zone is required in \(table.name).")
       }
-      for (index, column) in table.columns.enumerated() where values[index] == nil {
-        let value = column.defaultValue ?? .null
-        try column.check(value)
-        values[index] = value
-      }
+      values = try table.completed(values)
     case .update:
       if zone != nil {
         throw Problem(.invalidOperation, "The zone of a record in \(table.name) can't change.")

@@ -7,13 +7,14 @@ extension API {
 
   /// What has changed in a whole collection since the state that the sender has; nil when all of it has to be sent.
   func delta(
-    of scope: CollectionScope, _ query: IndexQuery, _ preconditions: Preconditions, _ store: any StoreReader
+    of scope: CollectionScope, _ query: IndexQuery, for user: String, _ preconditions: Preconditions,
+    _ store: any StoreReader
   ) throws -> HTTPResponse? {
     guard let state = base(of: scope, preconditions) else { return nil }
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("records")
-    let (reached, hasMore) = try writeChanges(of: scope, since: state, query, store, to: &writer)
+    let (reached, hasMore) = try writeChanges(of: scope, since: state, query, for: user, store, to: &writer)
     if hasMore {
       writer.key("more")
       writer.bool(true)
@@ -45,8 +46,8 @@ extension API {
   ///
   /// - Returns: the state that the sender then has, and whether there is more.
   private func writeChanges(
-    of scope: CollectionScope, since state: CollectionState, _ query: IndexQuery, _ store: any StoreReader,
-    to writer: inout JSONWriter
+    of scope: CollectionScope, since state: CollectionState, _ query: IndexQuery, for user: String,
+    _ store: any StoreReader, to writer: inout JSONWriter
   ) throws -> (CollectionState, hasMore: Bool) {
     let limit = writer.count + environment.answerSize
     var reached: [(zone: String, seq: Int64)] = []
@@ -59,7 +60,8 @@ extension API {
         continue
       }
       var last = known ?? 0
-      hasMore = try !writeChanges(of: zone, after: &last, scope, query, store, to: &writer, limit: limit)
+      hasMore = try !writeChanges(
+        of: zone, after: &last, scope, query, for: user, store, to: &writer, limit: limit)
       // A zone of which nothing was told yet is one that the sender does not have.
       if !hasMore { last = max(last, zone.seq) }
       if known != nil || last > 0 || !hasMore { reached.append((zone.zone, last)) }
@@ -74,13 +76,13 @@ extension API {
   /// - Returns: whether all of them were written.
   private func writeChanges(
     of zone: Sight.Zone, after last: inout Int64, _ scope: CollectionScope, _ query: IndexQuery,
-    _ store: any StoreReader, to writer: inout JSONWriter, limit: Int
+    for user: String, _ store: any StoreReader, to writer: inout JSONWriter, limit: Int
   ) throws -> Bool {
     while true {
       let changes = try store.changes(of: query.table, in: zone.zone, after: last, limit: Self.stretch)
       // Who went to another zone of the collection is told of there.
       let departed = changes.filter { if case .departed = $0.content { true } else { false } }.map(\.id)
-      let homes = try departed.isEmpty ? [:] : store.found(departed, of: query.table)
+      let homes = try departed.isEmpty ? [:] : store.records(departed, of: query.table, for: user)
       for change in changes {
         if writer.count >= limit { return false }
         last = change.seq
@@ -88,11 +90,9 @@ extension API {
         case .live(let record):
           records.write(record, created: nil, columns: query.columns, to: &writer)
         case .deleted(let tombstone):
-          records.writeShort(
-            table: query.table, id: change.id, zone: tombstone.zone, rev: tombstone.rev, seq: change.seq,
-            stamp: tombstone.stamp, to: &writer)
+          records.writeShort(Expectation.Key(table: query.table, id: change.id), tombstone, to: &writer)
         case .departed:
-          if case .live(let record)? = homes[change.id], scope.zone(record.zone) != nil { continue }
+          if case .live(let record, _)? = homes[change.id], scope.zone(record.zone) != nil { continue }
           writeGone(change.id, of: query.table, to: &writer)
         }
       }

@@ -29,7 +29,9 @@ extension API {
     if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
       return .answer(.notModified(validators))
     }
-    if query.isWhole, let delta = try delta(of: scope, query, preconditions, store) { return .answer(delta) }
+    if query.isWhole, let delta = try delta(of: scope, query, for: user, preconditions, store) {
+      return .answer(delta)
+    }
 
     let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: IndexQuery.resultLimit + 1)
     if ids.count > IndexQuery.resultLimit {
@@ -39,8 +41,7 @@ extension API {
     writer.beginObject()
     writer.key("records")
     let form = PageForm(
-      table: query.table, columns: query.columns, size: environment.answerSize,
-      zones: Set(sight.zones.map(\.zone)))
+      table: query.table, columns: query.columns, size: environment.answerSize, user: user)
     let written = try write(ids.prefix(query.limit), form, store, to: &writer)
     if query.counts {
       writer.key("count")

@@ -9,8 +9,8 @@ extension API {
     let columns: [Int]?
     /// The size in bytes from which on no further record is begun.
     let size: Int
-    /// The zones that the user may read.
-    let zones: Set<String>
+    /// Who reads.
+    let user: String
   }
 
   /// How many records are read together.
@@ -49,7 +49,7 @@ extension API {
       writer.key("records")
       let form = PageForm(
         table: table, columns: head.columns?.compactMap { definition.index(of: $0) },
-        size: environment.answerSize, zones: Set(sight.zones.map(\.zone)))
+        size: environment.answerSize, user: user)
       let written = try write(ids[first..<(first + end - start)], form, store, to: &writer)
       var next: String?
       if start + written < head.count {
@@ -72,17 +72,15 @@ extension API {
     let limit = writer.count + form.size
     while written < ids.count {
       let portion = ids.dropFirst(written).prefix(Self.portion)
-      let found = try store.found(Array(portion), of: form.table)
+      let found = try store.records(Array(portion), of: form.table, for: form.user)
       for id in portion {
         if writer.count >= limit, written > 0 { return written }
         switch found[id] {
-        case .live(let record) where form.zones.contains(record.zone):
-          records.write(record, created: nil, columns: form.columns, to: &writer)
-        case .deleted(let tombstone, let seq) where form.zones.contains(tombstone.zone):
-          records.writeShort(
-            table: form.table, id: id, zone: tombstone.zone, rev: tombstone.rev, seq: seq,
-            stamp: tombstone.stamp, to: &writer)
-        default: writeGone(id, of: form.table, to: &writer)
+        case .live(let record, let creator):
+          records.write(record, created: creator, columns: form.columns, to: &writer)
+        case .deleted(let tombstone):
+          records.writeShort(Expectation.Key(table: form.table, id: id), tombstone, to: &writer)
+        case nil: writeGone(id, of: form.table, to: &writer)
         }
         written += 1
       }

@@ -9,13 +9,17 @@ final class API: Sendable {
   let clock: ServiceClock
   let database: any ServerDatabase
   let operations: OperationReader
+  /// Writes records as REST shows them.
   let records: RecordWriter
   /// Devices that were seen lately.
   let keys = DeviceKeys()
   let log: @Sendable (String) -> Void
+  /// Who may call from a browser.
+  let crossOrigin: CrossOrigin
   /// What a password is verified against when there is no account of the name.
   let decoy: String
   private let schemaBody: [UInt8]
+  private let openAPIBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
   /// How many ids of results wait to be kept, and how many may.
   let waitingIDs = Atomic<Int>(0)
@@ -23,16 +27,18 @@ final class API: Sendable {
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
-    log: @escaping @Sendable (String) -> Void
+    crossOrigin: CrossOrigin = CrossOrigin(allowed: []), log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
     self.environment = environment
     self.clock = clock
     self.log = log
+    self.crossOrigin = crossOrigin
     self.database = database
     operations = OperationReader(schema: schema)
     records = RecordWriter(schema)
     schemaBody = schema.json.bytes
+    openAPIBody = OpenAPIDocument(schema).json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
@@ -48,7 +54,7 @@ final class API: Sendable {
 
   /// Whether a request is answered without the database.
   func isImmediate(_ request: HTTPRequest) -> Bool {
-    request.pathParts.flatMap { Address($0, schema) }?.isImmediate ?? true
+    (try? Address(of: request, in: schema))?.isImmediate ?? true
   }
 
   /// Decides what to do with a request.
@@ -56,14 +62,19 @@ final class API: Sendable {
     do { return try route(request) } catch { return .problem(problem(of: error)) }
   }
 
-  private func route(_ request: HTTPRequest) throws -> Step {
-    guard let address = request.pathParts.flatMap({ Address($0, schema) }) else {
-      return .problem(Problem(.notFound))
-    }
-    let methods = address.methods
+  private func route(_ received: HTTPRequest) throws -> Step {
+    var request = received
+    let address = try Address(of: request, in: schema)
+    let methods = address.methods(in: schema)
     guard methods.contains(request.method) else {
       return .answer(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
     }
+    if request.method == "OPTIONS" {
+      return .answer(crossOrigin.options(request, methods: methods.joined(separator: ", ")))
+    }
+    if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
+    // What has no content of its own is left out on the way.
+    if request.method == "HEAD" { request.method = "GET" }
     switch address {
     case .sync: return try sync(request)
     case .accounts: return try signUp(request)
@@ -71,14 +82,24 @@ final class API: Sendable {
     case .currentSession: return try signOut(request)
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
+    case .records(let table):
+      if !isRead(request) { return try change(request, at: .table(table)) }
+      let namesIDs = request.queryItems.contains { $0.name == "ids" }
+      return try namesIDs ? records(request, table) : index(request, table: table)
+    case .record(let table, let id):
+      return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
+    case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
+    case .batch: return try change(request, at: .batch)
     case .schema: return .answer(.json(schemaBody))
+    case .openAPI: return .answer(.json(openAPIBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
-    case .table(let table): return try index(request, table: table)
     case .zones: return try zones(request)
     case .changes(let zone): return try changes(request, zone: zone)
     }
   }
+
+  private func isRead(_ request: HTTPRequest) -> Bool { ["GET", "HEAD"].contains(request.method) }
 
   private func readiness() -> Step {
     if isStopping.load(ordering: .acquiring) {
@@ -124,11 +145,13 @@ final class API: Sendable {
 
   /// Checks that a body says that it is JSON.
   ///
+  /// - Parameter orPatch: whether it may say that it is a merge patch, too.
   /// - Throws: `Problem.unsupportedMediaType`.
-  func requireJSON(_ request: HTTPRequest) throws(Problem) {
+  func requireJSON(_ request: HTTPRequest, orPatch: Bool = false) throws(Problem) {
     guard let type = request.headers["Content-Type"] else { throw Problem(.unsupportedMediaType) }
     if type == "application/json" { return }
-    let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-    if essence.lowercased() != "application/json" { throw Problem(.unsupportedMediaType) }
+    let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+    if orPatch, essence == "application/merge-patch+json" { return }
+    if essence != "application/json" { throw Problem(.unsupportedMediaType) }
   }
 }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHTTP
 
 /// An address of the protocol: what stands at a path.
 enum Address: Equatable {
@@ -8,19 +9,29 @@ enum Address: Equatable {
   case currentSession
   case devices
   case events
+  /// The records of a table, by its index in the schema.
+  case records(table: Int)
+  case record(table: Int, id: String)
+  /// Where a record is brought back.
+  case restoration(table: Int, id: String)
+  case batch
   case schema
+  case openAPI
   case health
   case readiness
-  /// The records of the table of this index.
-  case table(Int)
   case zones
   /// The changes of the zone of this name.
   case changes(String)
 
-  /// The address of a path, given as its parts; nil when there is nothing.
+  /// What a request goes to.
   ///
-  /// - Parameter schema: has the tables.
-  init?(_ parts: [String], _ schema: Schema) {
+  /// - Throws: `Problem.notFound` when there is nothing.
+  init(of request: HTTPRequest, in schema: Schema) throws(Problem) {
+    guard let parts = request.pathParts else { throw Problem(.notFound) }
+    if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
+      self = try Self.inTables(parts.dropFirst(2), schema)
+      return
+    }
     switch parts {
     case ["v1", "sync"]: self = .sync
     case ["v1", "accounts"]: self = .accounts
@@ -28,36 +39,69 @@ enum Address: Equatable {
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
     case ["v1", "events"]: self = .events
+    case ["v1", "batch"]: self = .batch
+    case ["v1", "zones"]: self = .zones
     case ["v1", "schema"]: self = .schema
+    case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
-    case ["v1", "zones"]: self = .zones
     default:
-      guard parts.count >= 3, parts[0] == "v1" else { return nil }
-      switch (parts[1], parts.count) {
-      case ("tables", 3):
-        guard let table = schema.index(of: parts[2]) else { return nil }
-        self = .table(table)
-      case ("zones", 4) where parts[3] == "changes": self = .changes(parts[2])
-      default: return nil
+      guard parts.count == 4, parts[0] == "v1", parts[1] == "zones", parts[3] == "changes" else {
+        throw Problem(.notFound)
       }
+      self = .changes(parts[2])
     }
   }
 
-  /// What may be done here; `HEAD` goes with `GET`, but for the stream of events, which has no end.
-  var methods: [String] {
+  /// The address of what is behind `/v1/tables/`.
+  private static func inTables(_ parts: ArraySlice<String>, _ schema: Schema) throws(Problem) -> Address {
+    guard let name = parts.first, let table = schema.index(of: name) else {
+      throw Problem(.notFound, "The schema has no table \((parts.first ?? "").prefix(64)).")
+    }
+    let rest = Array(parts.dropFirst())
+    if rest.isEmpty { return .records(table: table) }
+    if rest[0].isEmpty { throw Problem(.notFound) }
+    if rest.count == 1 { return .record(table: table, id: rest[0]) }
+    if rest.count == 2, rest[1] == "restore" { return .restoration(table: table, id: rest[0]) }
+    throw Problem(.notFound)
+  }
+
+  /// What may be done here, besides `HEAD` and `OPTIONS`.
+  private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .sessions, .devices: ["POST"]
+    case .sync, .accounts, .sessions, .devices, .batch: ["POST"]
+    case .records(let table), .record(let table, _), .restoration(let table, _):
+      schema.tables[table].zone == .server ? reading : reading + writing
     case .currentSession: ["DELETE"]
-    case .events, .table, .zones, .changes: ["GET"]
-    case .schema, .health, .readiness: ["GET", "HEAD"]
+    case .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
+
+  private var reading: [String] {
+    if case .restoration = self { [] } else { ["GET"] }
+  }
+
+  private var writing: [String] {
+    switch self {
+    case .records: ["POST", "PATCH", "DELETE"]
+    case .record: ["PATCH", "PUT", "DELETE"]
+    default: ["POST"]
+    }
+  }
+
+  /// The methods of the address. `HEAD` goes with `GET`, but for the stream of events, which has no end.
+  func methods(in schema: Schema) -> [String] {
+    let actions = actions(in: schema)
+    return actions + (actions.contains("GET") && self != .events ? ["HEAD"] : []) + ["OPTIONS"]
+  }
+
+  /// The media type of its answers.
+  var mediaType: String { self == .events ? "text/event-stream" : "application/json" }
 
   /// Whether it is answered without the database.
   var isImmediate: Bool {
     switch self {
-    case .schema, .health, .readiness: true
+    case .schema, .openAPI, .health, .readiness: true
     default: false
     }
   }

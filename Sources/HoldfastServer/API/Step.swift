@@ -18,12 +18,16 @@ enum Step: Sendable {
 
 extension HTTPResponse {
   /// A problem document (RFC 9457) with what belongs in the head for its code.
-  static func problem(_ problem: Problem, allow: String? = nil) -> HTTPResponse {
+  ///
+  /// - Parameter document: the document, where it has further members.
+  static func problem(
+    _ problem: Problem, allow: String? = nil, document: [UInt8]? = nil
+  ) -> HTTPResponse {
     var headers = [("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")]
     if let seconds = problem.retryAfter { headers.append(("Retry-After", String(seconds))) }
     if let allow { headers.append(("Allow", allow)) }
     if problem.code.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
-    return HTTPResponse(status: problem.code.status, headers: headers, body: problem.document)
+    return HTTPResponse(status: problem.code.status, headers: headers, body: document ?? problem.document)
   }
 
   /// A JSON text.
@@ -43,11 +47,14 @@ extension HTTPResponse {
     switch status {
     case 408: .problem(Problem(.requestTimeout))
     case 413: .problem(Problem(.bodyTooLarge))
+    case 415: .problem(Problem(.unsupportedMediaType, "Content-Encoding may be gzip or zstd."))
     case 431: .problem(Problem(.headersTooLarge))
     case 501: .problem(Problem(.invalidRequest, "This transfer coding is not spoken here."))
     case 503: .problem(Problem(.busy, retryAfter: 1))
     case 500: .problem(Problem(.internalError))
-    default: .problem(Problem(.invalidRequest, "The request is no HTTP/1.1."))
+    default:
+      .problem(
+        Problem(.invalidRequest, "The request is no HTTP/1.1, or its Content-Encoding is not what it says."))
     }
   }
 }

@@ -94,7 +94,7 @@ struct Credentials: Sendable {
 }
 
 /// Reads a body, with the problems of section 10 for what is wrong with it.
-private func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
+func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
   do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
     as JSONError
   {

@@ -62,7 +62,10 @@ final class EventStreams: @unchecked Sendable {
   /// Answers a request with a stream. Any thread.
   ///
   /// - Returns: false when there are too many, or changes may be missed; then the request is not answered.
-  func open(_ token: TokenHash, lastEventID: String?, _ responder: HTTPResponder) -> Bool {
+  func open(
+    _ token: TokenHash, lastEventID: String?, _ fields: [(name: String, value: String)],
+    _ responder: HTTPResponder
+  ) -> Bool {
     let number: Int? = lock.hold {
       if isStopping || isDeaf || count >= limit { return nil }
       count += 1
@@ -73,7 +76,7 @@ final class EventStreams: @unchecked Sendable {
     let headers = [
       ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
     ]
-    let stream = responder.stream(headers: headers) { [weak self] in self?.ended(number) }
+    let stream = responder.stream(headers: headers + fields) { [weak self] in self?.ended(number) }
     guard let stream else {
       lock.hold { count -= 1 }
       return true

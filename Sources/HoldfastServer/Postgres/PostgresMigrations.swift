@@ -3,11 +3,15 @@ import HoldfastPostgres
 /// The steps by which the schema `holdfast` came to its form, each with the number of the format that it makes. A new database takes them all;
 /// one that stands takes those that it has not had. A step that was released never changes.
 enum PostgresMigrations {
-  static let all: [(number: Int64, sql: String)] = [(1, PostgresTables.own), (2, PostgresTables.results)]
+  static let all: [(number: Int64, sql: String)] = [
+    (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
+    (3, PostgresTables.results),
+  ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
-    (1, PostgresShards.own), (2, PostgresTables.results),
+    (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
+    (3, PostgresTables.results),
   ]
 
   /// The format that this version makes and takes.

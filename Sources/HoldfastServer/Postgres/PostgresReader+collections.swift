@@ -38,36 +38,18 @@ extension PostgresReader {
     return try connection.queryOnce(index.statement, index.parameters).texts
   }
 
-  func found(_ ids: [String], of table: Int) throws -> [String: FoundRecord] {
-    if ids.isEmpty { return [:] }
-    var parameters = PostgresParameters()
-    parameters.append(array: ids)
-    let rows = try connection.query(collections.sources[table].found, parameters)
-    var found: [String: FoundRecord] = [:]
-    for row in rows.indices {
-      if let record = collections.record(rows, row, of: table) {
-        found[record.id] = .live(record)
-      } else if found[rows.text(row, 0)] == nil {
-        found[rows.text(row, 0)] = .deleted(
-          PostgresCollections.tombstone(rows, row), seq: rows.int64(row, 3))
-      }
-    }
-    return found
-  }
-
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {
     let rows = try connection.query(
-      collections.sources[table].changes, PostgresParameters(zone, seq, Int64(limit)))
+      collections.changes[table], PostgresParameters(zone, seq, Int64(limit)))
     return rows.indices.map { row in
+      let place = PostgresWorkingSet.Place(rows, row)
       let content: RecordChange.Content =
-        if let record = collections.record(rows, row, of: table) {
-          .live(record)
-        } else if rows.int64(row, 2) == PostgresWorkingSet.Place.State.deleted.rawValue {
-          .deleted(PostgresCollections.tombstone(rows, row))
-        } else {
-          .departed
+        switch place.state {
+        case .live: .live(collections.record(rows, row, place, of: table))
+        case .deleted: .deleted(Tombstone(place, zone: zone))
+        case .departed: .departed
         }
-      return RecordChange(id: rows.text(row, 0), seq: rows.int64(row, 3), content: content)
+      return RecordChange(id: rows.text(row, 0), seq: place.seq, content: content)
     }
   }
 

@@ -6,6 +6,8 @@ class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private let feed: PostgresChangeFeed
   let collections: PostgresCollections
+  /// What reads records by their ids.
+  let statements: PostgresRecordStatements
   /// What was read of zones that were refreshed.
   private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
   /// The user for whom they were read.
@@ -47,9 +49,13 @@ class PostgresReader: StoreReader {
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
 
-  init(_ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ collections: PostgresCollections) {
+  init(
+    _ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ statements: PostgresRecordStatements,
+    _ collections: PostgresCollections
+  ) {
     self.connection = connection
     self.feed = feed
+    self.statements = statements
     self.collections = collections
   }
 
@@ -78,6 +84,22 @@ class PostgresReader: StoreReader {
       pipe.send(Self.findZones, parameters)
     }
     return (answers[0], Self.zones(answers[1]))
+  }
+
+  /// The rows of the ledger of records that a user may read, with their values, and by which requests the user created them.
+  ///
+  /// - Parameter creators: of the statement that asks for the latter.
+  func findRecords(
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String, _ creators: PostgresParameters
+  ) throws -> (records: [PostgresRows], creators: PostgresRows) {
+    var wanted = PostgresParameters()
+    wanted.append(array: ids)
+    wanted.append(user)
+    let answers = try connection.pipeline { pipe in
+      pipe.send(source.find, wanted)
+      pipe.send(PostgresRequestStatements.findCreators, creators)
+    }
+    return ([answers[0]], answers[1])
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {

@@ -48,6 +48,40 @@ final class PostgresShardReader: PostgresReader {
     try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
   }
 
+  /// Looks up in which zones the records are, then reads each zone's. What has gone to another zone between the two is looked up again.
+  override func findRecords(
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String, _ creators: PostgresParameters
+  ) throws -> (records: [PostgresRows], creators: PostgresRows) {
+    var wanted = PostgresParameters(source.table.name)
+    wanted.append(array: ids)
+    while true {
+      let places = try connection.query(PostgresRecordStatements.findPlaces, wanted)
+      var zones: [String: [String]] = [:]
+      for row in places.indices where places.int64(row, 2) < 2 {
+        zones[places.text(row, 1), default: []].append(places.text(row, 0))
+      }
+      let names = zones.keys.sorted()
+      let answers = try connection.pipeline { pipe in
+        for zone in names {
+          var parameters = PostgresParameters(zone, user)
+          parameters.append(array: zones[zone] ?? [])
+          pipe.send(source.findInZone, parameters)
+        }
+        pipe.send(PostgresRequestStatements.findCreators, creators)
+        pipe.send(PostgresRecordStatements.findPlaces, wanted)
+      }
+      if Self.zones(answers[names.count + 1]) == Self.zones(places) {
+        return (Array(answers.prefix(names.count)), answers[names.count])
+      }
+    }
+  }
+
+  /// Where records are, of what was looked up.
+  private static func zones(_ places: PostgresRows) -> Set<[String]> {
+    Set(
+      places.indices.filter { places.int64($0, 2) < 2 }.map { [places.text($0, 0), places.text($0, 1)] })
+  }
+
   private func zones(of device: Int64, user: String) throws -> [ZoneState] {
     let answers = try connection.pipeline { pipe in
       pipe.send(Self.findAcks, PostgresParameters(device))

@@ -20,6 +20,7 @@ extension PostgresShardWriting {
     var found: [(zone: String, table: Int, number: Int)] = []
     var starts: [Int] = []
     var names = -1
+    var requests = PostgresRequests.Asked()
     let answers = try store.connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
       pipe.send(
@@ -30,6 +31,7 @@ extension PostgresShardWriting {
         pipe.send(PostgresShardStatements.findRefusals, number)
         pipe.send(PostgresShardStatements.countAcks, number)
       }
+      requests = store.requestTable.ask(expectations, pipe)
       if !wish.users.isEmpty {
         var users = PostgresParameters()
         users.append(array: wish.users)
@@ -53,6 +55,7 @@ extension PostgresShardWriting {
       store.learn(devices: answers[start], refusals: answers[start + 1], acks: answers[start + 2])
     }
     if names >= 0 { store.learn(names: answers[names]) }
+    store.requestTable.learn(requests, answers)
     var held: Set<String> = []
     for (zone, start) in zip(zones, starts) {
       held.formUnion(store.learn(zones: answers[start], there: answers[start + 1], [zone]))

@@ -17,6 +17,7 @@ extension PostgresShardWriting {
       if let moves {
         writeDevices(pipe)
         writeAcks(losses, pipe)
+        PostgresRequestStatements.write(store.requestTable, isDistributed: true, pipe)
         for payload in moves.payloads(from: store.node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }

@@ -26,19 +26,20 @@ enum PostgresShards {
 
       """
 
-  /// Where the tables of `own` are, in the order in which they are put there.
+  /// Where Holdfast's own tables are, in the order in which they are put there, with the number of the migration that makes them.
   static let places: [(relation: String, place: Place, format: Int64)] = [
     ("holdfast.meta", .everywhere, 1), ("holdfast.tables", .everywhere, 1),
     ("holdfast.accounts", .everywhere, 1),
     ("holdfast.zones", .by("zone"), 1), ("holdfast.records", .by("zone"), 1),
     ("holdfast.told", .by("zone"), 1),
     ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
-    ("holdfast.refusals", .by("device"), 1),
-    ("holdfast.results", .by("account"), 2), ("holdfast.result_ids", .by("account"), 2),
+    ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
+    ("holdfast.created", .by("device"), 2),
+    ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
   ]
 
-  /// The statements that put the tables that came behind a format in their places.
-  static func distribution(after format: Int64) -> String {
+  /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.
+  static func distribution(after format: Int64 = 0) -> String {
     places.filter { $0.format > format }.map { put($0.relation, $0.place) }.joined()
   }
 

@@ -33,6 +33,7 @@ extension PostgresStore {
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
+    var requests = PostgresRequests.Asked()
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
       pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
@@ -43,6 +44,7 @@ extension PostgresStore {
         refusals = pipe.send(PostgresStatements.findRefusals, numbers)
         acks = pipe.send(PostgresStatements.countAcks, numbers)
       }
+      requests = requestTable.ask(expectations, pipe)
       for (table, ids) in wish.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
         // No record of the table has any other; its type would not even take one.
@@ -69,6 +71,7 @@ extension PostgresStore {
       }
     }
     if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }
+    requestTable.learn(requests, answers)
     var held: Set<String> = []
     if zones >= 0 {
       held = learn(zones: answers[zones], there: answers[there], wish.zones)

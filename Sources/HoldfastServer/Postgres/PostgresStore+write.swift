@@ -69,6 +69,7 @@ extension PostgresStore {
       if let moves {
         writeDevices(pipe)
         writeAcks(pipe)
+        PostgresRequestStatements.write(requestTable, isDistributed: false, pipe)
         for payload in moves.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }

@@ -21,6 +21,7 @@ final class PostgresStore: Store {
   private(set) lazy var zoneTable = PostgresZones(self)
   private(set) lazy var deviceTable = PostgresDevices(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
+  private(set) lazy var requestTable = PostgresRequests(self)
   private(set) lazy var results: any ResultTable = PostgresResults(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
@@ -28,6 +29,7 @@ final class PostgresStore: Store {
   var zones: any ZoneTable { zoneTable }
   var devices: any DeviceTable { deviceTable }
   var accounts: any AccountTable { accountTable }
+  var requests: any RequestTable { requestTable }
   /// The indexes of the built-in table `members`, and of its columns.
   let members: Int
   let memberUser: Int
@@ -100,6 +102,7 @@ final class PostgresStore: Store {
     zonesMoved.removeAll(keepingCapacity: true)
     zoneTable.begin()
     deviceTable.begin()
+    requestTable.begin()
     part = (0, 0)
     self.isCareful = isCareful
     let waiting = try writing.fetch(expectations)

@@ -9,9 +9,7 @@ final class PostgresTombstones: TombstoneTable {
   func deletion(_ id: String, of table: String) throws -> Tombstone? {
     let entry = try store.entry(key(table, id))
     guard let (zone, place) = entry.places.first(where: { $0.value.state == .deleted }) else { return nil }
-    return Tombstone(
-      zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
-      deletedSeq: place.deletedSeq)
+    return Tombstone(place, zone: zone)
   }
 
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) throws {

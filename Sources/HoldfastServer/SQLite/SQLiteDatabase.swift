@@ -86,7 +86,7 @@ struct SQLiteDatabase: ServerDatabase {
       let application = try connection.value("PRAGMA application_id")?.integer
       let version = try connection.value("PRAGMA user_version")?.integer ?? 0
       if application == SQLiteTables.applicationID {
-        if version > SQLiteMigrations.newest {
+        if version > SQLiteTables.formatVersion {
           throw ServerError(
             .newer,
             "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
@@ -112,19 +112,24 @@ struct SQLiteDatabase: ServerDatabase {
   private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
     let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
-      try SQLiteMigrations.run(after: 0, on: connection)
+      try connection.execute(SQLiteTables.own())
       for index in schema.tables.indices { try connection.execute(tables.create(index)) }
       try addPublicZones(connection, schema)
       try setMeta("epoch", epoch, connection)
       try setMeta("schema", schema.text, connection)
       try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }
 
+  /// Takes the steps that Holdfast's own tables have not had.
   private static func migrate(_ connection: Connection) throws {
     let format = try connection.value("PRAGMA user_version")?.integer ?? 0
-    guard format < SQLiteMigrations.newest else { return }
-    try connection.transaction(.immediate) { try SQLiteMigrations.run(after: format, on: connection) }
+    if format >= SQLiteTables.formatVersion { return }
+    try connection.transaction(.immediate) {
+      try connection.execute(SQLiteTables.own(after: format))
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
+    }
   }
 
   private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {

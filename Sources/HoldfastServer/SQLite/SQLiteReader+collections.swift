@@ -30,33 +30,6 @@ extension SQLiteReader {
     return ids
   }
 
-  func found(_ ids: [String], of table: Int) throws -> [String: FoundRecord] {
-    let live = try connection.statement(select(table, "WHERE id = ?"))
-    let gone = try connection.statement(
-      """
-      SELECT zone, rev, stamp, device, deleted_seq, seq FROM holdfast_tombstones
-      WHERE id = ? AND record_table = ? AND departed = 0
-      """)
-    var found: [String: FoundRecord] = [:]
-    for id in ids {
-      try live.bind(id, at: 1)
-      defer { live.reset() }
-      if try live.step() {
-        found[id] = .live(record(live, of: table))
-        continue
-      }
-      try gone.bind(id, at: 1)
-      try gone.bind(schema.tables[table].name, at: 2)
-      defer { gone.reset() }
-      guard try gone.step() else { continue }
-      let tombstone = Tombstone(
-        zone: gone.text(0), rev: gone.integer(1), stamp: Stamp(rawValue: gone.integer(2)),
-        device: gone.integer(3), deletedSeq: gone.integer(4))
-      found[id] = .deleted(tombstone, seq: gone.integer(5))
-    }
-    return found
-  }
-
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {
     let live = try connection.statement(select(table, "WHERE zone = ? AND seq > ? ORDER BY seq LIMIT ?"))
     try live.bind(zone, at: 1)
@@ -79,7 +52,7 @@ extension SQLiteReader {
     while try gone.step() {
       let tombstone = Tombstone(
         zone: zone, rev: gone.integer(2), stamp: Stamp(rawValue: gone.integer(3)), device: gone.integer(4),
-        deletedSeq: gone.integer(5))
+        deletedSeq: gone.integer(5), seq: gone.integer(1))
       changes.append(
         RecordChange(
           id: gone.text(0), seq: gone.integer(1),

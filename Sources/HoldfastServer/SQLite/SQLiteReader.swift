@@ -12,6 +12,8 @@ final class SQLiteReader: StoreReader {
   private let findAccount: Statement
   private let findZones: Statement
   private let findRefusals: Statement
+  /// Those that read records by their ids, by table, made when they are first used.
+  var recordStatements: [Int: RecordStatements] = [:]
 
   init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection

@@ -8,6 +8,7 @@ final class SQLiteStore: Store {
   let zones: any ZoneTable
   let devices: any DeviceTable
   let accounts: any AccountTable
+  let requests: any RequestTable
   let results: any ResultTable
   /// The connection that writes.
   let connection: Connection
@@ -26,6 +27,7 @@ final class SQLiteStore: Store {
     zones = try SQLiteZones(on: connection)
     devices = try SQLiteDeviceTable(on: connection)
     accounts = try SQLiteAccounts(on: connection)
+    requests = try SQLiteRequests(schema, on: connection)
     results = SQLiteResults(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")

@@ -7,10 +7,22 @@ import HoldfastSQLite
 struct SQLiteTables {
   /// Stored as `PRAGMA application_id`: "HfSv".
   static let applicationID: Int64 = 0x4866_5376
+  /// Stored as `PRAGMA user_version`.
+  static var formatVersion: Int64 { Int64(steps.count) }
+
+  /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
+  /// one that stands takes those that it has not had. A step that was released never changes.
+  private static let steps = [first, requests, results]
+
+  /// What makes Holdfast's own tables of those of a format; 0 is that of an empty database.
+  static func own(after format: Int64 = 0) -> String {
+    steps.dropFirst(Int(clamping: max(0, format))).joined(separator: "\n")
+  }
+
   let schema: Schema
 
-  /// Holdfast's own tables.
-  static let own = """
+  /// What every server needs.
+  private static let first = """
     CREATE TABLE holdfast_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, seq INTEGER NOT NULL, purged INTEGER NOT NULL DEFAULT 0,
@@ -43,6 +55,22 @@ struct SQLiteTables {
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
       problem BLOB NOT NULL, PRIMARY KEY (device, first)
     ) WITHOUT ROWID;
+    """
+
+  /// The requests of REST with ids. `number` counts those of a device; `bytes_before` is the size of all answers before it.
+  private static let requests = """
+    CREATE TABLE holdfast_requests (
+      device INTEGER NOT NULL, request_id TEXT NOT NULL, number INTEGER NOT NULL, bytes_before INTEGER NOT NULL,
+      bytes INTEGER NOT NULL, at INTEGER NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL,
+      head TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (device, request_id)
+    );
+    CREATE UNIQUE INDEX holdfast_requests_in_order ON holdfast_requests (device, number);
+    CREATE TABLE holdfast_created (
+      device INTEGER NOT NULL, request_id TEXT NOT NULL, place INTEGER NOT NULL, user TEXT NOT NULL,
+      fingerprint BLOB NOT NULL, record_table TEXT NOT NULL, record_id TEXT NOT NULL,
+      PRIMARY KEY (device, request_id, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_created_of_record ON holdfast_created (record_id, record_table);
     """
 
   /// One table with its indexes.

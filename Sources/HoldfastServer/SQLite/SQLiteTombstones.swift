@@ -11,7 +11,7 @@ final class SQLiteTombstones: TombstoneTable {
   init(on connection: Connection) throws {
     find = try connection.statement(
       """
-      SELECT zone, rev, stamp, device, deleted_seq FROM holdfast_tombstones
+      SELECT zone, rev, stamp, device, deleted_seq, seq FROM holdfast_tombstones
       WHERE id = ? AND record_table = ? AND departed = 0
       """)
     // A record has one tombstone in a zone: a later one replaces the earlier.
@@ -33,7 +33,7 @@ final class SQLiteTombstones: TombstoneTable {
     guard try find.step() else { return nil }
     return Tombstone(
       zone: find.text(0), rev: find.integer(1), stamp: Stamp(rawValue: find.integer(2)),
-      device: find.integer(3), deletedSeq: find.integer(4))
+      device: find.integer(3), deletedSeq: find.integer(4), seq: find.integer(5))
   }
 
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) throws {

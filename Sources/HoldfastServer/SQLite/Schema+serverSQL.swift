@@ -4,7 +4,6 @@ extension Schema {
   /// The SQL of a new server database for this schema, for people to read.
   public var serverSQL: String {
     let tables = SQLiteTables(schema: self)
-    return SQLiteMigrations.all.map { $0.sql + "\n" }.joined()
-      + self.tables.indices.map { tables.create($0) }.joined()
+    return SQLiteTables.own() + "\n" + self.tables.indices.map { tables.create($0) }.joined()
   }
 }

@@ -35,7 +35,7 @@ extension ChangeSetRun {
   /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A
   /// later stamp alone does not say so, as that of a fast clock is later than everything.
   private func isRestore(_ operation: Operation, of tombstone: Tombstone) throws -> Bool {
-    if tombstone.device == author.device { return true }
+    if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
     return try stores.store.devices.hasAcked(
       tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)

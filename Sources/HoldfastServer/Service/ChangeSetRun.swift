@@ -37,6 +37,9 @@ final class ChangeSetRun {
     let loser: Side
   }
 
+  /// Looks at an operation when its turn has come, by its index, and gives what is to be applied in its place.
+  typealias Preparation = (Int, Operation) throws -> Operation
+
   let stores: RecordStores
   let author: Author
   let operations: [Operation]
@@ -45,6 +48,7 @@ final class ChangeSetRun {
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []
+  private let prepare: Preparation?
   private var isDone: [Bool]
   private var creates: [String: Int]?
   private var deletes: [String: Int64]?
@@ -52,8 +56,11 @@ final class ChangeSetRun {
   var schema: Schema { stores.schema }
   var ledger: ZoneLedger { stores.ledger }
 
-  init(_ operations: [Operation], by author: Author, on stores: RecordStores) {
+  init(
+    _ operations: [Operation], by author: Author, on stores: RecordStores, prepare: Preparation? = nil
+  ) {
     self.operations = operations
+    self.prepare = prepare
     self.author = author
     self.stores = stores
     isDone = Array(repeating: false, count: operations.count)
@@ -73,10 +80,11 @@ final class ChangeSetRun {
     isDone[index] = true
     let outer = current
     current = index
-    switch operations[index].kind {
-    case .create: try create(operations[index])
-    case .update: try update(operations[index])
-    case .delete: try delete(operations[index])
+    let operation = try prepare?(index, operations[index]) ?? operations[index]
+    switch operation.kind {
+    case .create: try create(operation)
+    case .update: try update(operation)
+    case .delete: try delete(operation)
     }
     try stores.store.settle()
     current = outer

@@ -3,6 +3,7 @@ import HoldfastCore
 /// One thing to write. Everything in it was read and checked as far as that is possible without the database.
 enum Command: Sendable {
   case sync(SyncCommand)
+  case rest(RestCommand)
   case signUp(SignUp)
   case signIn(SignIn)
   case copyDevice(DeviceKey, name: String, token: TokenHash)
@@ -19,6 +20,8 @@ enum Command: Sendable {
 enum Outcome: Sendable, Equatable {
   case done
   case session(Session)
+  /// How a request of REST is answered, and whether it was so before.
+  case rest(RestAnswer, isReplay: Bool)
 }
 
 /// A device that has just been given a token.

@@ -17,6 +17,7 @@ final class Service {
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
+  let restText: RestText
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
   private let patience: Patience
@@ -35,6 +36,7 @@ final class Service {
     self.clock = clock
     self.log = log
     stores = RecordStores(schema, on: store, random: environment.random)
+    restText = RestText(schema)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.
@@ -111,6 +113,7 @@ final class Service {
     case .sync(let command):
       try sync(command, at: now)
       return .done
+    case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
     case .copyDevice(let key, let name, let token):
@@ -135,10 +138,16 @@ final class Service {
 
   /// Runs one change set in a savepoint of its own.
   ///
+  /// - Parameters:
+  ///   - keeper: the device that has the changes already, and need not be told of them: the author's, unless given; 0 for none.
+  ///   - prepare: see `ChangeSetRun`.
   /// - Returns: why it was refused, nil when it was applied.
-  func run(_ operations: [Operation], by author: Author) throws -> RefusedOperation? {
-    let run = ChangeSetRun(operations, by: author, on: stores)
-    stores.ledger.beginChangeSet(by: author.device)
+  func run(
+    _ operations: [Operation], by author: Author, keeper: Int64? = nil,
+    prepare: ChangeSetRun.Preparation? = nil
+  ) throws -> RefusedOperation? {
+    let run = ChangeSetRun(operations, by: author, on: stores, prepare: prepare)
+    stores.ledger.beginChangeSet(by: keeper ?? author.device)
     try store.beginPart()
     do {
       try run.run()

@@ -28,6 +28,8 @@ public struct Configuration: Sendable {
   public var eventStreamLimit: Int
   /// The team's own program that is told which zones moved; nil, the default, for none.
   public var webhook: WebhookConfiguration?
+  /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
+  public var allowedOrigins: Set<String>
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.
@@ -52,5 +54,6 @@ public struct Configuration: Sendable {
     passwordQueueLimit = 64
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
+    allowedOrigins = []
   }
 }

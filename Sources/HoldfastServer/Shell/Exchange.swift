@@ -45,7 +45,9 @@ final class Exchange: Sendable {
     self.database = database
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
-    let api = API(database, clock: clock, environment: environment, log: failed)
+    let api = API(
+      database, clock: clock, environment: environment,
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
@@ -162,8 +164,9 @@ final class Exchange: Sendable {
   /// Answers a request, now or later.
   func handle(_ request: HTTPRequest, _ responder: HTTPResponder) {
     let entry = RequestLog.Entry(
-      id: "\(run)-\(request.id)", method: request.method, path: request.path, started: monotonicMicroseconds()
-    )
+      id: "\(run)-\(request.id)", method: request.method, path: request.path,
+      started: .now,
+      crossOrigin: api.crossOrigin.headers(of: request))
     guard let reading, !api.isImmediate(request) else {
       return perform(api.handle(request), entry, responder)
     }
@@ -208,7 +211,7 @@ final class Exchange: Sendable {
     case .events(let device, let lastEventID):
       var entry = entry
       entry.device = device.number
-      if events.open(device.token, lastEventID: lastEventID, responder) {
+      if events.open(device.token, lastEventID: lastEventID, entry.crossOrigin, responder) {
         log.request(entry, HTTPResponse(status: 200))
       } else {
         responder.respond(
@@ -227,6 +230,7 @@ final class Exchange: Sendable {
   private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
     var response = response
     response.headers.append(("X-Request-ID", entry.id))
+    response.headers += entry.crossOrigin
     log.request(entry, response)
     return response
   }
@@ -237,6 +241,7 @@ extension Command {
   fileprivate var device: Int64? {
     switch self {
     case .sync(let command): command.key.number
+    case .rest(let command): command.key.number
     case .copyDevice(let key, _, _), .signOut(let key): key.number
     case .signUp, .signIn, .keepResult, .told, .probe: nil
     }

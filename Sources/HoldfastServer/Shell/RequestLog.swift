@@ -29,7 +29,6 @@ struct RequestLog: Sendable {
 
   /// A request that was answered.
   ///
-  /// - Parameter started: from `monotonicMicroseconds()`.
   func request(_ entry: Entry, _ response: HTTPResponse) {
     var writer = begin("request", level: response.status >= 500 ? "error" : "info")
     writer.key("method")
@@ -39,7 +38,8 @@ struct RequestLog: Sendable {
     writer.key("status")
     writer.int64(Int64(response.status))
     writer.key("duration_us")
-    writer.int64(monotonicMicroseconds() - entry.started)
+    let (seconds, attoseconds) = entry.started.duration(to: .now).components
+    writer.int64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     writer.key("bytes")
     writer.int64(Int64(response.body.count))
     if let device = entry.device {
@@ -61,7 +61,9 @@ struct RequestLog: Sendable {
     let id: String
     let method: String
     let path: Substring
-    let started: Int64
+    let started: ContinuousClock.Instant
+    /// What is added to the answer for a page in a browser.
+    let crossOrigin: [(name: String, value: String)]
     /// The server's number of the device, where the request gave a valid token.
     var device: Int64?
   }
@@ -82,13 +84,6 @@ struct RequestLog: Sendable {
     writer.endObject()
     write(writer.withBytes { String(decoding: $0, as: UTF8.self) })
   }
-}
-
-/// A clock for durations.
-func monotonicMicroseconds() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
 }
 
 /// Writes a line in one call, so that the lines of several threads do not mix.

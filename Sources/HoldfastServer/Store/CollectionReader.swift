@@ -16,9 +16,6 @@ protocol CollectionReader: AnyObject {
   /// - Parameter limit: how many at the most.
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String]
 
-  /// Records of a table by their ids, and what stays of those that were deleted, whatever zone they are in. What is not found is left out.
-  func found(_ ids: [String], of table: Int) throws -> [String: FoundRecord]
-
   /// The changes of a table's records in a zone, in seq order, each record once.
   ///
   /// - Parameters:
@@ -31,20 +28,6 @@ protocol CollectionReader: AnyObject {
 
   /// One chunk of the ids of a kept result, from 0.
   func keptIDs(_ token: TokenHash, of user: String, chunk: Int) throws -> [String]
-}
-
-/// A record by its id.
-enum FoundRecord {
-  case live(Record)
-  /// With the seq of its tombstone.
-  case deleted(Tombstone, seq: Int64)
-
-  var zone: String {
-    switch self {
-    case .live(let record): record.zone
-    case .deleted(let tombstone, _): tombstone.zone
-    }
-  }
 }
 
 /// A change of a record, as it is now.

@@ -19,6 +19,10 @@ struct Expectation: Sendable {
   var parents: [Key] = []
   /// Zones by their names.
   var zones: [String] = []
+  /// The id of the device's request, where it has one.
+  var request: String?
+  /// Records that the answer shows, with the request that created them.
+  var shown: [Key] = []
 }
 
 extension Command {
@@ -26,6 +30,7 @@ extension Command {
   func expectation(_ schema: Schema) -> Expectation {
     switch self {
     case .sync(let command): command.expectation(schema)
+    case .rest(let command): command.expectation(schema)
     case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
     case .signUp, .signIn, .keepResult, .told, .probe: Expectation()
     }
@@ -38,6 +43,20 @@ extension SyncCommand {
     for set in request.changeSets {
       guard case .success(let operations) = set.content else { continue }
       for operation in operations { expectation.add(operation, schema, user: key.user) }
+    }
+    return expectation
+  }
+}
+
+extension RestCommand {
+  fileprivate func expectation(_ schema: Schema) -> Expectation {
+    var expectation = Expectation(device: key, user: key.user, request: request?.id)
+    for case .success(let item) in items {
+      expectation.add(item.operation, schema, user: key.user)
+      if item.verb == .update || item.verb == .replace || item.verb == .restore {
+        expectation.shown.append(
+          Expectation.Key(table: item.operation.table, id: item.operation.id))
+      }
     }
     return expectation
   }

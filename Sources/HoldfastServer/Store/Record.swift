@@ -20,4 +20,6 @@ struct Tombstone {
   let device: Int64
   /// The seq at which the record went; nil for a tombstone that is just made. It keeps it when it is sent again under a later one.
   var deletedSeq: Int64?
+  /// The seq under which it stands now; nil for one that is just made.
+  var seq: Int64?
 }

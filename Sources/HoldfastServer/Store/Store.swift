@@ -15,6 +15,8 @@ protocol Store: AnyObject {
   var devices: any DeviceTable { get }
   /// The accounts.
   var accounts: any AccountTable { get }
+  /// The requests that devices gave an id.
+  var requests: any RequestTable { get }
   /// Results that are kept for their later pages.
   var results: any ResultTable { get }
 

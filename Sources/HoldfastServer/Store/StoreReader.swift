@@ -20,6 +20,9 @@ protocol StoreReader: CollectionReader {
   /// Zones that were read before, as they are at the moment from which their changes will be read.
   func refreshed(_ zones: [ZoneState], for device: DeviceKey) throws -> [ZoneState]
 
+  /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
+  func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord]
+
   /// Zones of which the team's program was not told all: those named, or any.
   ///
   /// - Parameter limit: how many at the most.
@@ -35,6 +38,14 @@ protocol StoreReader: CollectionReader {
   /// - Returns: what was written.
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
+}
+
+/// A record that somebody asked for by its id, and may read.
+enum SeenRecord {
+  /// It lives; with the id of the request by which the reader created it, where there was one.
+  case live(Record, creator: String?)
+  /// It was deleted.
+  case deleted(Tombstone)
 }
 
 /// How far changes were written.

@@ -18,6 +18,11 @@ struct ShardRules {
         SELECT .* FROM holdfast.records r WHERE r.record_table = \$1 AND r.id = ANY \(\$2\)
         """#),
     FanOut(
+      reason: "a record shows the request that created it",
+      pattern: #"""
+        SELECT c.record_id, c.request_id FROM holdfast.created c WHERE c.account = \$1 AND c.record_table = \$2 AND c.record_id = ANY \(\$3\)
+        """#),
+    FanOut(
       reason: "references to other zones",
       pattern: #"""
         SELECT t.id FROM \S+ t WHERE t.\w+ = \$1
@@ -56,11 +61,6 @@ struct ShardRules {
       reason: "a collection is made of zones on all shards",
       pattern: #"""
         SELECT t.id FROM \S+ t WHERE t.zone = ANY \(\$1\).* LIMIT \$\d+
-        """#),
-    FanOut(
-      reason: "records of a result are in zones on all shards",
-      pattern: #"""
-        SELECT .* FROM holdfast.records r LEFT JOIN \S+ t ON t.zone = r.zone AND t.id = r.id AND r.state = 0 WHERE r.record_table = '\w+' AND r.id = ANY \(\$1\) AND r.state < 2
         """#),
     FanOut(
       reason: "results expire, whosever they are",

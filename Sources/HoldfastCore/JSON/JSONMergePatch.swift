@@ -1,0 +1,71 @@
+/// Merges a patch into a value of JSON, member by member. What neither touches keeps its bytes, and so its numbers.
+///
+/// Source: RFC 7396.
+public enum JSONMergePatch {
+  /// Applies a patch.
+  ///
+  /// - Parameters:
+  ///   - patch: a JSON text.
+  ///   - target: the JSON text that is there; nil for none.
+  /// - Returns: the value that results, as JSON.
+  /// - Throws: ``JSONError`` when one of them is no JSON, or nests deeper than 64.
+  public static func apply(_ patch: [UInt8], to target: [UInt8]?) throws -> [UInt8] {
+    guard try kind(of: patch) == .object else { return patch }
+    var merged = JSONWriter(capacity: patch.count + (target?.count ?? 0))
+    try write(patch, over: target, to: &merged)
+    return merged.bytes
+  }
+
+  private struct Member {
+    let name: String
+    let value: [UInt8]
+  }
+
+  /// Writes what an object, the patch, makes of a value.
+  private static func write(_ patch: [UInt8], over target: [UInt8]?, to writer: inout JSONWriter) throws {
+    let changes = try members(of: patch)
+    let there = try target.map { try kind(of: $0) == .object ? members(of: $0) : [] } ?? []
+    // Names are the same when their bytes are; `String` compares them by what they look like.
+    var places: [[UInt8]: Int] = [:]
+    for (place, change) in changes.enumerated() { places[Array(change.name.utf8)] = place }
+    var isDone = Array(repeating: false, count: changes.count)
+    writer.beginObject()
+    for member in there {
+      guard let place = places[Array(member.name.utf8)] else {
+        writer.key(named: member.name)
+        writer.rawValue(member.value)
+        continue
+      }
+      isDone[place] = true
+      try write(changes[place], over: member.value, to: &writer)
+    }
+    for (place, change) in changes.enumerated() where !isDone[place] {
+      try write(change, over: nil, to: &writer)
+    }
+    writer.endObject()
+  }
+
+  private static func write(_ change: Member, over target: [UInt8]?, to writer: inout JSONWriter) throws {
+    switch try kind(of: change.value) {
+    case .null: return
+    case .object:
+      writer.key(named: change.name)
+      try write(change.value, over: target, to: &writer)
+    case .array, .string, .number, .bool:
+      writer.key(named: change.name)
+      writer.rawValue(change.value)
+    }
+  }
+
+  private static func kind(of text: [UInt8]) throws -> JSONKind {
+    try JSONReader.read(text) { try $0.peekKind() }
+  }
+
+  private static func members(of object: [UInt8]) throws -> [Member] {
+    try JSONReader.read(object) { reader in
+      var members: [Member] = []
+      try reader.readObject { members.append(Member(name: $0.string, value: Array(try $1.readRawValue()))) }
+      return members
+    }
+  }
+}

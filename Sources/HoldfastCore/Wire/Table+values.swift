@@ -1,0 +1,40 @@
+extension Table {
+  /// Reads the values that an object gives to columns, and checks them.
+  ///
+  /// - Parameters:
+  ///   - columns: an object of JSON whose grammar was checked.
+  ///   - other: takes a member from the reader that is no column, and says whether it is known all the same.
+  /// - Returns: a value for each column, in their order; nil for those that the object does not name.
+  /// - Throws: `Problem` naming the column; `JSONError` for a number beyond the finite doubles.
+  public func values(
+    in columns: UnsafeBufferPointer<UInt8>,
+    other: (JSONKey, inout JSONReader) throws -> Bool = { _, _ in false }
+  ) throws -> [Value?] {
+    var values: [Value?] = Array(repeating: nil, count: self.columns.count)
+    try JSONReader.read(columns) { reader in
+      try reader.readObject { key, reader in
+        if try other(key, &reader) { return }
+        guard let index = self.columns.firstIndex(where: { key.matches($0.name) }) else {
+          throw Problem(.unknownColumn, "\(name) has no column \(key.string.prefix(64)).")
+        }
+        let value = try OperationReader.value(of: self.columns[index], from: &reader)
+        try self.columns[index].check(value)
+        values[index] = value
+      }
+    }
+    return values
+  }
+
+  /// Fills in what is missing of a whole record: defaults, or null.
+  ///
+  /// - Throws: `Problem.valueMissing` naming a column that must have a value.
+  public func completed(_ values: [Value?]) throws(Problem) -> [Value?] {
+    var values = values
+    for (index, column) in columns.enumerated() where values[index] == nil {
+      let value = column.defaultValue ?? .null
+      try column.check(value)
+      values[index] = value
+    }
+    return values
+  }
+}

@@ -1,0 +1,12 @@
+/// The weight that a list such as `Accept` or `Accept-Encoding` gives to a name; nil when it is not in it (RFC 9110, section 12.4.2). What is
+/// malformed counts as not said.
+func acceptedWeight(of name: String, in field: String) -> Double? {
+  for item in field.split(separator: ",") {
+    let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+    guard parts.first == name else { continue }
+    guard let quality = parts.dropFirst().first(where: { $0.hasPrefix("q=") }) else { return 1 }
+    guard let weight = Double(quality.dropFirst(2)), (0...1).contains(weight) else { continue }
+    return weight
+  }
+  return nil
+}

@@ -1,0 +1,167 @@
+import HoldfastCore
+
+extension OpenAPIDocument {
+  /// The addresses that every schema has.
+  var servicePaths: [OpenAPIPath] {
+    [
+      OpenAPIPath(address: "/v1/accounts", operations: [signUp]),
+      OpenAPIPath(address: "/v1/sessions", operations: [signIn]),
+      OpenAPIPath(address: "/v1/sessions/current", operations: [signOut]),
+      OpenAPIPath(address: "/v1/devices", operations: [copyDevice]),
+      OpenAPIPath(address: "/v1/sync", operations: [sync]),
+      OpenAPIPath(address: "/v1/events", operations: [events]),
+      OpenAPIPath(address: "/v1/batch", operations: [batch]),
+      OpenAPIPath(address: "/v1/zones", operations: [zones]),
+      OpenAPIPath(address: "/v1/zones/{zone}/changes", operations: [changes]),
+      OpenAPIPath(address: "/v1/schema", operations: [open("get_schema", "The schema of the server.")]),
+      OpenAPIPath(address: "/openapi.json", operations: [open("get_openapi", "This document.")]),
+      OpenAPIPath(address: "/healthz", operations: [open("get_health", "Whether the process runs.")]),
+      OpenAPIPath(address: "/readyz", operations: [open("get_readiness", "Whether the server can write.")]),
+    ]
+  }
+
+  private static let json = ["application/json"]
+  private static let text: JSONValue = ["type": "string"]
+  private static let anything: JSONValue = ["type": "object"]
+  private static let session = OpenAPISchema.reference("session")
+
+  /// What is answered to everybody.
+  private func open(_ id: String, _ summary: String) -> OpenAPIOperation {
+    OpenAPIOperation(
+      method: "get", id: id, summary: summary,
+      answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false)
+  }
+
+  // MARK: Accounts and devices
+
+  private func credentials(_ device: [JSONValue.Member]) -> JSONValue {
+    OpenAPISchema.object(
+      [
+        .init("name", ["type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"]),
+        .init("password", ["type": "string", "minLength": 8, "maxLength": 256]),
+        .init("device", OpenAPISchema.object([.init("name", deviceName)] + device, required: ["name"])),
+      ], required: ["name", "password", "device"])
+  }
+
+  private var deviceName: JSONValue { ["type": "string", "minLength": 1, "maxLength": 64] }
+
+  private var signUp: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "post", id: "sign_up", summary: "Makes an account, and a first session.",
+      body: (credentials([]), Self.json),
+      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)],
+      problems: [409, 422, 507], isSecured: false)
+  }
+
+  private var signIn: OpenAPIOperation {
+    let device: [JSONValue.Member] = [
+      .init("id", OpenAPISchema.newIdentifier),
+      .init("session", ["type": "integer", "format": "int64", "minimum": 1]),
+    ]
+    return OpenAPIOperation(
+      method: "post", id: "sign_in", summary: "Begins a session.", body: (credentials(device), Self.json),
+      answers: [OpenAPIOperation.answer(200, "The session.", Self.session)], problems: [401, 507],
+      isSecured: false)
+  }
+
+  private var signOut: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "delete", id: "sign_out", summary: "Ends the session: its token is dead.",
+      answers: [OpenAPIOperation.empty(204, "It has ended.")], problems: [507])
+  }
+
+  private var copyDevice: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "post", id: "copy_device", summary: "Gives a copied device an identity of its own.",
+      body: (OpenAPISchema.object([.init("name", deviceName)], required: ["name"]), Self.json),
+      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)], problems: [507])
+  }
+
+  // MARK: Devices with a copy
+
+  private var sync: OpenAPIOperation {
+    let number: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]
+    let fingerprint: JSONValue = ["type": "string", "pattern": "^[0-9a-f]{16}$"]
+    let request = OpenAPISchema.object(
+      [
+        .init("protocol", ["const": 1]), .init("answers", number), .init("acks", Self.anything),
+        .init("complete", ["type": "boolean"]), .init("digest", fingerprint), .init("first", number),
+        .init("chain", fingerprint),
+        .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
+      ], required: ["protocol"], isOpen: true)
+    return OpenAPIOperation(
+      method: "post", id: "sync", summary: "A device's round trip; see PROTOCOL.md, section 3.",
+      body: (request, Self.json), answers: [OpenAPIOperation.answer(200, "What is new.", Self.anything)],
+      problems: [409, 507])
+  }
+
+  private var events: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "get", id: "events",
+      summary: "A stream of Server-Sent Events without an end: which zones moved.",
+      answers: [
+        (
+          200,
+          ["description": "The stream.", "content": ["text/event-stream": ["schema": ["type": "string"]]]]
+        )
+      ])
+  }
+
+  // MARK: Zones and batches
+
+  private var batch: OpenAPIOperation {
+    let tables = schema.tables.filter { $0.zone != .server }.map { JSONValue.string($0.name) }
+    let identifier: JSONValue = ["type": "string", "minLength": 1, "maxLength": 64]
+    let operation = OpenAPISchema.object(
+      [
+        .init("op", ["type": "string", "enum": ["create", "update", "replace", "delete", "restore"]]),
+        .init("table", ["type": "string", "enum": .array(tables)]), .init("id", identifier),
+        .init("rev", OpenAPISchema.base), .init("if_match", OpenAPISchema.base), .init("zone", identifier),
+        .init("columns", Self.anything),
+      ], required: ["op", "table"])
+    let body = OpenAPISchema.object(
+      [
+        .init("operations", OpenAPISchema.list(operation, atLeast: 1, atMost: 1000)),
+        .init("atomic", ["type": "boolean"]),
+      ], required: ["operations"])
+    return OpenAPIOperation(
+      method: "post", id: "batch", summary: "Operations on several tables and zones, in order.",
+      parameters: OpenAPIParameter.requestIDs, body: (body, Self.json),
+      answers: [OpenAPIOperation.answer(200, "A result for each.", OpenAPISchema.reference("results"))],
+      problems: [403, 404, 409, 410, 412, 422, 507])
+  }
+
+  private var zones: OpenAPIOperation {
+    let zone = OpenAPISchema.object(
+      [.init("zone", Self.text), .init("role", Self.text), .init("token", Self.text)],
+      required: ["zone", "role", "token"], isOpen: true)
+    return OpenAPIOperation(
+      method: "get", id: "zones", summary: "The zones that the user may read.",
+      parameters: [OpenAPIParameter.ifNoneMatch.reference, OpenAPIParameter.ifModifiedSince.reference],
+      answers: [
+        OpenAPIOperation.answer(
+          200, "The zones.",
+          OpenAPISchema.object([.init("zones", OpenAPISchema.list(zone))], required: ["zones"], isOpen: true),
+          headers: [.tag, .lastModified]), OpenAPIOperation.empty(304, "Nothing changed."),
+      ])
+  }
+
+  private var changes: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "get", id: "changes", summary: "The changes of a zone since a change token, in order.",
+      parameters: [
+        OpenAPIParameter.zone.reference,
+        OpenAPIParameter.make(
+          "since", in: "query", "A change token; the beginning without it.",
+          ["type": "string", "maxLength": 64]),
+        OpenAPIParameter.make(
+          "limit", in: "query", "Changes at the most.", ["type": "integer", "minimum": 1, "maximum": 10000]),
+        OpenAPIParameter.ifNoneMatch.reference, OpenAPIParameter.ifModifiedSince.reference,
+      ],
+      answers: [
+        OpenAPIOperation.answer(
+          200, "The changes.", OpenAPISchema.reference("changes"), headers: [.tag, .lastModified]),
+        OpenAPIOperation.empty(304, "Nothing changed."),
+      ], problems: [404, 410])
+  }
+}

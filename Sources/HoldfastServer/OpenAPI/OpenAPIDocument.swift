@@ -1,0 +1,121 @@
+public import HoldfastCore
+
+/// The whole of the interface as OpenAPI 3.1, for one schema: `GET /openapi.json`.
+///
+/// Source: <https://spec.openapis.org/oas/v3.1.0>.
+public struct OpenAPIDocument: Sendable {
+  let schema: Schema
+
+  /// The document of a schema.
+  public init(_ schema: Schema) { self.schema = schema }
+
+  /// The document.
+  public var json: JSONValue {
+    [
+      "openapi": "3.1.0",
+      "info": [
+        "title": .string(schema.name), "version": "1",
+        "description":
+          "Offline-first data sync with Holdfast. What the members mean, and what holds, is in its PROTOCOL.md.",
+      ],
+      "servers": [["url": "/"]],
+      "security": [["session": []]],
+      "paths": .object(
+        paths.map { path in .init(path.address, .object(path.operations.map { .init($0.method, $0.json) })) }),
+      "components": [
+        "securitySchemes": [
+          "session": [
+            "type": "http", "scheme": "bearer",
+            "description": "The token of a session: POST /v1/accounts or /v1/sessions.",
+          ]
+        ],
+        "parameters": .object(OpenAPIParameter.shared.map { .init($0.name, $0.json) }),
+        "responses": [
+          "problem": [
+            "description": "A problem document (RFC 9457).",
+            "content": ["application/problem+json": ["schema": OpenAPISchema.reference("problem")]],
+          ]
+        ],
+        "schemas": .object(OpenAPISchema(schema).all),
+      ],
+    ]
+  }
+
+  /// All addresses with all that may be done there.
+  var paths: [OpenAPIPath] { servicePaths + schema.tables.flatMap { tablePaths($0) } }
+}
+
+/// An address.
+struct OpenAPIPath {
+  let address: String
+  let operations: [OpenAPIOperation]
+}
+
+/// One thing that may be done at an address.
+struct OpenAPIOperation {
+  /// In lower case.
+  let method: String
+  let id: String
+  let summary: String
+  var parameters: [JSONValue] = []
+  /// The schema of the body, with its media types.
+  var body: (schema: JSONValue, types: [String])?
+  /// The answers that are no problems, by their status.
+  let answers: [(status: Int, answer: JSONValue)]
+  /// The statuses of the problems that it may be answered with, besides those that every request may.
+  var problems: [Int] = []
+  /// Whether it takes a token.
+  var isSecured = true
+
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("operationId", .string(id)), .init("summary", .string(summary)),
+    ]
+    if !isSecured { members.append(.init("security", [])) }
+    if !parameters.isEmpty { members.append(.init("parameters", .array(parameters))) }
+    if let body {
+      members.append(
+        .init(
+          "requestBody",
+          ["required": true, "content": .object(body.types.map { .init($0, ["schema": body.schema]) })]))
+    }
+    let always = [400, 406, 408, 431, 500, 503] + (isSecured ? [401] : []) + (body == nil ? [] : [413, 415])
+    let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
+    let failures = statuses.map {
+      JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"])
+    }
+    members.append(
+      .init("responses", .object(answers.map { .init(String($0.status), $0.answer) } + failures)))
+    return .object(members)
+  }
+
+  /// An answer with JSON.
+  static func answer(_ status: Int, _ description: String, _ schema: JSONValue, headers: [OpenAPIHeader] = [])
+    -> (
+      Int, JSONValue
+    )
+  {
+    var members: [JSONValue.Member] = [
+      .init("description", .string(description)), .init("content", ["application/json": ["schema": schema]]),
+    ]
+    if !headers.isEmpty {
+      members.append(.init("headers", .object(headers.map { .init($0.rawValue, $0.json) })))
+    }
+    return (status, .object(members))
+  }
+
+  /// An answer without a body.
+  static func empty(_ status: Int, _ description: String) -> (Int, JSONValue) {
+    (status, ["description": .string(description)])
+  }
+}
+
+/// A header field of answers.
+enum OpenAPIHeader: String {
+  case tag = "ETag"
+  case lastModified = "Last-Modified"
+  case link = "Link"
+  case location = "Location"
+
+  var json: JSONValue { ["schema": ["type": "string"]] }
+}

@@ -1,0 +1,217 @@
+import HoldfastCore
+
+/// The JSON Schemas of what goes over the wire (JSON Schema 2020-12).
+struct OpenAPISchema {
+  let schema: Schema
+
+  init(_ schema: Schema) { self.schema = schema }
+
+  /// A reference to a component.
+  static func reference(_ name: String) -> JSONValue { ["$ref": .string("#/components/schemas/\(name)")] }
+
+  /// All components.
+  var all: [JSONValue.Member] { shared + schema.tables.flatMap { components(of: $0) } }
+
+  private static let identifier: JSONValue = ["type": "string", "minLength": 1, "maxLength": 64]
+  private static let counter: JSONValue = ["type": "integer", "format": "int64", "minimum": 1]
+  /// Ids that a create takes.
+  static let newIdentifier: JSONValue = [
+    "type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
+  ]
+  /// The rev that an update is based on.
+  static let base: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]
+
+  static func object(_ properties: [JSONValue.Member], required: [String] = [], isOpen: Bool = false)
+    -> JSONValue
+  {
+    var members: [JSONValue.Member] = [.init("type", "object"), .init("properties", .object(properties))]
+    if !required.isEmpty { members.append(.init("required", .array(required.map { .string($0) }))) }
+    if !isOpen { members.append(.init("additionalProperties", false)) }
+    return .object(members)
+  }
+
+  static func list(_ items: JSONValue, atLeast: Int64 = 0, atMost: Int64? = nil) -> JSONValue {
+    var members: [JSONValue.Member] = [.init("type", "array"), .init("items", items)]
+    if atLeast > 0 { members.append(.init("minItems", .integer(atLeast))) }
+    if let atMost { members.append(.init("maxItems", .integer(atMost))) }
+    return .object(members)
+  }
+
+  private var shared: [JSONValue.Member] {
+    let text: JSONValue = ["type": "string"]
+    return [
+      .init(
+        "problem",
+        Self.object(
+          [
+            .init("type", text),
+            .init(
+              "code", ["type": "string", "enum": .array(ProblemCode.allCases.map { .string($0.rawValue) })]),
+            .init("title", text), .init("status", ["type": "integer"]), .init("detail", text),
+            .init("remedy", text), .init("errors", Self.list(Self.object([], isOpen: true))),
+            .init("record", Self.reference("record_or_short_form")),
+          ], required: ["type", "code", "title", "status"], isOpen: true)),
+      .init(
+        "record",
+        Self.object(
+          [
+            .init("table", text), .init("id", Self.identifier), .init("zone", Self.identifier),
+            .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", ["type": "object"]),
+            .init("created_by_request_id", text),
+          ], required: ["table", "id", "zone", "rev", "seq", "columns"], isOpen: true)),
+      .init(
+        "short_form",
+        Self.object(
+          [
+            .init("table", text), .init("id", Self.identifier), .init("zone", Self.identifier),
+            .init("rev", Self.counter), .init("seq", Self.counter), .init("deleted", ["const": true]),
+            .init("deleted_at", ["type": "string", "format": "date-time"]),
+          ], required: ["table", "id", "deleted"], isOpen: true)),
+      .init("record_or_short_form", ["anyOf": [Self.reference("record"), Self.reference("short_form")]]),
+      .init(
+        "results",
+        Self.object(
+          [
+            .init(
+              "results",
+              Self.list(
+                Self.object(
+                  [
+                    .init("status", ["type": "integer"]),
+                    .init("record", Self.reference("record_or_short_form")),
+                    .init("problem", Self.reference("problem")),
+                  ], required: ["status"], isOpen: true)))
+          ], required: ["results"], isOpen: true)),
+      .init(
+        "session",
+        Self.object(
+          [
+            .init(
+              "user",
+              Self.object([.init("id", text), .init("name", text)], required: ["id", "name"], isOpen: true)),
+            .init(
+              "device",
+              Self.object(
+                [.init("id", text), .init("name", text), .init("session", ["type": "integer"])],
+                required: ["id"],
+                isOpen: true)),
+            .init("token", text),
+          ], required: ["user", "device", "token"], isOpen: true)),
+      .init(
+        "changes",
+        Self.object(
+          [
+            .init("zone", Self.identifier), .init("role", text), .init("from", text), .init("to", text),
+            .init("count", ["type": "integer"]), .init("more", ["type": "boolean"]),
+            .init("remaining", ["type": "integer"]), .init("changes", Self.list(["type": "object"])),
+          ], required: ["zone", "from", "to", "count", "more", "changes"], isOpen: true)),
+    ]
+  }
+
+  // MARK: Tables
+
+  private func components(of table: Table) -> [JSONValue.Member] {
+    let isMember = table.zone == .explicit
+    let all = table.columns.map { JSONValue.Member($0.name, value(of: $0)) }
+    let needed = table.columns.filter { $0.required && $0.defaultValue == nil }.map(\.name)
+    let columns = Self.object(all)
+    let record = Self.object(
+      [
+        .init("table", ["const": .string(table.name)]), .init("id", Self.identifier),
+        .init("zone", Self.identifier),
+        .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", columns),
+        .init("created_by_request_id", ["type": "string"]),
+      ], required: ["table", "id", "zone", "rev", "seq", "columns"], isOpen: true)
+    let whole = Self.object(all, required: needed)
+    let zone: [JSONValue.Member] = isMember ? [.init("zone", Self.identifier)] : []
+    let must = isMember ? ["zone", "columns"] : ["columns"]
+    var components: [JSONValue.Member] = [
+      .init("\(table.name)_record", record),
+      .init(
+        "\(table.name)_page",
+        Self.object(
+          [
+            .init(
+              "records",
+              Self.list(["anyOf": [Self.reference("\(table.name)_record"), Self.reference("short_form")]])),
+            .init("count", ["type": "integer", "minimum": 0]), .init("next", ["type": "string"]),
+            .init("more", ["type": "boolean"]),
+            .init("results", Self.list(["type": "object"])),
+          ], isOpen: true)),
+    ]
+    guard table.zone != .server else { return components }
+    let create = Self.object(
+      [.init("id", Self.newIdentifier)] + zone + [.init("columns", whole)], required: must)
+    let update = Self.object([.init("columns", columns), .init("rev", Self.base)], required: ["columns"])
+    components += [
+      .init("\(table.name)_create", create), .init("\(table.name)_update", update),
+      .init(
+        "\(table.name)_replace",
+        Self.object([.init("columns", whole), .init("rev", Self.base)] + zone, required: ["columns"])),
+      .init("\(table.name)_restore", Self.object([.init("columns", whole)], required: ["columns"])),
+      .init(
+        "\(table.name)_creates",
+        ["anyOf": [Self.reference("\(table.name)_create"), bulk(of: Self.reference("\(table.name)_create"))]]),
+      .init(
+        "\(table.name)_updates",
+        bulk(
+          of: Self.object(
+            [
+              .init("id", Self.identifier), .init("rev", Self.base), .init("if_match", Self.base),
+              .init("columns", columns),
+            ], required: ["id", "columns"]))),
+    ]
+    return components
+  }
+
+  private func bulk(of item: JSONValue) -> JSONValue {
+    Self.object(
+      [.init("records", Self.list(item, atLeast: 1, atMost: 1000)), .init("atomic", ["type": "boolean"])],
+      required: ["records"])
+  }
+
+  /// The values of a column.
+  private func value(of column: Column) -> JSONValue {
+    var members: [JSONValue.Member] = []
+    func type(_ name: String) {
+      members.append(.init("type", column.required ? .string(name) : .array([.string(name), "null"])))
+    }
+    switch column.type {
+    case .text where !column.oneOf.isEmpty:
+      members.append(
+        .init("enum", .array(column.oneOf.map { .string($0) } + (column.required ? [] : [.null]))))
+    case .text:
+      type("string")
+      members += [
+        .init("maxLength", .integer(Int64(column.lengthLimit))), .init("pattern", #"^[^\u0000]*$"#),
+      ]
+    case .integer:
+      type("integer")
+      members += [
+        .init("format", "int64"), .init("minimum", .integer(column.minimum ?? .min)),
+        .init("maximum", .integer(column.maximum ?? .max)),
+      ]
+    case .real:
+      type("number")
+      members.append(.init("format", "double"))
+    case .boolean: type("boolean")
+    case .timestamp:
+      type("string")
+      members += [
+        .init("format", "date-time"),
+        .init(
+          "pattern",
+          #"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$"#
+        ),
+      ]
+    case .json: break
+    case .reference:
+      type("string")
+      members += [.init("minLength", 1), .init("maxLength", 64)]
+    case .position:
+      type("string")
+      members.append(.init("maxLength", .integer(Int64(Position.maximumLength))))
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,87 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// The statements that read records by their ids, for who may read them; by table, in the order of the schema.
+struct PostgresRecordStatements: Sendable {
+  /// Those of one table.
+  struct Source: Sendable {
+    let table: Table
+    let columns: [PostgresLayout.Column]
+    /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read.
+    let find: PostgresStatement
+    /// The same of the zone `$1`, the ids being `$3`.
+    let findInZone: PostgresStatement
+  }
+
+  /// Where the records `$2` are, in all zones.
+  static let findPlaces: PostgresStatement =
+    "SELECT r.id, r.zone, r.state FROM holdfast.records r WHERE r.record_table = $1 AND r.id = ANY ($2)"
+
+  let sources: [Source]
+
+  init(_ schema: Schema, _ layout: PostgresLayout) {
+    sources = zip(schema.tables, layout.relations).map { table, relation in
+      let columns = relation.columns.map { ", \($0.read)" }.joined()
+      let name = PostgresName.literal(relation.table)
+      let ledger = """
+        SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
+        LEFT JOIN holdfast.members m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
+        """
+      let mayRead = "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' END) IS NOT NULL"
+      return Source(
+        table: table, columns: relation.columns,
+        find: PostgresStatement(
+          """
+          \(ledger) ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+          WHERE r.record_table = \(name) AND r.id = ANY ($1) AND \(mayRead)
+          """),
+        findInZone: PostgresStatement(
+          """
+          \(ledger) ON t.zone = r.zone AND t.id = r.id AND r.state = 0
+          WHERE r.zone = $1 AND r.record_table = \(name) AND r.id = ANY ($3) AND \(mayRead)
+          """))
+    }
+  }
+}
+
+extension PostgresReader {
+  func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord] {
+    let source = statements.sources[table]
+    // No record has any other, and PostgreSQL takes no text with U+0000.
+    let ids = Set(ids.filter(Identifier.isPossible)).sorted()
+    if ids.isEmpty { return [:] }
+    var creators = PostgresParameters(user, source.table.name)
+    creators.append(array: ids)
+    let (rows, created) = try findRecords(ids, source, user, creators)
+    var requests: [String: String] = [:]
+    for row in created.indices { requests[created.text(row, 0)] = created.text(row, 1) }
+    var found: [String: SeenRecord] = [:]
+    for rows in rows {
+      for row in rows.indices {
+        let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
+        let place = PostgresWorkingSet.Place(rows, row)
+        guard place.state == .live else {
+          // Where it lives now says more than where it was deleted before.
+          if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
+          continue
+        }
+        let record = Record(
+          table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
+          values: source.columns.indices.map { rows.value(row, 9 + $0, source.columns[$0].type) })
+        found[id] = .live(record, creator: requests[id])
+      }
+    }
+    return found
+  }
+
+}
+
+extension Tombstone {
+  /// What a row of the ledger says of a deletion.
+  init(_ place: PostgresWorkingSet.Place, zone: String) {
+    self.init(
+      zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
+      deletedSeq: place.deletedSeq, seq: place.seq)
+  }
+}

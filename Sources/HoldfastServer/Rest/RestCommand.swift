@@ -1,0 +1,83 @@
+import HoldfastCore
+
+/// What one request of REST writes. Its form and its values were checked; what depends on the records is decided in the transaction.
+struct RestCommand: Sendable {
+  /// How the items belong together.
+  enum Form: Sendable {
+    /// One item, which is the answer.
+    case single
+    /// Each stands alone.
+    case each
+    /// All or none.
+    case atomic
+  }
+
+  let key: DeviceKey
+  /// The id that the sender gave the request, if any.
+  let request: RequestKey?
+  let form: Form
+  /// In the order sent; a problem for each that is wrong already.
+  let items: [Result<RestItem, Problem>]
+}
+
+/// One thing that is done to one record.
+struct RestItem: Sendable {
+  enum Verb: String, Sendable {
+    case create
+    case update
+    case replace
+    case delete
+    case restore
+  }
+
+  /// What the sender insists on.
+  enum Condition: Sendable, Equatable {
+    /// A live record with one of these revs.
+    case revs([Int64])
+    /// A live record.
+    case present
+    /// No live record.
+    case absent
+  }
+
+  let verb: Verb
+  /// What is to be done, as far as it is known without the record.
+  let operation: Operation
+  let condition: Condition?
+  /// The columns of JSON that are merged into what is there.
+  let patches: [Int]
+
+  /// The record.
+  var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }
+}
+
+/// What became of one item.
+enum RestResult {
+  /// The record as it is now.
+  case record(Record, isNew: Bool, creator: String?)
+  /// What stays of it.
+  case deleted(Expectation.Key, Tombstone)
+  /// There was nothing, and there is nothing.
+  case nothing
+  case failure(RestFailure)
+}
+
+/// Why an item was not done.
+struct RestFailure {
+  let problem: Problem
+  /// The record as it is now, where the sender is shown it.
+  var now: Shown?
+
+  /// A record, or what stays of it.
+  enum Shown {
+    case record(Record, creator: String?)
+    case deleted(Expectation.Key, Tombstone)
+  }
+}
+
+/// What became of all items.
+enum RestOutcome {
+  case results([RestResult])
+  /// All were to be done or none, and none was.
+  case refused([(index: Int, failure: RestFailure)])
+}

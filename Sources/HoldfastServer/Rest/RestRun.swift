@@ -1,0 +1,233 @@
+import HoldfastCore
+
+/// Does the items of one request of REST, in the transaction of its command: the rules of PROTOCOL.md, section 9, on top of those of change sets.
+final class RestRun {
+  /// A record as the sender may see it.
+  enum Sight {
+    case live(Record)
+    case deleted(Tombstone)
+    case nothing
+  }
+
+  /// The records that the items created.
+  private(set) var created: [CreatedRecord] = []
+  private let service: Service
+  private let command: RestCommand
+  private let author: Author
+  /// What each item found.
+  private var before: [Int: Sight] = [:]
+
+  private var stores: RecordStores { service.stores }
+
+  init(_ command: RestCommand, by author: Author, on service: Service) {
+    self.command = command
+    self.author = author
+    self.service = service
+  }
+
+  /// Does all that can be done.
+  func run() throws -> RestOutcome {
+    if command.form == .atomic { return try runTogether() }
+    return .results(
+      try command.items.enumerated().map { index, item in
+        switch item {
+        case .failure(let problem): .failure(RestFailure(problem: problem))
+        case .success(let item): try runAlone(item, index)
+        }
+      })
+  }
+
+  private func runAlone(_ item: RestItem, _ index: Int) throws -> RestResult {
+    let refused = try service.run([item.operation], by: author, keeper: 0) { [unowned self] _, _ in
+      try prepare(item, index)
+    }
+    if let refused { return .failure(try failure(refused.problem, item)) }
+    return try result(item, index)
+  }
+
+  private func runTogether() throws -> RestOutcome {
+    var items: [RestItem] = []
+    var wrong: [(index: Int, failure: RestFailure)] = []
+    for (index, item) in command.items.enumerated() {
+      switch item {
+      case .success(let item): items.append(item)
+      case .failure(let problem): wrong.append((index, RestFailure(problem: problem)))
+      }
+    }
+    if !wrong.isEmpty { return .refused(wrong) }
+    if items.isEmpty { return .results([]) }
+    let refused = try service.run(items.map(\.operation), by: author, keeper: 0) { [unowned self] index, _ in
+      try prepare(items[index], index)
+    }
+    if let refused {
+      return .refused([(refused.index, try failure(refused.problem, items[refused.index]))])
+    }
+    return .results(try items.enumerated().map { try result($1, $0) })
+  }
+
+  // MARK: Before an item
+
+  /// Decides what an item does to the record that is there when its turn has come.
+  ///
+  /// - Throws: `Problem` when it can't be done; then nothing of it is.
+  private func prepare(_ item: RestItem, _ index: Int) throws -> Operation {
+    let sight = try look(item.key)
+    before[index] = sight
+    try check(item.condition, of: item.verb, sight)
+    let operation = item.operation
+    switch (item.verb, sight) {
+    case (.delete, _), (.create, .nothing): return operation
+    case (.create, .live), (.restore, .live): throw Problem(.recordExists)
+    case (.create, .deleted): throw Problem(.recordDeleted)
+    case (.update, .nothing), (.restore, .nothing): throw Problem(.recordUnknown)
+    case (.update, .live(let record)): return try patched(item, record)
+    case (.update, .deleted), (.replace, .deleted):
+      // It is no success, and what is no success leaves nothing of an atomic request.
+      if command.form == .atomic { throw Problem(.recordDeleted) }
+      return operation.made(.update, settings: operation.settings.filter { $0.value != .null })
+    case (.replace, .nothing):
+      if !Identifier.isUUID(operation.id) { throw Problem(.invalidID, "A new record takes a UUID.") }
+      if stores.schema.tables[operation.table].zone == .explicit, operation.zone == nil {
+        throw Problem(.valueMissing, "zone is required in \(stores.schema.tables[operation.table].name).")
+      }
+      return operation
+    case (.replace, .live(let record)):
+      if let zone = operation.zone, zone != record.zone {
+        throw Problem(.invalidOperation, "The zone of a record can't change so.")
+      }
+      return operation.made(.update)
+    case (.restore, .deleted(let tombstone)):
+      return operation.made(.create, zone: operation.zone ?? tombstone.zone)
+    }
+  }
+
+  private func check(_ condition: RestItem.Condition?, of verb: RestItem.Verb, _ sight: Sight) throws {
+    guard let condition else { return }
+    switch (condition, sight) {
+    case (.absent, .live): throw Problem(.preconditionFailed)
+    case (.absent, _), (.present, .live): return
+    case (.revs(let revs), .live(let record)):
+      if !revs.contains(record.rev) { throw Problem(.preconditionFailed) }
+    case (_, .deleted):
+      // What a deletion wants is so already. Who insists on a record learns that it is gone, and nothing is written.
+      if verb != .delete { throw Problem(.recordDeleted) }
+    case (_, .nothing):
+      if verb == .replace { throw Problem(.preconditionFailed) }
+    }
+  }
+
+  /// Merges an item's JSON into the record's.
+  private func patched(_ item: RestItem, _ record: Record) throws -> Operation {
+    if item.patches.isEmpty { return item.operation }
+    let columns = stores.schema.tables[record.table].columns
+    let settings = try item.operation.settings.map { setting in
+      guard item.patches.contains(setting.column), case .text(let patch) = setting.value else {
+        return setting
+      }
+      let target = record.values[setting.column].text.map { Array($0.utf8) }
+      let merged: [UInt8]
+      // What SQL put there may be no JSON that anybody reads: it is no object, and so gives way.
+      do { merged = try JSONMergePatch.apply(Array(patch.utf8), to: target) } catch is JSONError {
+        merged = try JSONMergePatch.apply(Array(patch.utf8), to: nil)
+      }
+      let value = Value.text(String(decoding: merged, as: UTF8.self))
+      try columns[setting.column].check(value)
+      return Operation.Setting(column: setting.column, value: value)
+    }
+    return item.operation.made(.update, settings: settings)
+  }
+
+  // MARK: After an item
+
+  private func result(_ item: RestItem, _ index: Int) throws -> RestResult {
+    var isNew = item.verb == .create
+    switch (item.verb, before[index]) {
+    case (.delete, .nothing?): return .nothing
+    case (.replace, .nothing?): isNew = true
+    default: break
+    }
+    if isNew {
+      created.append(
+        CreatedRecord(
+          place: index, table: stores.schema.tables[item.key.table].name, id: item.key.id))
+    }
+    // Not as the sender may see it: who gave up a membership is shown what stays of it.
+    if let record = try stores.tables[item.key.table].record(item.key.id) {
+      let creator =
+        try isNew
+        ? command.request?.id : service.store.requests.creator(of: item.key, for: author.user)
+      return .record(record, isNew: isNew, creator: creator)
+    }
+    guard
+      let tombstone = try stores.tombstones.deletion(
+        item.key.id, of: stores.schema.tables[item.key.table].name)
+    else { return .nothing }
+    if case .deleted? = before[index], item.verb != .delete, command.form != .atomic {
+      return .failure(
+        RestFailure(problem: Problem(.recordDeleted), now: .deleted(item.key, tombstone)))
+    }
+    return .deleted(item.key, tombstone)
+  }
+
+  private func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
+    switch (problem.code, try look(item.key)) {
+    case (.preconditionFailed, .live(let record)):
+      let creator = try service.store.requests.creator(of: item.key, for: author.user)
+      return RestFailure(problem: problem, now: .record(record, creator: creator))
+    case (.recordDeleted, .deleted(let tombstone)):
+      return RestFailure(problem: problem, now: .deleted(item.key, tombstone))
+    default: return RestFailure(problem: problem)
+    }
+  }
+
+  /// A record as the sender may see it: one of a zone that is not the sender's is not there.
+  private func look(_ key: Expectation.Key) throws -> Sight {
+    if let record = try stores.tables[key.table].record(key.id) {
+      return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
+    }
+    let table = stores.schema.tables[key.table].name
+    guard let tombstone = try stores.tombstones.deletion(key.id, of: table),
+      try stores.ledger.role(of: author.user, in: tombstone.zone) != nil
+    else { return .nothing }
+    return .deleted(tombstone)
+  }
+
+  // MARK: Requests that were done long ago
+
+  /// The records of a request, whose answer is forgotten, as they are now. Nothing is written.
+  func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
+    .results(
+      try command.items.enumerated().map { index, item in
+        let known = records.first { $0.place == index }
+        let made = known.flatMap { record in
+          stores.schema.index(of: record.table).map { Expectation.Key(table: $0, id: record.id) }
+        }
+        switch item {
+        case .success(let item): return try recall(made ?? item.key, item.verb, isNew: known != nil)
+        case .failure(let problem): return .failure(RestFailure(problem: problem))
+        }
+      })
+  }
+
+  private func recall(_ key: Expectation.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
+    switch try look(key) {
+    case .live(let record):
+      let creator = try service.store.requests.creator(of: key, for: author.user)
+      return .record(record, isNew: isNew, creator: creator)
+    case .deleted(let tombstone):
+      if verb == .delete { return .deleted(key, tombstone) }
+      return .failure(RestFailure(problem: Problem(.recordDeleted), now: .deleted(key, tombstone)))
+    case .nothing:
+      return verb == .delete ? .nothing : .failure(RestFailure(problem: Problem(.recordUnknown)))
+    }
+  }
+}
+
+extension Operation {
+  /// The operation in another kind, with what is decided when its turn has come.
+  fileprivate func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
+    Operation(
+      kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
+      zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)
+  }
+}

@@ -1,0 +1,44 @@
+import HoldfastCore
+
+extension Service {
+  /// Writes what a request of REST says, or finds how it was answered before.
+  ///
+  /// - Throws: `Problem` before anything is written.
+  func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
+    guard let device = try store.devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    let number = command.key.number
+    let run = RestRun(
+      command, by: Author(device: number, user: device.user, clock: now), on: self)
+    if let request = command.request, let answer = try replay(request, of: command, run, now: now) {
+      return .rest(answer, isReplay: true)
+    }
+    let answer = restText.answer(try run.run(), command.form)
+    if let request = command.request {
+      try store.requests.add(
+        AnsweredRequest(request: request, at: now.milliseconds, answer: answer), to: number)
+      if !run.created.isEmpty {
+        try store.requests.add(run.created, by: request, of: number, user: device.user)
+      }
+    }
+    // The clock of a database that is opened goes on from what devices wrote last.
+    try store.devices.advance(
+      number, confirmed: device.confirmed, chain: device.chain, answered: device.answered, clock: now)
+    return .rest(answer, isReplay: false)
+  }
+
+  /// What a request with an id was answered with; nil when it is the first one of this id, or nothing is known of it any more.
+  private func replay(
+    _ request: RequestKey, of command: RestCommand, _ run: RestRun, now: Stamp
+  ) throws -> RestAnswer? {
+    let device = command.key.number
+    if let known = try store.requests.answer(to: request.id, of: device),
+      RequestRetention.isKept(known.at, now: now.milliseconds)
+    {
+      guard known.request == request else { throw Problem(.requestIDReused) }
+      return known.answer
+    }
+    guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
+    guard known.request == request else { throw Problem(.requestIDReused) }
+    return restText.answer(try run.recall(known.records), command.form)
+  }
+}
