@@ -52,6 +52,37 @@ import Testing
     #expect(try server.findings() == [])
   }
 
+  @Test(
+    "who follows while four writers write misses nothing: an ETag is of the moment of its records (I4, I6)")
+  func followWhileWritten() throws {
+    let lists = try [list, alice.makeList("two"), alice.makeList("three")]
+    let writers = try (0..<4).map { number in
+      let writer = Lent(try SQLWriter(server))
+      return Background {
+        for turn in 0..<50 {
+          let (one, two) = (lists[(turn + number) % 3], lists[(turn * 7 + number) % 3])
+          try? writer.writer.run(
+            "INSERT INTO items (id, list_id, title) VALUES ('i\(number)-\(turn)', '\(one)', 'x')")
+          try? writer.writer.run("UPDATE items SET list_id = '\(two)' WHERE id = 'i\(number)-\(turn / 2)'")
+          try? writer.writer.run(
+            "UPDATE items SET title = 'y\(turn)' WHERE id = 'i\((number + 1) % 4)-\(turn / 3)'")
+          if turn % 5 == 0 { try? writer.writer.run("DELETE FROM items WHERE id = 'i\(number)-\(turn / 4)'") }
+        }
+      }
+    }
+    var followers = ["", "?zone=\(lists[0])", "?columns=title"].map {
+      DeltaFollower(device: alice, target: "/v1/tables/items\($0)")
+    }
+    for _ in 0..<30 { for index in followers.indices { try followers[index].step() } }
+    for writer in writers { try writer.wait() }
+    for index in followers.indices {
+      try followers[index].follow()
+      let differences = try followers[index].differences()
+      #expect(differences == [])
+    }
+    #expect(try server.findings() == [])
+  }
+
   @Test("a zone that is lost and gained by SQL is another state, and the date never returns (I10)")
   func lossBySQL() throws {
     let writer = try SQLWriter(server)

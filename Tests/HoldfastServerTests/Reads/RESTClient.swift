@@ -54,31 +54,35 @@ struct DeltaFollower {
 
   /// Asks until there is nothing new.
   mutating func follow() throws {
-    for _ in 0..<200 {
-      let answer = try device.get(target, [("A-IM", "feed"), ("If-None-Match", tag)])
-      switch answer.status {
-      case 304: return
-      case 226:
-        deltas += 1
-        #expect(answer.header("IM") == "feed")
-        #expect(answer.header("Cache-Control") == "no-store")
-        take(answer.records)
-        tag = answer.tag
-      default:
-        try #require(answer.status == 200)
-        wholes += 1
-        records = [:]
-        tag = answer.tag
-        take(answer.records)
-        var next = answer.next
-        while let address = next {
-          let page = try device.get(address)
-          take(page.records)
-          next = page.next
-        }
-      }
-    }
+    for _ in 0..<200 where try !step() { return }
     Issue.record("The follower never comes to rest.")
+  }
+
+  /// Asks once.
+  ///
+  /// - Returns: whether there was something new.
+  @discardableResult
+  mutating func step() throws -> Bool {
+    let answer = try device.get(target, [("A-IM", "feed"), ("If-None-Match", tag)])
+    if answer.status == 304 { return false }
+    if answer.status == 226 {
+      deltas += 1
+      #expect(answer.header("IM") == "feed")
+      #expect(answer.header("Cache-Control") == "no-store")
+    } else {
+      try #require(answer.status == 200)
+      wholes += 1
+      records = [:]
+    }
+    tag = answer.tag
+    take(answer.records)
+    var next = answer.next
+    while let address = next {
+      let page = try device.get(address)
+      take(page.records)
+      next = page.next
+    }
+    return true
   }
 
   private mutating func take(_ changes: [JSONValue]) {
