@@ -35,8 +35,14 @@ struct CollectionScope {
       isOneZone = false
       return
     }
-    guard let found = sight.zone(name) else { throw Problem(.notFound) }
-    (zones, isOneZone) = ([found], true)
+    if let found = sight.zone(name) {
+      (zones, isOneZone) = ([found], true)
+    } else if zone == nil {
+      // Who has lost the own zone, as only SQL can bring about, has no records of such tables.
+      (zones, isOneZone) = ([], false)
+    } else {
+      throw Problem(.notFound)
+    }
   }
 
   /// A zone of it by its name, or nil.

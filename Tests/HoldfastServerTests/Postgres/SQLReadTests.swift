@@ -152,6 +152,20 @@ import Testing
     #expect(try server.findings() == [])
   }
 
+  @Test("a text that is too long for its index is refused, and blocks nothing (I12)")
+  func longText() throws {
+    let server = try TestServer(IndexSchema.schema(), engine: .postgres)
+    let alice = try server.signUp("alice")
+    let list = try alice.makeList()
+    let text = (0..<300).map { _ in alice.newID() }.joined()
+    let columns: JSONValue = ["list_id": .string(list), "word": .string(String(text.prefix(9000)))]
+    #expect(try alice.refused(.create("things", alice.newID(), columns)).code == .invalidOperation)
+    #expect(
+      try alice.sync([.create("things", alice.newID(), ["list_id": .string(list), "word": "short"])]).refused
+        .isEmpty)
+    #expect(try alice.get("/v1/tables/things?where.word=short").ids.count == 1)
+  }
+
   @Test("tables that a team made are found by their columns, whatever the types")
   func adopted() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
