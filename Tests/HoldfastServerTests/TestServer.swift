@@ -139,6 +139,17 @@ final class TestServer {
     }
   }
 
+  /// The number that a query answers.
+  func integer(_ sqlite: String, _ postgres: String) throws -> Int64? {
+    switch location {
+    case .directory:
+      return try Connection(path: database, access: .readOnly).value(sqlite)?.integer
+    case .postgres(let location):
+      return try PostgresConnection(location.direct ?? location.url).query(PostgresStatement(postgres)).int64(
+        0, 0)
+    }
+  }
+
   /// All that is stored.
   func dump() throws -> String {
     switch location {

@@ -30,23 +30,46 @@ extension API {
   /// `GET /v1/tables/{table}?ids=A,B`.
   func records(_ request: HTTPRequest, _ table: Int) throws -> Step {
     let ids = try self.ids(of: request)
-    let found = try read { reader in
+    let body = try read { reader in
       try reader.store.transaction {
         let user = try device(of: request, reader).key.user
-        return try reader.store.records(ids, of: table, for: user)
+        return try results(ids, of: table, for: user, reader.store)
       }
     }
-    var writer = JSONWriter(capacity: 512 * ids.count)
-    writer.beginObject()
-    writer.key("results")
-    writer.beginArray()
-    for id in ids { write(found[id], Expectation.Key(table: table, id: id), to: &writer) }
-    writer.endArray()
-    writer.endObject()
-    let body = writer.bytes
     let tag = "\"\(hexadecimal(contentHash(body).prefix(16)))\""
     return .answer(
       try conditional(request, isMatched: { $0.isSame(as: tag) }, tag) { $0.rawValue(body) })
+  }
+
+  /// Reads some records at a time: many large ones would fill the memory. Those behind the limit are to be asked for again.
+  private func results(
+    _ ids: [String], of table: Int, for user: String, _ store: any StoreReader
+  ) throws -> [UInt8] {
+    let limit = environment.answerSize
+    var writer = JSONWriter(capacity: 4096)
+    writer.beginObject()
+    writer.key("results")
+    writer.beginArray()
+    var (done, next) = (0, 8)
+    while done < ids.count, writer.count < limit {
+      let some = ids[done..<min(done + next, ids.count)]
+      let found = try store.records(Array(some), of: table, for: user)
+      for id in some { write(found[id], Expectation.Key(table: table, id: id), to: &writer) }
+      done += some.count
+      // As many as are likely to fill the rest.
+      next = max(1, (limit - writer.count) / max(writer.count / done, 1))
+    }
+    for _ in ids[done...] {
+      writer.beginObject()
+      writer.key("status")
+      writer.int64(Int64(ProblemCode.resultTooLarge.status))
+      writer.key("problem")
+      Problem(.resultTooLarge, "The answer is full: ask for this record again.").write(to: &writer)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
   }
 
   private func write(_ found: SeenRecord?, _ key: Expectation.Key, to writer: inout JSONWriter) {

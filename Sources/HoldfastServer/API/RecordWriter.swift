@@ -36,11 +36,23 @@ struct RecordWriter: Sendable {
       Self.write(record.values[column], of: source.columns[column], to: &writer)
     }
     writer.endObject()
-    if let created {
-      writer.key("created_by_request_id")
-      writer.string(created)
-    }
+    writeCreated(created, to: &writer)
     writer.endObject()
+  }
+
+  /// Writes a live record without its columns, where there is no room for them.
+  func writeHead(of record: Record, created: String?, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeHead(
+      sources[record.table], id: record.id, zone: record.zone, rev: record.rev, seq: record.seq, to: &writer)
+    writeCreated(created, to: &writer)
+    writer.endObject()
+  }
+
+  private func writeCreated(_ created: String?, to writer: inout JSONWriter) {
+    guard let created else { return }
+    writer.key("created_by_request_id")
+    writer.string(created)
   }
 
   /// Writes the short form of a record that was deleted.

@@ -159,8 +159,9 @@ final class PostgresRequests: RequestTable {
     let before = line.end
     line.number += 1
     line.end += answered.answer.size
-    let next = RequestRetention.Entry(number: line.number, at: answered.at, before: line.end)
-    if let expired = RequestRetention.expired(line.oldest, next: next) {
+    if let expired = RequestRetention.expired(
+      line.oldest, number: line.number, total: line.end, now: answered.at)
+    {
       forgotten[device] = expired
       line.oldest.removeAll { $0.number <= expired }
     }

@@ -54,12 +54,21 @@ struct RestItem: Sendable {
 /// What became of one item.
 enum RestResult {
   /// The record as it is now.
-  case record(Record, isNew: Bool, creator: String?)
+  case record(ShownRecord, isNew: Bool)
   /// What stays of it.
   case deleted(Expectation.Key, Tombstone)
   /// There was nothing, and there is nothing.
   case nothing
   case failure(RestFailure)
+}
+
+/// A record in an answer.
+struct ShownRecord {
+  let record: Record
+  /// The id of the request by which the sender created it, if any.
+  let creator: String?
+  /// Whether there is room for its columns; else it has no values.
+  let isWhole: Bool
 }
 
 /// Why an item was not done.
@@ -70,7 +79,7 @@ struct RestFailure {
 
   /// A record, or what stays of it.
   enum Shown {
-    case record(Record, creator: String?)
+    case record(ShownRecord)
     case deleted(Expectation.Key, Tombstone)
   }
 }

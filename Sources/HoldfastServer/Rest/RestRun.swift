@@ -14,6 +14,8 @@ final class RestRun {
   private let service: Service
   private let command: RestCommand
   private let author: Author
+  /// How many bytes of records the answer takes yet.
+  private var room: Int
   /// What each item found.
   private var before: [Int: Sight] = [:]
 
@@ -23,6 +25,7 @@ final class RestRun {
     self.command = command
     self.author = author
     self.service = service
+    room = service.environment.answerSize
   }
 
   /// Does all that can be done.
@@ -156,7 +159,7 @@ final class RestRun {
       let creator =
         try isNew
         ? command.request?.id : service.store.requests.creator(of: item.key, for: author.user)
-      return .record(record, isNew: isNew, creator: creator)
+      return .record(show(record, creator), isNew: isNew)
     }
     guard
       let tombstone = try stores.tombstones.deletion(
@@ -169,11 +172,21 @@ final class RestRun {
     return .deleted(item.key, tombstone)
   }
 
+  /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
+  private func show(_ record: Record, _ creator: String?) -> ShownRecord {
+    let isWhole = room > 0 || command.form == .single
+    room -= record.size
+    if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
+    var head = record
+    head.values = []
+    return ShownRecord(record: head, creator: creator, isWhole: false)
+  }
+
   private func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
     switch (problem.code, try look(item.key)) {
     case (.preconditionFailed, .live(let record)):
       let creator = try service.store.requests.creator(of: item.key, for: author.user)
-      return RestFailure(problem: problem, now: .record(record, creator: creator))
+      return RestFailure(problem: problem, now: .record(show(record, creator)))
     case (.recordDeleted, .deleted(let tombstone)):
       return RestFailure(problem: problem, now: .deleted(item.key, tombstone))
     default: return RestFailure(problem: problem)
@@ -213,7 +226,7 @@ final class RestRun {
     switch try look(key) {
     case .live(let record):
       let creator = try service.store.requests.creator(of: key, for: author.user)
-      return .record(record, isNew: isNew, creator: creator)
+      return .record(show(record, creator), isNew: isNew)
     case .deleted(let tombstone):
       if verb == .delete { return .deleted(key, tombstone) }
       return .failure(RestFailure(problem: Problem(.recordDeleted), now: .deleted(key, tombstone)))

@@ -33,8 +33,9 @@ struct RestText: Sendable {
   private func single(_ result: RestResult) -> RestAnswer {
     var writer = JSONWriter(capacity: 1024)
     switch result {
-    case .record(let record, let isNew, let creator):
-      records.write(record, created: creator, columns: nil, to: &writer)
+    case .record(let shown, let isNew):
+      write(shown, to: &writer)
+      let record = shown.record
       var head = "\(Self.json)\nETag: \(EntityTag(rev: record.rev).text)"
       if isNew {
         let table = schema.tables[record.table].name
@@ -55,10 +56,10 @@ struct RestText: Sendable {
     writer.beginObject()
     writer.key("status")
     switch result {
-    case .record(let record, let isNew, let creator):
+    case .record(let shown, let isNew):
       writer.int64(isNew ? 201 : 200)
       writer.key("record")
-      records.write(record, created: creator, columns: nil, to: &writer)
+      write(shown, to: &writer)
     case .deleted(let key, let tombstone):
       writer.int64(200)
       writer.key("record")
@@ -72,12 +73,20 @@ struct RestText: Sendable {
     writer.endObject()
   }
 
+  private func write(_ shown: ShownRecord, to writer: inout JSONWriter) {
+    if shown.isWhole {
+      records.write(shown.record, created: shown.creator, columns: nil, to: &writer)
+    } else {
+      records.writeHead(of: shown.record, created: shown.creator, to: &writer)
+    }
+  }
+
   private func write(_ failure: RestFailure, to writer: inout JSONWriter) {
     failure.problem.write(to: &writer) { writer in
       switch failure.now {
-      case .record(let record, let creator):
+      case .record(let shown):
         writer.key("record")
-        records.write(record, created: creator, columns: nil, to: &writer)
+        write(shown, to: &writer)
       case .deleted(let key, let tombstone): records.writeShortMembers(key, tombstone, to: &writer)
       case nil: break
       }

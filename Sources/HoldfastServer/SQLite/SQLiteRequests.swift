@@ -84,16 +84,16 @@ final class SQLiteRequests: RequestTable {
     try findLast.bind(device, at: 1)
     let (last, before) = try findLast.step() ? (findLast.integer(0), findLast.integer(1)) : (0, 0)
     findLast.reset()
-    let next = RequestRetention.Entry(
-      number: last + 1, at: answered.at, before: before + answered.answer.size)
-    if let expired = RequestRetention.expired(try oldest(of: device), next: next) {
+    if let expired = RequestRetention.expired(
+      try oldest(of: device), number: last + 1, total: before + answered.answer.size, now: answered.at)
+    {
       try forget.bind(device, at: 1)
       try forget.bind(expired, at: 2)
       try forget.run()
     }
     try put.bind(device, at: 1)
     try put.bind(answered.request.id, at: 2)
-    try put.bind(next.number, at: 3)
+    try put.bind(last + 1, at: 3)
     try put.bind(before, at: 4)
     try put.bind(answered.answer.size, at: 5)
     try put.bind(answered.at, at: 6)

@@ -11,6 +11,15 @@ struct Record {
   var values: [Value]
 }
 
+extension Record {
+  /// About how many bytes its values take up in an answer.
+  var size: Int {
+    values.reduce(64 + 16 * values.count) { sum, value in
+      if case .text(let text) = value { sum + text.utf8.count } else { sum }
+    }
+  }
+}
+
 /// What stays of a record that was deleted, or that moved to another zone.
 struct Tombstone {
   let zone: String

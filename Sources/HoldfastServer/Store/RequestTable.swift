@@ -52,39 +52,3 @@ protocol RequestTable: AnyObject {
   /// Remembers what a request of a user's device created.
   func add(_ records: [CreatedRecord], by request: RequestKey, of device: Int64, user: String) throws
 }
-
-/// How long the answers to a device's requests are kept.
-enum RequestRetention {
-  /// For so many milliseconds,
-  static let time: Int64 = 86_400_000
-  /// and so many,
-  static let count: Int64 = 1000
-  /// and of those so many bytes.
-  static let size: Int64 = 16 << 20
-  /// How many are forgotten at the most when another is added, so that none waits long.
-  static let step = 64
-
-  /// An answer among those of its device.
-  struct Entry {
-    /// Counts the answers of the device.
-    let number: Int64
-    let at: Int64
-    /// The size of all answers before it, forgotten ones too.
-    let before: Int64
-  }
-
-  /// Whether a request that was answered then is still known.
-  static func isKept(_ at: Int64, now: Int64) -> Bool { at > now - time }
-
-  /// The number up to which answers need not be kept when one more is added; nil for none.
-  ///
-  /// - Parameters:
-  ///   - oldest: the oldest, in order.
-  ///   - next: the one that is added; `before` is the size of all, with it.
-  static func expired(_ oldest: [Entry], next: Entry) -> Int64? {
-    oldest.prefix { entry in
-      entry.number <= next.number - count || entry.before < next.before - size
-        || !isKept(entry.at, now: next.at)
-    }.last?.number
-  }
-}

@@ -13,6 +13,8 @@ struct Plan {
   let isPeaceful: Bool
   /// Whether devices have streams of events.
   let hasStreams: Bool
+  /// Whether people have programs that use the REST interface, too.
+  let hasClerks: Bool
   var commands: [Command]
   /// The real database that the server has in place of a simulated disk; nil for none.
   var postgres: RealPostgres?
@@ -29,6 +31,8 @@ struct Plan {
     isPeaceful = chance.one(in: 8)
     var ofStreams = Chance(seed: seed, 3)
     hasStreams = !ofStreams.one(in: 4)
+    var ofClerks = Chance(seed: seed, 4)
+    hasClerks = ofClerks.one(in: 3)
     let mood = Mood(&chance)
     let devices = users.count
     commands = (0..<steps).map { index in

@@ -37,6 +37,7 @@ extension Plan {
     longLog = 1000
     isPeaceful = false
     hasStreams = scenario.hasStreams
+    hasClerks = false
     commands = []
   }
 }

@@ -92,6 +92,7 @@ extension World {
 
   /// Requests reach the server in the same moment.
   func arrive(_ all: [Message]) {
+    settleUnsure()
     guard let process = server.process, let inline = server.inline, disk.isAlive(process) else {
       for message in all { refuse(message) }
       return
@@ -104,8 +105,7 @@ extension World {
     }
     let taken = all.filter { ($0.request.body?.count ?? 0) <= plan.bodyLimit }
     if taken.isEmpty { return }
-    let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
-    oracle.server.time = max(oracle.server.time ?? time, time)
+    tellTime()
     let death = death()
     if death == .beforeCommit { return serverDied() }
     let responses = run(as: process) { inline.respond(to: taken.map(request(of:))) }
@@ -114,6 +114,12 @@ extension World {
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }
     pushEvents()
+  }
+
+  /// Tells the model what the server's clock shows.
+  func tellTime() {
+    let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
+    oracle.server.time = max(oracle.server.time ?? time, time)
   }
 
   private func answer(_ message: Message, _ response: HTTPResponse) {

@@ -17,6 +17,9 @@ final class World: @unchecked Sendable {
     case streamNews(SimulatedStream, SyncConversation.StreamNews)
     case streamTimer(SimulatedDevice, SimulatedDevice.App, number: Int)
     case heartbeat(SimulatedProcess)
+    /// A clerk sends what it wants done, if it was not answered yet.
+    case errand(Clerk, Clerk.Errand)
+    case errandArrival(Clerk, Clerk.Errand)
     /// The person signs in, if nobody is.
     case signIn(SimulatedDevice)
   }
@@ -27,6 +30,10 @@ final class World: @unchecked Sendable {
   let schemas: [Schema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
+  /// The programs that people have beside their devices, by the names of their accounts.
+  var clerks: [String: Clerk] = [:]
+  /// A clerk's request of which it is not known whether it had its effect, and what the server showed before.
+  var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
   /// The processes that only look.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by their names.
@@ -88,6 +95,7 @@ final class World: @unchecked Sendable {
       seed = command.seed
       history.add("# \(command)", at: now)
       perform(command)
+      sendClerk(command)
       pass(Int64(command.seed % 40))
     }
     if oracle.violations.isEmpty { heal() }
@@ -140,6 +148,8 @@ final class World: @unchecked Sendable {
     case .streamTimer(let device, let app, let number):
       if isRunning(app) { step(app, device) { $0.streamTimer(number, in: $1) } }
     case .heartbeat(let process): beat(process)
+    case .errand(let clerk, let errand): send(errand, of: clerk)
+    case .errandArrival(let clerk, let errand): arrive(errand, of: clerk)
     case .signIn(let device): signIn(device)
     }
   }

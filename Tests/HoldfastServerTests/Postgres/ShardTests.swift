@@ -38,6 +38,7 @@ import Testing
     try alice.sync([.delete("tags", tag)])
     try alice.sync([.delete("members", membership)])
     try bob.pull()
+    try writeREST(RestClient(alice), list)
     try alice.sync([.delete("lists", list)], complete: true)
     _ = try server.signIn("alice", device: alice.id)
     try told(location, server)
@@ -47,6 +48,18 @@ import Testing
     for fanOut in ShardRules.fanOuts {
       #expect(flat.contains { ShardRules.matches($0, fanOut.pattern) }, "\(fanOut.reason)")
     }
+  }
+
+  private func writeREST(_ rest: RestClient, _ list: String) throws {
+    let item = try rest.create("items", ["list_id": .string(list), "title": "Tea"])
+    for _ in 0..<2 {
+      let reply = try rest.send(
+        "PUT", "/v1/tables/items/\(item)", ["columns": ["list_id": .string(list), "title": "x"]], id: "put")
+      #expect(reply.status == 200)
+    }
+    #expect(try rest.get("/v1/tables/items?ids=\(item),\(list)").statuses == [200, 404])
+    #expect(
+      try rest.batch([["op": "delete", "table": "items", "id": .string(item)]], id: "batch").status == 200)
   }
 
   private func told(_ location: PostgresLocation, _ server: TestServer) throws {

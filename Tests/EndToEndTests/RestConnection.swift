@@ -1,0 +1,125 @@
+import Foundation
+import Holdfast
+import HoldfastCore
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// One connection of a program that speaks REST: a socket on which requests follow each other. Blocks; for one thread at a time.
+final class RestConnection {
+  struct Answer: Equatable {
+    let status: Int
+    let isReplay: Bool
+    let body: [UInt8]
+
+    var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
+  }
+
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private let token: String?
+
+  /// - Parameters:
+  ///   - port: of the server, on this machine.
+  ///   - token: of a session, for all requests.
+  init(port: Int, token: String? = nil) throws {
+    self.token = token
+    #if canImport(Glibc)
+      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(UInt16(port).bigEndian)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if status != 0 {
+      close(descriptor)
+      throw StoreError(.offline, "No connection to port \(port).")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Makes an account, and gives the token of its first session.
+  static func signUp(_ name: String, port: Int) throws -> String {
+    let answer = try RestConnection(port: port).send(
+      "POST", "/v1/accounts",
+      ["name": .string(name), "password": "correct-horse", "device": ["name": "program"]])
+    return try #require(answer.json["token"]?.stringValue)
+  }
+
+  /// Sends one request and reads its answer.
+  func send(_ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil) throws -> Answer {
+    let content = body?.bytes ?? []
+    var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(content.count)\r\n"
+    if body != nil { head += "Content-Type: application/json\r\n" }
+    if let token { head += "Authorization: Bearer \(token)\r\n" }
+    if let id { head += "X-Client-Request-ID: \(id)\r\n" }
+    try write(Array((head + "\r\n").utf8) + content)
+    return try readAnswer()
+  }
+
+  /// Sends one request until the server is not too busy for it.
+  func insist(_ method: String, _ path: String, _ body: JSONValue? = nil, id: String) throws -> Answer {
+    while true {
+      let answer = try send(method, path, body, id: id)
+      if answer.status != 503 { return answer }
+    }
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    var sent = 0
+    while sent < bytes.count {
+      #if canImport(Glibc)
+        let flags = Int32(MSG_NOSIGNAL)
+      #else
+        let flags: Int32 = 0
+      #endif
+      let count = bytes[sent...].withUnsafeBytes {
+        #if canImport(Glibc)
+          Glibc.send(descriptor, $0.baseAddress, $0.count, flags)
+        #else
+          Darwin.send(descriptor, $0.baseAddress, $0.count, flags)
+        #endif
+      }
+      if count <= 0 { throw StoreError(.offline, "The connection is broken.") }
+      sent += count
+    }
+  }
+
+  private func readAnswer() throws -> Answer {
+    let end = Array("\r\n\r\n".utf8)
+    var headEnd: Int?
+    while headEnd == nil {
+      headEnd = buffer.firstRange(of: end)?.upperBound
+      if headEnd == nil { try readMore() }
+    }
+    let head = String(decoding: buffer[..<(headEnd ?? 0)], as: UTF8.self).lowercased()
+    let lines = head.split(separator: "\r\n")
+    let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    let length =
+      lines.first { $0.hasPrefix("content-length:") }
+      .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) } ?? 0
+    while buffer.count < (headEnd ?? 0) + length { try readMore() }
+    let body = Array(buffer[(headEnd ?? 0)..<((headEnd ?? 0) + length)])
+    buffer.removeFirst((headEnd ?? 0) + length)
+    return Answer(status: status, isReplay: head.contains("idempotency-replayed: true"), body: body)
+  }
+
+  private func readMore() throws {
+    var chunk = [UInt8](repeating: 0, count: 16384)
+    let count = recv(descriptor, &chunk, chunk.count, 0)
+    if count <= 0 { throw StoreError(.offline, "The connection is broken.") }
+    buffer += chunk[..<count]
+  }
+}

@@ -1,0 +1,98 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastServer
+import Testing
+
+/// A program that keeps no copy: it speaks REST with the token of a session.
+struct RestClient {
+  let server: TestServer
+  let token: String
+
+  init(_ device: TestDevice) { (server, token) = (device.server, device.token) }
+
+  /// An answer.
+  struct Reply {
+    let status: Int
+    let headers: [String: String]
+    let body: [UInt8]
+
+    init(_ response: HTTPResponse) {
+      status = response.status
+      headers = Dictionary(response.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
+      body = response.body
+    }
+
+    var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
+    /// The code of a problem.
+    var code: String? { json["code"]?.stringValue }
+    var results: [JSONValue] { json["results"]?.elements ?? [] }
+    /// The statuses of the results.
+    var statuses: [Int64] { results.compactMap { $0["status"]?.integerValue } }
+    var isReplay: Bool { headers["Idempotency-Replayed"] == "true" }
+    var id: String { json["id"]?.stringValue ?? "" }
+    var rev: Int64? { json["rev"]?.integerValue }
+
+    func column(_ name: String) -> JSONValue? { json["columns"]?[name] }
+  }
+
+  func request(
+    _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
+    _ headers: [String: String] = [:]
+  ) -> HTTPRequest {
+    var fields = HTTPHeaders()
+    fields.append(name: "Authorization", value: "Bearer \(token)")
+    if body != nil, headers["Content-Type"] == nil {
+      fields.append(name: "Content-Type", value: "application/json")
+    }
+    if let id { fields.append(name: "X-Client-Request-ID", value: id) }
+    for (name, value) in headers { fields.append(name: name, value: value) }
+    return HTTPRequest(method: method, target: path, headers: fields, body: body?.bytes ?? [])
+  }
+
+  @discardableResult
+  func send(
+    _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
+    _ headers: [String: String] = [:]
+  ) throws -> Reply {
+    Reply(try server.respond(to: request(method, path, body, id: id, headers)))
+  }
+
+  func get(_ path: String, _ headers: [String: String] = [:]) throws -> Reply {
+    try send("GET", path, nil, headers)
+  }
+
+  /// Sends a body that may be no JSON.
+  func send(_ method: String, _ path: String, text: String) throws -> Reply {
+    var request = request(method, path, .null)
+    request.body = Array(text.utf8)
+    return Reply(try server.respond(to: request))
+  }
+
+  /// Makes a record, and gives its id.
+  func create(_ table: String, _ columns: JSONValue) throws -> String {
+    let reply = try send("POST", "/v1/tables/\(table)", ["columns": columns])
+    try #require(reply.status == 201, "\(String(decoding: reply.body, as: UTF8.self))")
+    return reply.id
+  }
+
+  func batch(_ operations: [JSONValue], atomic: Bool? = nil, id: String? = nil) throws -> Reply {
+    var members: [JSONValue.Member] = [.init("operations", .array(operations))]
+    if let atomic { members.append(.init("atomic", .bool(atomic))) }
+    return try send("POST", "/v1/batch", .object(members), id: id)
+  }
+
+  /// The number of records of `conflicts`, as a device sees them.
+  static func conflicts(_ device: TestDevice) throws -> [JSONValue] {
+    try device.pull()
+    return device.all("conflicts")
+  }
+}
+
+/// The schema of these tests: the other tests' one, with JSON in it.
+enum RestSchema {
+  static func make() throws -> Schema {
+    let text = TestServer.text.replacing(
+      #""amount": {"type": "integer""#, with: #""extra": {"type": "json"}, "amount": {"type": "integer""#)
+    return try Schema(json: Array(text.utf8))
+  }
+}
