@@ -67,12 +67,12 @@ public enum Identifier {
 }
 
 /// Lower-case hexadecimal digits.
-enum Hexadecimal {
-  static func digit(_ nibble: UInt8) -> UInt8 {
+package enum Hexadecimal {
+  package static func digit(_ nibble: UInt8) -> UInt8 {
     nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
   }
 
-  static func value(_ byte: UInt8) -> UInt64? {
+  package static func value(_ byte: UInt8) -> UInt64? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
     case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a")) + 10

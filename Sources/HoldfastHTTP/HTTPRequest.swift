@@ -61,6 +61,9 @@ public struct HTTPRequest: Sendable {
     }
   }
 
+  /// A part of the query percent-decoded, "+" read as a space; nil if an escape in it is wrong.
+  public static func decoded(_ text: Substring) -> String? { percentDecoded(text.utf8, plusIsSpace: true) }
+
   /// Whether `Accept` lets the answer be of a media type, given without parameters: no `Accept` lets everything be (RFC 9110, section 12.5.1).
   public func accepts(_ type: String) -> Bool {
     guard let field = headers["Accept"], let slash = type.firstIndex(of: "/") else { return true }

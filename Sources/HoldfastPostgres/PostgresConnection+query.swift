@@ -25,11 +25,26 @@ extension PostgresConnection {
   public func query(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
   ) throws(PostgresError) -> PostgresRows {
+    try query(statement, parameters, isKept: options.preparesStatements)
+  }
+
+  /// Runs a statement that is not kept prepared, and gives its rows: for one that a client's request has shaped, of which there may be
+  /// ever so many.
+  ///
+  /// - Throws: as `query`.
+  public func queryOnce(
+    _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
+  ) throws(PostgresError) -> PostgresRows {
+    try query(statement, parameters, isKept: false)
+  }
+
+  private func query(
+    _ statement: PostgresStatement, _ parameters: PostgresParameters, isKept isPrepared: Bool
+  ) throws(PostgresError) -> PostgresRows {
     try parameters.check(for: statement.sql)
     let connection = connection
     options.onStatement?(statement.sql)
-    try prepareIfNeeded(statement, parameters)
-    let isPrepared = options.preparesStatements
+    if isPrepared { try prepareIfNeeded(statement, parameters) }
     let result = parameters.withPointers { list in
       isPrepared
         ? PQexecPrepared(connection, statement.name, list.count, list.values, list.lengths, list.formats, 1)
@@ -62,7 +77,6 @@ extension PostgresConnection {
   private func prepareIfNeeded(
     _ statement: PostgresStatement, _ parameters: PostgresParameters
   ) throws(PostgresError) {
-    guard options.preparesStatements else { return }
     try dropStaleStatements()
     if prepared.contains(statement, parameters.types) { return }
     let result = PQprepare(

@@ -30,7 +30,7 @@ struct SchemaTests {
             Column("n", .integer, minimum: 1, maximum: 3),
             Column("kind", .text, default: .text("a"), oneOf: ["a", "b"]),
             Column("price", .real, default: .real(1.5)),
-          ], unique: [["kind", "n"]], roles: TableRoles(delete: .owner)),
+          ], unique: [["kind", "n"]], indexes: [["done", "n"], ["kind"]], roles: TableRoles(delete: .owner)),
         Table(
           "words", zone: .public("dictionary"),
           columns: [Column("other", .reference, reference: Reference(to: "words", across: true))]),
@@ -47,6 +47,40 @@ struct SchemaTests {
     let faults = faults(lists + "," + items)
     #expect(faults.map(\.place) == ["tables.items.columns.list_id.to"])
     #expect(faults.first?.text.contains("\"list\"") == true)
+  }
+
+  @Test("an index names columns of its table, each once, that have an order; too many are refused")
+  func indexes() {
+    func places(_ indexes: String) -> [String] {
+      let columns = (0..<9).map { #""c\#($0)": {"type": "integer"}"# }.joined(separator: ", ")
+      return faults(
+        #""t": {"zone": "user", "indexes": \#(indexes), "columns": {"data": {"type": "json"}, \#(columns)}}"#
+      ).map(\.place)
+    }
+    #expect(places(#"[["c1", "c2"], ["c2", "c1"], ["c1"]]"#) == [])
+    for bad in [
+      #"[["x"]]"#, #"[["data"]]"#, #"[[]]"#, #"[["c1", "c1"]]"#, #"["c1"]"#, #"[[1]]"#,
+      #"[["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"]]"#,
+    ] { #expect(places(bad) == ["tables.t.indexes.0"], "\(bad)") }
+    #expect(places(#"[["c1"], ["c1"]]"#) == ["tables.t.indexes.1"])
+    let pairs = (0..<17).map { #"["c\#($0 / 8)", "c\#($0 / 8 + 1 + $0 % 6)"]"# }
+    #expect(places("[\(pairs.joined(separator: ", "))]").contains("tables.t.indexes"))
+    #expect(places("3") == ["tables.t.indexes.0"])
+  }
+
+  @Test("indexes may come and go; nothing of it is a device's")
+  func changedIndexes() throws {
+    func schema(_ indexes: [[String]]) throws -> Schema {
+      try Schema(
+        name: "app",
+        tables: [
+          Table("t", zone: .user, columns: [Column("a", .text), Column("b", .text)], indexes: indexes)
+        ])
+    }
+    let addition = try SchemaAddition(from: schema([["a"], ["b"]]), to: schema([["b"], ["a", "b"]]))
+    #expect(addition.isEmpty)
+    #expect(addition.indexes.map(\.columns) == [["a", "b"]])
+    #expect(addition.droppedIndexes.map(\.columns) == [["a"]])
   }
 
   @Test("parents that go round in a circle are refused")

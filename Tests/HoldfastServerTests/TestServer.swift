@@ -13,6 +13,9 @@ final class TestWorld: Sendable {
   private let time = Mutex<Int64>(1_800_000_000_000)
   private let seed = Mutex<UInt64>(1)
 
+  /// The size of an answer from which on no further change is begun, of servers opened from now on.
+  let answerSize = Mutex<Int>(4 << 20)
+
   var now: Int64 { time.withLock { $0 } }
 
   func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
@@ -34,9 +37,11 @@ final class TestWorld: Sendable {
   }
 
   var environment: ServerEnvironment {
-    ServerEnvironment(
+    var environment = ServerEnvironment(
       now: { self.now }, random: { self.random($0) },
       passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
+    environment.answerSize = answerSize.withLock { $0 }
+    return environment
   }
 }
 

@@ -30,8 +30,8 @@ extension Table {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init("zone", zoneJSON)]
     members.append(.init("columns", .object(columns.map { .init($0.name, $0.json) })))
-    if !unique.isEmpty {
-      members.append(.init("unique", .array(unique.map { .array($0.map { .string($0) }) })))
+    for (name, groups) in [("unique", unique), ("indexes", indexes)] where !groups.isEmpty {
+      members.append(.init(name, .array(groups.map { .array($0.map { .string($0) }) })))
     }
     if roles != TableRoles() {
       members.append(

@@ -70,6 +70,9 @@ public struct Schema: Sendable, Hashable {
     return names
   }
 
+  /// What decides the zone of a table's records in the end: its own rule, or that of the table above it.
+  package func ground(of table: Int) -> ZoneRule { Self.ground(of: tables[table], in: tables) }
+
   /// What decides the zone in the end: two tables with the same ground refer to each other inside a zone.
   private static func ground(of table: Table, in tables: [Table]) -> ZoneRule {
     var table = table

@@ -1,12 +1,17 @@
-/// What a schema adds to the one that a database was made for. Limits, defaults, roles and policies may change freely;
-/// anything else than additions is refused.
+/// What a schema adds to the one that a database was made for. Limits, defaults, roles and policies may change freely, and indexes may
+/// come and go; anything else than additions is refused.
 public struct SchemaAddition: Sendable {
   /// The indexes of the tables that are new.
   public private(set) var tables: [Int] = []
   /// The columns that are new in tables that are not.
   public private(set) var columns: [(table: Int, column: Int)] = []
 
-  /// Whether nothing is new.
+  /// The indexes that are new in tables that are not.
+  public private(set) var indexes: [(table: Int, columns: [String])] = []
+  /// The indexes that such tables have no longer.
+  public private(set) var droppedIndexes: [(table: Int, columns: [String])] = []
+
+  /// Whether nothing is new that a device keeps: indexes are the server's.
   public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
 
   /// Compares two schemas.
@@ -32,6 +37,10 @@ public struct SchemaAddition: Sendable {
     var faults: [SchemaError.Fault] = []
     if before.zone != table.zone { faults.append(Self.fault("\(place).zone", "was changed")) }
     if before.unique != table.unique { faults.append(Self.fault("\(place).unique", "was changed")) }
+    for columns in table.indexes where !before.indexes.contains(columns) { indexes.append((index, columns)) }
+    for columns in before.indexes where !table.indexes.contains(columns) {
+      droppedIndexes.append((index, columns))
+    }
     for column in before.columns where table.index(of: column.name) == nil {
       faults.append(Self.fault("\(place).columns.\(column.name)", "was removed"))
     }

@@ -60,7 +60,7 @@ package struct SchemaCheck {
         faults.append(.init(place, "The table has no column \"\(name)\"; name one of its own."))
       }
     }
-    return faults + zoneFaults(table, at: "\(place).zone")
+    return faults + indexFaults(table, at: "\(place).indexes") + zoneFaults(table, at: "\(place).zone")
   }
 
   private func columnFaults(_ column: Column, at place: String) -> [SchemaError.Fault] {

@@ -26,26 +26,32 @@ struct SchemaForm {
       faults.append(.init(place, "A table is an object with \"zone\" and \"columns\"."))
       return Table(name, zone: .user, columns: [])
     }
-    knownOnly(members, ["zone", "columns", "unique", "roles"], at: place)
+    knownOnly(members, ["zone", "columns", "unique", "indexes", "roles"], at: place)
     var columns: [Column] = []
     if let members = value["columns"]?.members {
       columns = members.map { column($0.value, named: $0.name, at: "\(place).columns.\($0.name)") }
     } else {
       faults.append(.init("\(place).columns", "Give an object with a member for each column."))
     }
-    var unique: [[String]] = []
-    if let groups = value["unique"] {
-      for (index, group) in (groups.elements ?? [.null]).enumerated() {
-        guard let names = group.elements?.map(\.stringValue), !names.contains(nil) else {
-          faults.append(.init("\(place).unique.\(index)", "Give a list of lists of column names."))
-          continue
-        }
-        unique.append(names.compactMap { $0 })
-      }
-    }
     return Table(
-      name, zone: zone(value["zone"], at: "\(place).zone"), columns: columns, unique: unique,
+      name, zone: zone(value["zone"], at: "\(place).zone"), columns: columns,
+      unique: groups(value["unique"], at: "\(place).unique"),
+      indexes: groups(value["indexes"], at: "\(place).indexes"),
       roles: roles(value["roles"], at: "\(place).roles"))
+  }
+
+  /// A list of lists of column names.
+  private mutating func groups(_ value: JSONValue?, at place: String) -> [[String]] {
+    guard let value else { return [] }
+    var groups: [[String]] = []
+    for (index, group) in (value.elements ?? [.null]).enumerated() {
+      guard let names = group.elements?.map(\.stringValue), !names.contains(nil) else {
+        faults.append(.init("\(place).\(index)", "Give a list of lists of column names."))
+        continue
+      }
+      groups.append(names.compactMap { $0 })
+    }
+    return groups
   }
 
   private mutating func zone(_ value: JSONValue?, at place: String) -> ZoneRule {

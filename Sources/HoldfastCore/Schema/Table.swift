@@ -41,18 +41,21 @@ public struct Table: Hashable, Sendable {
   public var columns: [Column]
   /// Groups of columns whose values together are unique in a zone.
   public var unique: [[String]]
+  /// The indexes, each of some columns in their order, by which the server finds records in a zone for programs that keep no copy.
+  public var indexes: [[String]]
   /// Who may do what.
   public var roles: TableRoles
 
   /// A table of its parts. Whether they fit together is checked by `Schema`.
   public init(
     _ name: String, zone: ZoneRule, columns: [Column], unique: [[String]] = [],
-    roles: TableRoles = TableRoles()
+    indexes: [[String]] = [], roles: TableRoles = TableRoles()
   ) {
     self.name = name
     self.zone = zone
     self.columns = columns
     self.unique = unique
+    self.indexes = indexes
     self.roles = roles
   }
 

@@ -24,6 +24,9 @@ final class API: Sendable {
   private let schemaBody: [UInt8]
   private let openAPIBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
+  /// How many ids of results wait to be kept, and how many may.
+  let waitingIDs = Atomic<Int>(0)
+  static let waitingIDLimit = 2_000_000
 
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
@@ -85,7 +88,9 @@ final class API: Sendable {
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
     case .records(let table):
-      return try isRead(request) ? records(request, table) : change(request, at: .table(table))
+      if !isRead(request) { return try change(request, at: .table(table)) }
+      let namesIDs = request.queryItems.contains { $0.name == "ids" }
+      return try namesIDs ? records(request, table) : index(request, table: table)
     case .record(let table, let id):
       return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
     case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
@@ -95,6 +100,8 @@ final class API: Sendable {
     case .openAPI: return .answer(.json(openAPIBody))
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
+    case .zones: return try zones(request)
+    case .changes(let zone): return try changes(request, zone: zone)
     }
   }
 

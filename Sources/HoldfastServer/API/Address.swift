@@ -19,7 +19,11 @@ enum Address: Equatable {
   case openAPI
   case health
   case readiness
-  case snapshot(zone: String)
+  /// The snapshot of the zone of this name.
+  case snapshot(String)
+  case zones
+  /// The changes of the zone of this name.
+  case changes(String)
 
   /// What a request goes to.
   ///
@@ -38,13 +42,18 @@ enum Address: Equatable {
     case ["v1", "devices"]: self = .devices
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
-    case let parts where parts.count == 4 && parts[..<2] == ["v1", "zones"] && parts[3] == "snapshot":
-      self = .snapshot(zone: parts[2])
+    case ["v1", "zones"]: self = .zones
     case ["v1", "schema"]: self = .schema
     case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
-    default: throw Problem(.notFound)
+    default:
+      guard parts.count == 4, parts[0] == "v1", parts[1] == "zones" else { throw Problem(.notFound) }
+      switch parts[3] {
+      case "changes": self = .changes(parts[2])
+      case "snapshot": self = .snapshot(parts[2])
+      default: throw Problem(.notFound)
+      }
     }
   }
 
@@ -68,7 +77,7 @@ enum Address: Equatable {
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? reading : reading + writing
     case .currentSession: ["DELETE"]
-    case .snapshot, .events, .schema, .openAPI, .health, .readiness: ["GET"]
+    case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
 

@@ -27,18 +27,4 @@ struct TokenHash: Sendable, Hashable {
 }
 
 /// A new token: 32 random bytes in base64url (RFC 4648, section 5), without padding.
-func makeToken(random: (Int) -> [UInt8]) -> String {
-  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-  var text: [UInt8] = []
-  var (bits, held) = (UInt32(0), 0)
-  for byte in random(32) {
-    bits = bits << 8 | UInt32(byte)
-    held += 8
-    while held >= 6 {
-      held -= 6
-      text.append(alphabet[Int(bits >> UInt32(held) & 63)])
-    }
-  }
-  if held > 0 { text.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
-  return String(decoding: text, as: UTF8.self)
-}
+func makeToken(random: (Int) -> [UInt8]) -> String { Base64URL.text(random(32)) }

@@ -152,7 +152,7 @@ struct PostgresChangeFeed: Sendable {
 
   /// Writes an array of changes; see `StoreReader`.
   func write(
-    _ first: Stretch, for user: String?, to writer: inout JSONWriter, limit: Int, isHeld: Bool,
+    _ first: Stretch, for user: String?, to writer: inout JSONWriter, limit: Int, count: Int64, isHeld: Bool,
     on connection: PostgresConnection
   ) throws -> WrittenChanges {
     var stretch = first
@@ -162,7 +162,7 @@ struct PostgresChangeFeed: Sendable {
     defer { writer.endArray() }
     while true {
       for row in stretch.rows {
-        guard writer.count < limit else {
+        guard writer.count < limit, written.count < count else {
           written.hasMore = true
           return written
         }
@@ -171,6 +171,10 @@ struct PostgresChangeFeed: Sendable {
         try write(row, of: &stretch, to: &writer)
       }
       if !stretch.isCut { return written }
+      if written.count >= count {
+        written.hasMore = written.last < written.seq
+        return written
+      }
       // As many as are likely to fill the rest.
       let each = max((writer.count - start) / Int(written.count), 1)
       let size = min(max((limit - writer.count) / each + 1, 1), Self.most)

@@ -28,12 +28,14 @@ struct PostgresDatabase: ServerDatabase {
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
+    let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let isDistributed = opened.layout.isDistributed
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
       return isDistributed
-        ? PostgresShardReader($0, feed, statements) : PostgresReader($0, feed, statements)
+        ? PostgresShardReader($0, feed, statements, collections)
+        : PostgresReader($0, feed, statements, collections)
     }
   }
 

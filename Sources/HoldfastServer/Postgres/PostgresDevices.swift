@@ -39,7 +39,7 @@ final class PostgresDevices: DeviceTable {
   var acks: [AckKey: SyncCommand.Ack?] = [:]
   var newRefusals: [Refusal] = []
   /// Zones that all devices of a user lose.
-  var losses: [(zone: String, user: String)] = []
+  var losses: [(zone: String, user: String, seq: Int64)] = []
 
   private static let findOwner: PostgresStatement =
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
@@ -121,7 +121,15 @@ final class PostgresDevices: DeviceTable {
     acks[AckKey(device: number, zone: zone)] = .some(ack)
   }
 
-  func noteLoss(of zone: String, by user: String) throws { losses.append((zone, user)) }
+  func noteLoss(of zone: String, by user: String, at seq: Int64) throws { losses.append((zone, user, seq)) }
+
+  /// What is added to the number of each user who loses zones.
+  var lossesByUser: [(user: String, sum: Int64)] {
+    var sums: [String: Int64] = [:]
+    for loss in losses { sums[loss.user, default: 0] += loss.seq + 1 }
+    // In one order, as each is a lock.
+    return sums.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
 
   func add(_ device: NewDevice) throws { try store.writing.add(device) }
 

@@ -37,6 +37,9 @@ struct PostgresExtension {
     for table in new where !adopted.contains(table) { try create(table) }
     for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
     try add(addition?.columns ?? [])
+    for (table, columns) in addition?.droppedIndexes ?? [] {
+      try PostgresIndexes.drop(columns, of: table, tables, on: connection)
+    }
     try addPublicZones()
     let relations = try load()
     if tables.isDistributed { return relations }

@@ -148,9 +148,7 @@ struct PostgresOpening {
 
   private func migrate(after format: Int64) throws(PostgresError) {
     try PostgresMigrations.run(after: format, isDistributed: isDistributed, on: connection)
-    if distribution == .citus {
-      try connection.execute(PostgresShards.distribution(after: format))
-    }
+    if distribution == .citus { try connection.execute(PostgresShards.distribution(after: format)) }
   }
 
   private func namespace() throws -> String {

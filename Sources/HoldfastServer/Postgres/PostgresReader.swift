@@ -5,6 +5,7 @@ import HoldfastPostgres
 class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private let feed: PostgresChangeFeed
+  let collections: PostgresCollections
   /// What reads records by their ids.
   let statements: PostgresRecordStatements
   /// What was read of zones that were refreshed.
@@ -55,11 +56,13 @@ class PostgresReader: StoreReader {
     """
 
   init(
-    _ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ statements: PostgresRecordStatements
+    _ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ statements: PostgresRecordStatements,
+    _ collections: PostgresCollections
   ) {
     self.connection = connection
     self.feed = feed
     self.statements = statements
+    self.collections = collections
   }
 
   /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
@@ -168,11 +171,14 @@ class PostgresReader: StoreReader {
     return read.map(\.zone)
   }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
     guard let first = stretches.removeValue(forKey: zone.zone) else {
       preconditionFailure("Zones are refreshed before their changes are written.")
     }
-    return try feed.write(first, for: user, to: &writer, limit: limit, isHeld: isHeld, on: connection)
+    return try feed.write(
+      first, for: user, to: &writer, limit: limit, count: count, isHeld: isHeld, on: connection)
   }
 
   private static func zones(_ rows: PostgresRows) -> [ZoneState] {

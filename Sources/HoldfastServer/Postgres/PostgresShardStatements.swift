@@ -88,6 +88,9 @@ struct PostgresShardStatements {
   static let noteLoss: PostgresStatement =
     "UPDATE holdfast.acks SET lost = true WHERE device = $1 AND zone = $2"
 
+  static let countLosses: PostgresStatement =
+    "UPDATE holdfast.accounts SET losses = losses + $2 WHERE id = $1"
+
   /// In the order of the schema.
   let records: [Records]
 

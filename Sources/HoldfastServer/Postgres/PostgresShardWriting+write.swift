@@ -122,7 +122,7 @@ extension PostgresShardWriting {
   /// The devices of users that lose a zone.
   private func losses() throws(PostgresError) -> [(device: Int64, zone: String)] {
     var found: [(device: Int64, zone: String)] = []
-    for (zone, user) in store.deviceTable.losses {
+    for (zone, user, _) in store.deviceTable.losses {
       let rows = try store.connection.query(
         PostgresShardStatements.findDevicesOfUser, PostgresParameters(user))
       for row in rows.indices { found.append((rows.int64(row, 0), zone)) }
@@ -144,6 +144,9 @@ extension PostgresShardWriting {
     }
     for loss in losses {
       pipe.send(PostgresShardStatements.noteLoss, PostgresParameters(loss.device, loss.zone))
+    }
+    for (user, sum) in store.deviceTable.lossesByUser {
+      pipe.send(PostgresShardStatements.countLosses, PostgresParameters(user, sum))
     }
   }
 }

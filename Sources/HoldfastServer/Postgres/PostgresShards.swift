@@ -35,6 +35,7 @@ enum PostgresShards {
     ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
     ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
     ("holdfast.created", .by("device"), 2),
+    ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.
@@ -50,7 +51,12 @@ enum PostgresShards {
     switch place {
     case .everywhere: return "SELECT create_reference_table(\(name));\n"
     case .by(let column):
-      let first = column == "zone" ? "holdfast.zones" : "holdfast.devices"
+      let first =
+        switch column {
+        case "zone": "holdfast.zones"
+        case "account": "holdfast.results"
+        default: "holdfast.devices"
+        }
       let group = relation == first ? "none" : first
       return "SELECT create_distributed_table(\(name), '\(column)', colocate_with => '\(group)');\n"
     }

@@ -51,6 +51,11 @@ extension PostgresStore {
     JOIN holdfast.devices d ON d.account = u.account WHERE a.zone = u.zone AND a.device = d.number
     """
 
+  private static let countLosses: PostgresStatement = """
+    UPDATE holdfast.accounts a SET losses = a.losses + u.sum FROM unnest($1::text[], $2::bigint[]) AS u (account, sum)
+    WHERE a.id = u.account
+    """
+
   /// Writes all that has changed, in one round trip; see `PostgresWriting`.
   func write(andCommit moves: Moves?) throws(PostgresError) {
     let changed = working.changed
@@ -240,6 +245,11 @@ extension PostgresStore {
       parameters.append(array: deviceTable.losses.lazy.map(\.zone))
       parameters.append(array: deviceTable.losses.lazy.map(\.user))
       pipe.send(Self.noteLosses, parameters)
+      let sums = deviceTable.lossesByUser
+      var counted = PostgresParameters()
+      counted.append(array: sums.lazy.map(\.user))
+      counted.append(array: sums.lazy.map(\.sum))
+      pipe.send(Self.countLosses, counted)
     }
   }
 }

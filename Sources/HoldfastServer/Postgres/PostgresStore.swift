@@ -22,6 +22,7 @@ final class PostgresStore: Store {
   private(set) lazy var deviceTable = PostgresDevices(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
   private(set) lazy var requestTable = PostgresRequests(self)
+  private(set) lazy var results: any ResultTable = PostgresResults(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
@@ -160,8 +161,8 @@ final class PostgresStore: Store {
     if error.code == .diskFull { return .full }
     if error.isTransient || writing.isLateLock(error) { return .transient }
     if error.isUnavailability { return .unavailable }
-    // What a trigger of the team raises may have any code of its own.
-    let isRule = error.code.isConstraint || ["P0", "22", "44"].contains(error.code.classCode)
+    // What a trigger of the team raises may have any code of its own. 54 is that of a value too long for the index that it belongs to.
+    let isRule = error.code.isConstraint || ["P0", "22", "44", "54"].contains(error.code.classCode)
     return isRule ? .rule : .other
   }
 

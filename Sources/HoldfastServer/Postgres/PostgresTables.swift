@@ -40,6 +40,7 @@ struct PostgresTables {
       let name = PostgresName.made("holdfast", table.name, "unique", String(number))
       sql += "CREATE UNIQUE INDEX \(name) ON \(relation) (\"zone\"\(columns));\n"
     }
+    for columns in table.indexes { sql += self.index(columns, of: index) + ";\n" }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \(relation) (\"user\", \"role\");\n"
     }
@@ -117,6 +118,25 @@ struct PostgresTables {
   func indexName(for link: Schema.Link) -> String {
     let table = schema.tables[link.table]
     return PostgresName.made("holdfast", table.name, "of", table.columns[link.column].name)
+  }
+
+  /// The statement that makes a declared index: in the order of bytes, whatever the collation of its columns.
+  ///
+  /// - Parameter concurrently: without keeping writers out; not inside a transaction.
+  func index(_ columns: [String], of index: Int, concurrently: Bool = false) -> String {
+    let keys = columns.map { name in
+      let isText = schema.tables[index].columns.contains { $0.name == name && $0.type == .text }
+      return ", \"\(name)\"" + (isText ? " COLLATE \"C\"" : "")
+    }
+    return """
+      CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(Self.indexName(columns, of: schema.tables[index].name)) \
+      ON \(relation(of: index)) ("zone"\(keys.joined()))
+      """
+  }
+
+  /// The name, quoted, of the index that `index(_:of:)` makes.
+  static func indexName(_ columns: [String], of table: String) -> String {
+    PostgresName.made("holdfast", table, "by", columns.joined(separator: "-"))
   }
 
   /// The statements that make everything in an empty database, in their order; for people to read as well.

@@ -17,6 +17,9 @@ extension PostgresTriggers {
       ? """
         UPDATE holdfast.acks a SET lost = true FROM holdfast_old o JOIN holdfast.devices d ON d.account = o."user"
           WHERE a.zone = o.zone AND a.device = d.number;
+        UPDATE holdfast.accounts a SET losses = a.losses + l.sum FROM (
+          SELECT o."user", sum(z.seq + 1) AS sum FROM holdfast_old o JOIN holdfast.zones z ON z.zone = o.zone GROUP BY o."user"
+        ) l WHERE a.id = l."user";
 
       """ : ""
     return function(
@@ -30,7 +33,7 @@ extension PostgresTriggers {
   func truncated(_ index: Int) -> String {
     let losses =
       schema.tables[index].zone == .explicit
-      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n  PERFORM holdfast.tell('{*}');\n"
+      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n  UPDATE holdfast.accounts a SET losses = a.losses + (SELECT coalesce(sum(z.seq + 1), 0) FROM holdfast.zones z WHERE NOT z.public);\n  PERFORM holdfast.tell('{*}');\n"
       : ""
     let known = "SELECT l.id FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0"
     return function(

@@ -107,15 +107,31 @@ struct Reader {
       for zone in try store.refreshed(next, for: device.user) {
         // Who lost it meanwhile, or has to begin anew, is told so by the next answer.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
-        if try writePart(zone, to: &writer, limit: limit) { return }
+        if try writePart(zone, to: &writer, limit: limit).hasMore { return }
       }
     }
   }
 
+  /// Where a part ends.
+  struct PartEnd {
+    /// The token up to which the zone is known with it.
+    let token: String
+    let hasMore: Bool
+    let remaining: Int64
+
+    /// The text of its ETag: with the same, the part is the same.
+    var tag: String { hasMore ? "\(token)+\(remaining)" : token }
+  }
+
+  /// Writes a part of at most `count` changes, as an answer of its own.
+  func writePart(_ zone: ZoneState, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
+    try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
+  }
+
   /// Writes a zone's part, with as many of its changes as there is room for.
-  ///
-  /// - Returns: whether the zone goes on.
-  private func writePart(_ zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> Bool {
+  private func writePart(
+    _ zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
+  ) throws -> PartEnd {
     writer.beginObject()
     writer.key("zone")
     writer.string(zone.zone)
@@ -124,20 +140,21 @@ struct Reader {
     writer.key("from")
     writer.string(zone.token)
     writer.key("changes")
-    let written = try store.writeChanges(of: zone, to: &writer, limit: limit)
+    let written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
     writer.key("count")
     writer.int64(written.count)
     // A part without a change, for which there was no room, leaves the device where it is.
     let isUntouched = written.hasMore && written.last == zone.ack.seq
     Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
     let reached = written.hasMore ? written.last : written.seq
+    let token = isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text
     writer.key("to")
-    writer.string(isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text)
+    writer.string(token)
     writer.key("more")
     writer.bool(written.hasMore)
     writer.key("remaining")
     writer.int64(written.seq - reached)
     writer.endObject()
-    return written.hasMore
+    return PartEnd(token: token, hasMore: written.hasMore, remaining: written.seq - reached)
   }
 }

@@ -38,9 +38,10 @@ final class SQLiteChangeFeed {
   /// - Parameters:
   ///   - seq: the changes after this one.
   ///   - limit: the size of the whole text from which on no further change is begun.
+  ///   - most: how many changes at the most.
   /// - Returns: the seq of the last change written, how many were written, and whether others follow.
   func write(
-    zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int
+    zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int, most: Int64
   ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
     defer { for index in sources.indices { sources[index].statement.reset() } }
     for index in sources.indices {
@@ -54,7 +55,7 @@ final class SQLiteChangeFeed {
     while true {
       var next = 0
       for index in sources.indices where sources[index].seq < sources[next].seq { next = index }
-      guard sources[next].seq < .max, writer.count < limit else {
+      guard sources[next].seq < .max, writer.count < limit, count < most else {
         writer.endArray()
         return (last, count, sources[next].seq < .max)
       }

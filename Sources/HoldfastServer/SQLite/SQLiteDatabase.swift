@@ -147,6 +147,11 @@ struct SQLiteDatabase: ServerDatabase {
         }
       }
       for table in addition.tables { try connection.execute(tables.create(table)) }
+      for (table, columns) in addition.droppedIndexes {
+        let name = SQLiteTables.indexName(columns, of: new.tables[table].name)
+        try connection.execute("DROP INDEX IF EXISTS \(name)")
+      }
+      for (table, columns) in addition.indexes { try connection.execute(tables.index(columns, of: table)) }
       try addPublicZones(connection, new)
       try setMeta("schema", new.text, connection)
     }

@@ -15,6 +15,7 @@ final class SQLiteDeviceTable: DeviceTable {
   private let dropToken: Statement
   private let findAck: Statement
   private let addLoss: Statement
+  private let countLoss: Statement
   private let findOwner: Statement
   private let connection: Connection
 
@@ -48,6 +49,7 @@ final class SQLiteDeviceTable: DeviceTable {
       """
       UPDATE holdfast_acks SET lost = 1 WHERE zone = ? AND device IN (SELECT number FROM holdfast_devices WHERE user = ?)
       """)
+    countLoss = try connection.statement("UPDATE holdfast_accounts SET losses = losses + ? WHERE id = ?")
     findOwner = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
   }
 
@@ -135,10 +137,13 @@ final class SQLiteDeviceTable: DeviceTable {
     return try findAck.hasRow()
   }
 
-  func noteLoss(of zone: String, by user: String) throws {
+  func noteLoss(of zone: String, by user: String, at seq: Int64) throws {
     try addLoss.bind(zone, at: 1)
     try addLoss.bind(user, at: 2)
     try addLoss.run()
+    try countLoss.bind(seq + 1, at: 1)
+    try countLoss.bind(user, at: 2)
+    try countLoss.run()
   }
 
   func add(_ device: NewDevice) throws {

@@ -135,9 +135,11 @@ final class SQLiteReader: StoreReader {
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges {
-    let (last, count, hasMore) = try feed.write(
-      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit)
-    return WrittenChanges(last: last, count: count, hasMore: hasMore, seq: zone.seq)
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
+    let (last, written, hasMore) = try feed.write(
+      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
+    return WrittenChanges(last: last, count: written, hasMore: hasMore, seq: zone.seq)
   }
 }

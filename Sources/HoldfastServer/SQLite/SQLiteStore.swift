@@ -9,6 +9,7 @@ final class SQLiteStore: Store {
   let devices: any DeviceTable
   let accounts: any AccountTable
   let requests: any RequestTable
+  let results: any ResultTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -27,6 +28,7 @@ final class SQLiteStore: Store {
     devices = try SQLiteDeviceTable(on: connection)
     accounts = try SQLiteAccounts(on: connection)
     requests = try SQLiteRequests(schema, on: connection)
+    results = SQLiteResults(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

@@ -12,7 +12,7 @@ struct SQLiteTables {
 
   /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
   /// one that stands takes those that it has not had. A step that was released never changes.
-  private static let steps = [first, requests]
+  private static let steps = [first, requests, results]
 
   /// What makes Holdfast's own tables of those of a format; 0 is that of an empty database.
   static func own(after format: Int64 = 0) -> String {
@@ -93,10 +93,23 @@ struct SQLiteTables {
 
         """
     }
+    for columns in table.indexes { sql += self.index(columns, of: index) }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \"\(table.name)\" (\"user\", \"role\");\n"
     }
     return sql
+  }
+
+  /// The statement that makes a declared index.
+  func index(_ columns: [String], of index: Int) -> String {
+    let name = schema.tables[index].name
+    let keys = columns.map { ", \"\($0)\"" }.joined()
+    return "CREATE INDEX \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+  }
+
+  /// The name, quoted, of the index that `index(_:of:)` makes.
+  static func indexName(_ columns: [String], of table: String) -> String {
+    "\"holdfast_\(table)_by_\(columns.joined(separator: "-"))\""
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.

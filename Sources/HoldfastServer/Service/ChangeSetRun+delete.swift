@@ -17,7 +17,7 @@ extension ChangeSetRun {
     if table.zone == .explicit {
       if let user = live.values[stores.memberUser].text {
         ledger.changedMember(user)
-        try stores.store.devices.noteLoss(of: live.zone, by: user)
+        try stores.store.devices.noteLoss(of: live.zone, by: user, at: ledger.seq(of: live.zone))
       }
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
         ownerLosses.append((live.zone, current))

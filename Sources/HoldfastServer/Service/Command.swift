@@ -8,6 +8,8 @@ enum Command: Sendable {
   case signIn(SignIn)
   case copyDevice(DeviceKey, name: String, token: TokenHash)
   case signOut(DeviceKey)
+  /// Keeps the ids of a result.
+  case keepResult(KeptResult)
   /// The team's program was told of zones.
   case told([ToldZone])
   /// Writes something of no meaning, to see whether writing works.

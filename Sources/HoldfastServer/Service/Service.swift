@@ -124,6 +124,9 @@ final class Service {
       try store.devices.forgetToken(key.number)
       moves.devices.insert(key.number)
       return .done
+    case .keepResult(let result):
+      try store.results.keep(result, at: environment.now())
+      return .done
     case .told(let zones):
       try store.zones.setTold(zones)
       return .done

@@ -269,7 +269,7 @@ extension Command {
     case .sync(let command): command.key.number
     case .rest(let command): command.key.number
     case .copyDevice(let key, _, _), .signOut(let key): key.number
-    case .signUp, .signIn, .told, .probe: nil
+    case .signUp, .signIn, .keepResult, .told, .probe: nil
     }
   }
 }

@@ -113,7 +113,7 @@ struct SnapshotBuilder {
         throw ServerError(.notFound, "The zone \(zone.zone) can't be read any more.")
       }
       var writer = JSONWriter(capacity: Self.pageSize + 64 << 10)
-      let written = try reader.writeChanges(of: now, to: &writer, limit: Self.pageSize)
+      let written = try reader.writeChanges(of: now, to: &writer, limit: Self.pageSize, count: .max)
       try pages.write(writer.bytes, of: zone.zone)
       if !written.hasMore { return written.seq }
       guard written.last > zone.ack.seq else {

@@ -42,8 +42,10 @@ protocol DeviceTable: AnyObject {
   /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be begun anew, or given up.
   func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws
 
-  /// Remembers that the devices of a user lose a zone: should the user get it back before they hear of it, they begin it anew.
-  func noteLoss(of zone: String, by user: String) throws
+  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they begin it anew.
+  ///
+  /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
+  func noteLoss(of zone: String, by user: String, at seq: Int64) throws
 
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws

@@ -32,7 +32,7 @@ extension Command {
     case .sync(let command): command.expectation(schema)
     case .rest(let command): command.expectation(schema)
     case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
-    case .signUp, .signIn, .told, .probe: Expectation()
+    case .signUp, .signIn, .keepResult, .told, .probe: Expectation()
     }
   }
 }

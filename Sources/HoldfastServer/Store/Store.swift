@@ -17,6 +17,8 @@ protocol Store: AnyObject {
   var accounts: any AccountTable { get }
   /// The requests that devices gave an id.
   var requests: any RequestTable { get }
+  /// Results that are kept for their later pages.
+  var results: any ResultTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp

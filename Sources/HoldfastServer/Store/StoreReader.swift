@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// The shared database as one request reads it, over a connection that can't write; one thread at a time.
-protocol StoreReader: AnyObject {
+protocol StoreReader: CollectionReader {
   /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
@@ -16,9 +16,6 @@ protocol StoreReader: AnyObject {
 
   /// The refusals that a device has not dealt with, in the order of their numbers.
   func refusals(of device: Int64) throws -> [StoredRefusal]
-
-  /// Runs `body`, in which all changes and zones that are read are of one moment; on shards, those of each zone.
-  func moment<Result>(_ body: () throws -> Result) throws -> Result
 
   /// A zone as it is now, with an ack at its beginning; nil when there is none.
   ///
@@ -47,8 +44,10 @@ protocol StoreReader: AnyObject {
   /// - Parameters:
   ///   - seq: the changes after this one.
   ///   - limit: the size of the whole text from which on no further change is begun.
+  ///   - count: how many changes at the most.
   /// - Returns: what was written.
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int) throws -> WrittenChanges
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
 }
 
 /// A record that somebody asked for by its id, and may read.

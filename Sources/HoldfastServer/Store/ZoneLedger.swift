@@ -74,6 +74,9 @@ final class ZoneLedger {
     return zone.seq
   }
 
+  /// The last seq of a zone that is there.
+  func seq(of name: String) throws -> Int64 { try zone(name)?.seq ?? 0 }
+
   /// Whether there is a zone of this name.
   func exists(_ name: String) throws -> Bool { try zone(name) != nil }
 

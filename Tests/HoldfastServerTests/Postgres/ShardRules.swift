@@ -58,6 +58,16 @@ struct ShardRules {
         SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.told t .* LIMIT \$1
         """#),
     FanOut(
+      reason: "a collection is made of zones on all shards",
+      pattern: #"""
+        SELECT t.id FROM \S+ t WHERE t.zone = ANY \(\$1\).* LIMIT \$\d+
+        """#),
+    FanOut(
+      reason: "results expire, whosever they are",
+      pattern: #"""
+        SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= \$1 ORDER BY p.expires LIMIT \$2
+        """#),
+    FanOut(
       reason: "the clock goes on from the latest stamp",
       pattern: #"""
         SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)

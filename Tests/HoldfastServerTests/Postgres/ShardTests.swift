@@ -28,6 +28,7 @@ import Testing
     let other = try alice.makeList("Other")
     let item = try alice.makeItem(list)
     let tag = alice.newID()
+    #expect(try alice.get(try #require(try alice.get("/v1/tables/lists?limit=1").next)).status == 200)
     let membership = try alice.share(list, with: "bob")
     try bob.pull()
     try alice.sync([.create("tags", tag, ["list_id": .string(list), "name": "red"])])

@@ -1,0 +1,81 @@
+import HoldfastCore
+import HoldfastHTTP
+import Synchronization
+
+extension API {
+  /// `GET /v1/tables/{table}`: PROTOCOL.md, sections 9.5 and 9.6.
+  func index(_ request: HTTPRequest, table: Int) throws -> Step {
+    try read { reader in
+      let user = try device(of: request, reader).key.user
+      let parameters = try QueryParameters(request)
+      if let page = parameters["page"] {
+        try parameters.requireOnly("page")
+        return try self.page(page, of: table, for: user, Preconditions(request), reader.store)
+      }
+      let query = try IndexQuery(parameters, of: table, in: schema)
+      return try reader.store.moment {
+        try answer(query, for: user, Preconditions(request), reader.store)
+      }
+    }
+  }
+
+  private func answer(
+    _ query: IndexQuery, for user: String, _ preconditions: Preconditions, _ store: any StoreReader
+  ) throws -> Step {
+    let sight = try store.sight(of: user, publicZones: schema.publicZones)
+    let scope = try CollectionScope(
+      sight, of: query.table, in: schema, zone: query.zone, user: user, epoch: database.epoch)
+    let validators = scope.validators
+    if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
+      return .answer(.notModified(validators))
+    }
+    if query.isWhole, let delta = try delta(of: scope, query, for: user, preconditions, store) {
+      return .answer(delta)
+    }
+
+    let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: IndexQuery.resultLimit + 1)
+    if ids.count > IndexQuery.resultLimit {
+      throw Problem(.resultTooLarge, "There are more than \(IndexQuery.resultLimit).")
+    }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("records")
+    let form = PageForm(
+      table: query.table, columns: query.columns, size: environment.answerSize, user: user)
+    let written = try write(ids.prefix(query.limit), form, store, to: &writer)
+    if query.counts {
+      writer.key("count")
+      writer.int64(Int64(ids.count))
+    }
+    if written == ids.count {
+      writer.endObject()
+      return .answer(.content(writer.bytes, validators))
+    }
+    let token = makeToken(random: environment.random)
+    let next = nextPage(of: query.table, token, written, to: &writer)
+    writer.endObject()
+    let response = HTTPResponse.content(writer.bytes, validators, next: next)
+    let table = schema.tables[query.table]
+    let head = KeptResult.Head(
+      table: table.name, columns: query.columns?.map { table.columns[$0].name }, limit: query.limit,
+      count: ids.count, expires: environment.now() + KeptResult.life)
+    let kept = KeptResult(token: TokenHash(of: token), user: user, head: head, ids: ids)
+    let count = ids.count
+    guard waitingIDs.add(count, ordering: .relaxed).newValue <= Self.waitingIDLimit else {
+      waitingIDs.subtract(count, ordering: .relaxed)
+      throw Problem(.busy, retryAfter: 1)
+    }
+    return .write(.keepResult(kept)) { [self] result in
+      waitingIDs.subtract(count, ordering: .relaxed)
+      return switch result {
+      case .success: response
+      case .failure(let problem): .problem(problem)
+      }
+    }
+  }
+}
+
+extension CollectionScope {
+  /// How to ask again for the collection.
+  var validators: HTTPResponse.Validators { .init(tag: state.text, seconds: age) }
+}

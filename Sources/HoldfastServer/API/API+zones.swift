@@ -1,0 +1,70 @@
+import HoldfastCore
+import HoldfastHTTP
+
+extension API {
+  /// `GET /v1/zones`: all that the user may read.
+  func zones(_ request: HTTPRequest) throws -> Step {
+    try read { reader in
+      let user = try device(of: request, reader).key.user
+      try QueryParameters(request).requireOnly()
+      let sight = try reader.store.sight(of: user, publicZones: schema.publicZones)
+      let validators = CollectionScope(sight, epoch: database.epoch).validators
+      if Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
+        return .answer(.notModified(validators))
+      }
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.key("zones")
+      writer.beginArray()
+      for zone in sight.zones {
+        writer.beginObject()
+        writer.key("zone")
+        writer.string(zone.zone)
+        writer.key("role")
+        writer.string(zone.role)
+        writer.key("token")
+        writer.string(ChangeToken(epoch: database.epoch, seq: zone.seq).text)
+        writer.endObject()
+      }
+      writer.endArray()
+      writer.endObject()
+      return .answer(.content(writer.bytes, validators))
+    }
+  }
+
+  /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
+  func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
+    try read { reader in
+      let device = try device(of: request, reader).key
+      let parameters = try QueryParameters(request)
+      try parameters.requireOnly("since", "limit")
+      let limit = try parameters.number("limit", in: 1...10000) ?? 1000
+      let since = try parameters["since"].flatMap { text throws(Problem) -> ChangeToken? in
+        if text.isEmpty { return nil }
+        guard let token = ChangeToken(text) else {
+          throw Problem(.invalidRequest, "since must be a change token.")
+        }
+        return token
+      }
+      return try reader.store.transaction {
+        let sight = try reader.store.sight(of: device.user, publicZones: schema.publicZones)
+        guard let found = sight.zone(name) else { throw Problem(.notFound) }
+        let asked = ZoneState(
+          zone: found.zone,
+          ack: SyncCommand.Ack(zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0),
+          isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
+        guard let zone = try reader.store.refreshed([asked], for: device.user).first, !zone.role.isEmpty else {
+          throw Problem(.notFound)
+        }
+        if zone.isFenced(epoch: database.epoch) { throw Problem(.tokenFenced) }
+        var writer = JSONWriter()
+        let end = try reader.writePart(zone, to: &writer, count: Int64(limit))
+        let validators = HTTPResponse.Validators(tag: end.tag)
+        if Preconditions(request).match(tag: validators.tag, seconds: nil) {
+          return .answer(.notModified(validators))
+        }
+        return .answer(.content(writer.bytes, validators))
+      }
+    }
+  }
+}
