@@ -56,6 +56,7 @@ import Testing
     #expect(try create("items", item, ["list_id": .string(list)]) == .valueMissing)
     #expect(try create("items", item, ["list_id": "", "title": "x"]) == .invalidID)
     #expect(try create("items", "1", columns()) == .invalidID)
+    #expect(try create("members", item, ["zone": "a\u{0}", "name": "alice", "role": "owner"]) == .invalidID)
     #expect(try create("items", "01939D0C-0000-7000-8000-000000000001", columns()) == .invalidID)
     #expect(
       try create("lists", alice.newID(), ["title": .string(String(repeating: "x", count: 21))])
