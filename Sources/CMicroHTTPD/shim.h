@@ -1,6 +1,7 @@
 #pragma once
 #include <microhttpd.h>
 #include <stddef.h>
+#include <string.h>
 
 // Variadic C functions do not import into Swift; each of these calls one of them with fixed types.
 
@@ -27,6 +28,14 @@ static inline struct MHD_Daemon *_Nullable holdfast_http_start(
       MHD_OPTION_STRICT_FOR_CLIENT, 1,
       MHD_OPTION_ARRAY, pool,
       MHD_OPTION_END);
+}
+
+/// Takes the query out of the request line, which was read: nobody asks libmicrohttpd for its parameters, of which it keeps a record each, and where
+/// these exceed a connection's memory it neither answers nor ends. For the callback of the target alone: what it is given is libmicrohttpd's own
+/// buffer, which may be written to.
+static inline void holdfast_http_forget_query(const char *_Nonnull target) {
+  char *query = strchr(target, '?');
+  if (query != NULL) query[1] = 0;
 }
 
 /// The connection's socket, or -1.

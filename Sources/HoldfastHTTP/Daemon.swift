@@ -48,6 +48,7 @@ private func beginRequest(
   guard let context = holdfast_http_context(handle) else { return nil }
   let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
   connection.target = String(cString: target)
+  holdfast_http_forget_query(target)
   connection.enter(.reading, for: connection.core.requestDeadline)
   return context
 }

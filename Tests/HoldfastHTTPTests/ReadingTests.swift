@@ -145,4 +145,17 @@ import Testing
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try client.readResponse().status == 200)
   }
+
+  @Test("a query of thousands of parameters reaches the handler whole")
+  func manyParameters() throws {
+    let requests = Mailbox<HTTPRequest>()
+    let server = try makeServer(requests)
+    let client = try RawClient(port: server.port)
+    for count in [10, 600, 5000] {
+      let query = (0..<count).map { _ in "a=" }.joined(separator: "&")
+      client.send("GET /?\(query) HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try client.readResponse().status == 200)
+      #expect(requests.take()?.queryItems.count == count)
+    }
+  }
 }

@@ -102,6 +102,20 @@ import Testing
     #expect(try server.respond(to: HTTPRequest(target: "/v1/schema")).body == TestServer.schema().json.bytes)
   }
 
+  @Test("a zero character, which no database keeps, is refused wherever a text is looked up")
+  func zeros() throws {
+    let device = try server.signUp("nil")
+    let bodies: [(String, String)] = [
+      ("/v1/sync", #"{"protocol":1,"acks":{"a\u0000b":""}}"#),
+      ("/v1/sessions", #"{"name":"n\u0000","password":"correct horse","device":{"name":"d"}}"#),
+      ("/v1/sessions", #"{"name":"nil","password":"correct horse","device":{"name":"d","id":"a\u0000"}}"#),
+    ]
+    for (path, body) in bodies {
+      #expect(try server.post(path, bytes: Array(body.utf8), token: device.token).status == 400, "\(body)")
+    }
+    #expect(try server.findings() == [])
+  }
+
   @Test("the document's table of problems is the code's")
   func problemTable() throws {
     let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(

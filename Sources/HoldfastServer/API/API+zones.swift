@@ -53,7 +53,8 @@ extension API {
           zone: found.zone,
           ack: SyncCommand.Ack(zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0),
           isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
-        guard let zone = try reader.store.refreshed([asked], for: device.user).first, !zone.role.isEmpty else {
+        guard let zone = try reader.store.refreshed([asked], for: device.user).first, !zone.role.isEmpty
+        else {
           throw Problem(.notFound)
         }
         if zone.isFenced(epoch: database.epoch) { throw Problem(.tokenFenced) }

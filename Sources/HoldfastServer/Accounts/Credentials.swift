@@ -43,6 +43,10 @@ struct Credentials: Sendable {
   func complete() throws(Problem) -> (name: String, password: String, device: String) {
     guard let name else { throw Problem(.invalidRequest, "name is missing.") }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
+    // No database keeps such a text.
+    if name.utf8.contains(0) || deviceID?.utf8.contains(0) == true {
+      throw Problem(.invalidRequest, "name and device.id can't have U+0000.")
+    }
     return (name, password, try Self.checkedDeviceName(deviceName))
   }
 

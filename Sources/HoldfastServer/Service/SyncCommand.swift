@@ -25,7 +25,7 @@ struct SyncCommand: Sendable {
     var acks: [(zone: String, ack: Ack?)] = []
     acks.reserveCapacity(request.acks.count)
     for ack in request.acks {
-      guard (1...64).contains(ack.zone.utf8.count) else {
+      guard (1...64).contains(ack.zone.utf8.count), !ack.zone.utf8.contains(0) else {
         throw Problem(.invalidRequest, "A zone in acks has no zone's name.")
       }
       guard let text = ack.token else {
