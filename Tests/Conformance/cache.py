@@ -1,9 +1,25 @@
 """Reads through a cache, beside writes past it, and looks at what the server was asked: python3 cache.py SERVER CACHE LOG"""
 
+import http.client
 import json
 import sys
+import time
+from urllib.parse import urlsplit
 
 from client import Client, expect, new_id
+
+
+class Cached(Client):
+    """A session through the cache."""
+
+    def __init__(self, url, token):
+        parts = urlsplit(url)
+        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+        self.token = token
+
+    def send(self, *arguments, **fields):
+        time.sleep(0.01)  # what the cache keeps is old after a millisecond
+        return super().send(*arguments, **fields)
 
 
 def asked(log, path):
@@ -16,13 +32,7 @@ def asked(log, path):
 def main(server, cache, log):
     writer = Client(server, "cache" + new_id()[:8])
     reader = Client(server, "other" + new_id()[:8])
-    through = Client.__new__(Client)
-    import http.client
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(cache)
-    through.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-    through.token = writer.token
+    through = Cached(cache, writer.token)
     a_list = new_id()
     expect(writer.send("POST", "/v1/tables/lists", {"id": a_list, "columns": {"title": "one"}})[0], 201)
     paths = [f"/v1/tables/lists/{a_list}", "/v1/tables/lists", f"/v1/zones/{a_list}/changes"]
@@ -47,4 +57,5 @@ def main(server, cache, log):
     print("cache.py: the cache asks again, and gives nothing that is old")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

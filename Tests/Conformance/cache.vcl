@@ -14,7 +14,8 @@ sub vcl_hash {
 
 sub vcl_backend_response {
   if (beresp.http.Cache-Control ~ "no-store") { set beresp.uncacheable = true; return (deliver); }
-  set beresp.ttl = 0s;
+  # None at all would keep nothing.
+  set beresp.ttl = 1ms;
   set beresp.grace = 0s;
   set beresp.keep = 1h;
   return (deliver);

@@ -42,8 +42,8 @@ extension API {
 
   /// `POST /v1/devices`: one more device for the user of the token.
   func copyDevice(_ request: HTTPRequest) throws -> Step {
-    try requireJSON(request)
     let known = try read { try self.device(of: request, $0) }
+    try requireJSON(request)
     let name = try Credentials.deviceName(body: request.body)
     let token = makeToken(random: environment.random)
     return .write(.copyDevice(known.key, name: name, token: TokenHash(of: token))) {

@@ -29,10 +29,11 @@ extension API {
 
   /// `GET /v1/tables/{table}?ids=A,B`.
   func records(_ request: HTTPRequest, _ table: Int) throws -> Step {
-    let ids = try self.ids(of: request)
     let body = try read { reader in
       try reader.store.transaction {
         let user = try device(of: request, reader).key.user
+        try QueryParameters(request).requireOnly("ids")
+        let ids = try self.ids(of: request)
         return try results(ids, of: table, for: user, reader.store)
       }
     }

@@ -38,7 +38,7 @@ extension OpenAPIDocument {
     OpenAPISchema.object(
       [
         .init("name", ["type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"]),
-        .init("password", ["type": "string", "minLength": 8, "maxLength": 256]),
+        .init("password", ["type": "string", "minLength": 8, "maxLength": 1024]),
         .init("device", OpenAPISchema.object([.init("name", deviceName)] + device, required: ["name"])),
       ], required: ["name", "password", "device"])
   }

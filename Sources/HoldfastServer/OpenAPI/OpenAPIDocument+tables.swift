@@ -64,7 +64,7 @@ extension OpenAPIDocument {
         "ids", "These records, and no filter.",
         [
           "type": "array", "minItems": 1, "maxItems": 200,
-          "items": ["type": "string", "pattern": "^[0-9a-z-]{1,64}$"],
+          "items": ["type": "string"],
         ], isExploded: false),
       query("zone", "Only this zone.", ["type": "string", "minLength": 1, "maxLength": 64]),
       query("limit", "Records on a page.", ["type": "integer", "minimum": 1, "maximum": 1000]),

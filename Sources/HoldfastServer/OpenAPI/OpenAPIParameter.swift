@@ -32,7 +32,7 @@ enum OpenAPIParameter: String, CaseIterable {
         "ids", in: "query", "Ids with commas between.", isRequired: true,
         [
           "type": "array", "minItems": 1, "maxItems": 200,
-          "items": ["type": "string", "pattern": "^[0-9a-z-]{1,64}$"],
+          "items": ["type": "string"],
         ], isExploded: false)
     case .atomic: Self.make("atomic", in: "query", "Whether all is done or nothing.", ["type": "boolean"])
     case .requestID:
@@ -46,11 +46,11 @@ enum OpenAPIParameter: String, CaseIterable {
     case .ifNoneMatch:
       Self.make(
         "If-None-Match", in: "header", "The ETag of what is known.",
-        ["type": "string", "pattern": "^[!-~ ]*$"])
+        ["type": "string"])
     case .ifModifiedSince:
       Self.make(
         "If-Modified-Since", in: "header", "The Last-Modified of what is known.",
-        ["type": "string", "pattern": "^[!-~ ]*$"])
+        ["type": "string"])
     case .manipulation:
       Self.make("A-IM", in: "header", "Asks for only what changed.", ["type": "string", "enum": ["feed"]])
     }
