@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-@Suite("SIGKILL while a device begins from a seed, or anew")
+@Suite("SIGKILL while a device begins from a seed, or anew", .serialized)
 struct PristineKillTests {
   /// A server with a list of so many items, and ann's phone, which has them.
   private func scene(items count: Int) async throws -> (Scene, Device, list: String) {

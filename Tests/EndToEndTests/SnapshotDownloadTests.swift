@@ -3,7 +3,7 @@ import Holdfast
 import Synchronization
 import Testing
 
-@Suite("A large zone that is new to a device")
+@Suite("A large zone that is new to a device", .serialized)
 struct SnapshotDownloadTests {
   /// Passes requests on, and does something else with those of snapshots when told to.
   private final class Watched: Transport {

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Real servers, real files: what a device makes by itself, and what a snapshot gives it.
-@Suite("A snapshot beside a device's own download")
+@Suite("A snapshot beside a device's own download", .serialized)
 struct SnapshotTests {
   @Test("has the same tables, indexes, triggers and rows, and the same tokens (I7)")
   func layout() async throws {

@@ -73,14 +73,7 @@ final class Snapshots: Sendable {
   }
 
   private func removeFolder() {
-    guard let listing = opendir(cache.folder) else { return }
-    while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { unlink("\(cache.folder)/\(name)") }
-    }
-    closedir(listing)
+    for name in (try? SnapshotCache.names(in: cache.folder)) ?? [] { unlink("\(cache.folder)/\(name)") }
     rmdir(cache.folder)
   }
 }
