@@ -202,6 +202,7 @@ final class Exchange: Sendable {
     webhook?.stop()
     passwords.stop()
     builds.stop()
+    api.snapshots?.close()
     writer.stop()
     waiting?.stop()
     reading?.stop()

@@ -33,7 +33,10 @@ final class Snapshots: Sendable {
     cache = try SnapshotCache(place, limit: limit, epoch: database.epoch)
   }
 
-  deinit { if isTemporary { removeFolder() } }
+  deinit { close() }
+
+  /// Removes the folder if it is a temporary one; what is being sent is sent on.
+  func close() { if isTemporary { removeFolder() } }
 
   /// How many files were built.
   var builds: Int { built.load(ordering: .relaxed) }
