@@ -1,9 +1,7 @@
 /// SHA-256, a part at a time. Source: FIPS 180-4, section 6.2.
 package struct SHA256: Sendable {
-  private var state: [UInt32] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-  ]
-  private var schedule = [UInt32](repeating: 0, count: 64)
+  private var state = SIMD8<UInt32>(
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
   /// The bytes that do not fill a block yet.
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
@@ -27,11 +25,9 @@ package struct SHA256: Sendable {
       rest = []
       block.withUnsafeBytes { compress($0) }
     }
-    while bytes.count >= 64 {
-      compress(UnsafeRawBufferPointer(rebasing: bytes.prefix(64)))
-      bytes = bytes.dropFirst(64)
-    }
-    rest += bytes
+    let whole = bytes.count & ~63
+    compress(UnsafeRawBufferPointer(rebasing: bytes.prefix(whole)))
+    rest += bytes.dropFirst(whole)
   }
 
   /// The 32 bytes of the hash of all that was added.
@@ -40,40 +36,63 @@ package struct SHA256: Sendable {
     let bits = count &* 8
     last.add([0x80] + [UInt8](repeating: 0, count: (119 - Int(count % 64)) % 64))
     last.add((0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) })
-    return last.state.flatMap { word in
+    return last.state.indices.map { last.state[$0] }.flatMap { word in
       (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) }
     }
   }
 
-  private mutating func compress(_ block: UnsafeRawBufferPointer) {
-    schedule.withUnsafeMutableBufferPointer { w in
-      for index in 0..<16 {
-        w[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self))
-      }
-      for index in 16..<64 {
-        let (x, y) = (w[index - 15], w[index - 2])
-        let s0 = Self.rotate(x, 7) ^ Self.rotate(x, 18) ^ (x >> 3)
-        let s1 = Self.rotate(y, 17) ^ Self.rotate(y, 19) ^ (y >> 10)
-        w[index] = w[index - 16] &+ s0 &+ w[index - 7] &+ s1
-      }
-      Self.constants.withUnsafeBufferPointer { k in
-        var (a, b, c, d, e, f, g, h) = (
-          state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
-        )
-        for index in 0..<64 {
-          let s1 = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
-          let first = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ k[index] &+ w[index]
-          let s0 = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
-          let second = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
-          (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+  /// Takes whole blocks.
+  private mutating func compress(_ blocks: UnsafeRawBufferPointer) {
+    let start = state
+    state = Self.constants.withUnsafeBufferPointer { k in
+      withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { w in
+        var state = start
+        for block in stride(from: 0, to: blocks.count, by: 64) {
+          for index in 0..<16 {
+            w[index] = UInt32(
+              bigEndian: blocks.loadUnaligned(fromByteOffset: block + 4 * index, as: UInt32.self))
+          }
+          Self.expand(w)
+          state &+= Self.round(state, w, k)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        return state
       }
     }
   }
 
+  private static func expand(_ w: UnsafeMutableBufferPointer<UInt32>) {
+    for index in 16..<64 {
+      let (x, y) = (w[index - 15], w[index - 2])
+      let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
+      let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
+      w[index] = w[index - 16] &+ s0 &+ w[index - 7] &+ s1
+    }
+  }
+
+  private static func round(
+    _ state: SIMD8<UInt32>, _ w: UnsafeMutableBufferPointer<UInt32>, _ k: UnsafeBufferPointer<UInt32>
+  ) -> SIMD8<UInt32> {
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    for index in 0..<64 {
+      let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
+      let first = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ k[index] &+ w[index]
+      let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
+      let second = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
+      h = g
+      g = f
+      f = e
+      e = d &+ first
+      d = c
+      c = b
+      b = a
+      a = first &+ second
+    }
+    return SIMD8(a, b, c, d, e, f, g, h)
+  }
+
   private static func rotate(_ word: UInt32, _ bits: UInt32) -> UInt32 {
-    word >> bits | word << (32 - bits)
+    word &>> bits | word &<< (32 &- bits)
   }
 
   private static let constants: [UInt32] = [

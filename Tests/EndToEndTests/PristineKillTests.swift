@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-@Suite("SIGKILL while a device begins from a seed, or anew")
+@Suite("SIGKILL while a device begins from a seed, or anew", .serialized)
 struct PristineKillTests {
   /// A server with a list of so many items, and ann's phone, which has them.
   private func scene(items count: Int) async throws -> (Scene, Device, list: String) {
@@ -76,7 +76,7 @@ struct PristineKillTests {
       }
       let run = try JotRun.start(path, scene.server.address, ["sync"])
       // Not a wait for anything: the moment of the kill is what is random.
-      usleep(UInt32(random.next() % (longest * 3)))
+      usleep(UInt32(random.next() % (longest * 3 / 2)))
       _ = run.kill()
       let rows = try await tablet.store.read {
         try $0.rows(

@@ -3,7 +3,7 @@ import Holdfast
 import Synchronization
 import Testing
 
-@Suite("A large zone that is new to a device")
+@Suite("A large zone that is new to a device", .serialized)
 struct SnapshotDownloadTests {
   /// Passes requests on, and does something else with those of snapshots when told to.
   private final class Watched: Transport {
@@ -165,7 +165,7 @@ struct SnapshotDownloadTests {
       round += 1
       let run = try JotRun.start(path, scene.server.address, ["sync"])
       // Not a wait for anything: the moment of the kill is what is random.
-      usleep(UInt32(random.next() % min(whole, 5_000_000)))
+      usleep(UInt32(random.next() % min(whole / 2, 5_000_000)))
       _ = run.kill()
       let count = try Connection(path: path.path).value("SELECT count(*) FROM items")?.integer
       #expect(count == 0 || count == 6000)

@@ -7,8 +7,8 @@ extension API {
     guard let snapshots else { throw Problem(.notFound) }
     let state = try readable(zone, by: request)
     if let answer = try continued(request, of: state, snapshots) { return .answer(answer) }
-    if let tags = request.headers["If-None-Match"], Self.names(tags, state: state, snapshots.key(zone)) {
-      return .answer(Self.notModified(tags))
+    if let known = Self.known(request.headers["If-None-Match"], state: state, snapshots.key(zone)) {
+      return .answer(HTTPResponse(status: 304, headers: Self.headers(known)))
     }
     if let snapshot = snapshots.cache.latest(snapshots.key(zone), atLeast: state.seq),
       let answer = answer(request, snapshot, snapshots)
@@ -49,11 +49,14 @@ extension API {
     _ request: HTTPRequest, of state: ZoneState, _ snapshots: Snapshots
   ) throws -> HTTPResponse? {
     let key = snapshots.key(state.zone)
-    if let tag = request.headers["If-Match"], tag != "*" {
-      guard let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged,
-        let answer = send(request, snapshot, coding)
-      else { throw Problem(.preconditionFailed, "This snapshot is not kept any more.") }
-      return answer
+    if let tags = request.headers["If-Match"].map(Self.tags), tags != ["*"] {
+      for tag in tags {
+        guard let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged,
+          let answer = send(request, snapshot, coding)
+        else { continue }
+        return answer
+      }
+      throw Problem(.preconditionFailed, "This snapshot is not kept any more.")
     }
     guard request.headers["Range"] != nil, let tag = request.headers["If-Range"],
       let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged
@@ -97,24 +100,22 @@ extension API {
     return HTTPResponse(status: isPart ? 206 : 200, headers: headers, file: .init(file, bytes))
   }
 
-  private static func notModified(_ tags: String) -> HTTPResponse {
-    let tag = tags.split(separator: ",").first.map { $0.filter { $0 != " " } } ?? ""
-    return HTTPResponse(status: 304, headers: headers(tag))
-  }
-
   private static func headers(_ tag: String) -> [(name: String, value: String)] {
     [
       ("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding"),
     ]
   }
 
-  /// Whether one of the ETags of a list is of the zone's state of now, in whichever form.
-  private static func names(_ tags: String, state: ZoneState, _ key: SnapshotKey) -> Bool {
+  /// The ETag of a list that is of the zone's state of now, in whichever form; nil when there is none.
+  private static func known(_ field: String?, state: ZoneState, _ key: SnapshotKey) -> String? {
     let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
-    return tags.split(separator: ",").contains { tag in
-      let tag = tag.filter { $0 != " " && $0 != "\t" }
-      return (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]).hasPrefix("\"\(now)-")
-    }
+    return field.map(tags)?.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 }
+      .first { $0.hasPrefix("\"\(now)-") }
+  }
+
+  /// The ETags of a list, as they are. Those of snapshots have neither commas nor spaces in them.
+  private static func tags(_ field: String) -> [String] {
+    field.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
   }
 
   /// Whether `Accept-Encoding` has zstd, and not with a weight of 0.

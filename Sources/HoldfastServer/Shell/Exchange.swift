@@ -205,6 +205,7 @@ final class Exchange: Sendable {
     webhook?.stop()
     passwords.stop()
     builds.stop()
+    api.snapshots?.close()
     writer.stop()
     waiting?.stop()
     reading?.stop()

@@ -34,17 +34,8 @@ final class SnapshotCache: @unchecked Sendable {
   }
 
   private func read(_ epoch: String) throws(ServerError) {
-    guard let listing = opendir(folder) else {
-      throw ServerError(
-        .unreachable,
-        "The folder \(folder) can't be read: \(systemMessage(errno)). Name another with --cache.")
-    }
-    defer { closedir(listing) }
     var found: [SnapshotKey: [Int64: [SnapshotCoding: Snapshot.Form]]] = [:]
-    while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in try Self.names(in: folder) {
       let path = "\(folder)/\(name)"
       if let (key, seq, coding, digest) = Snapshot.parse(name), key.epoch == epoch,
         found[key]?[seq]?[coding] == nil
@@ -70,6 +61,27 @@ final class SnapshotCache: @unchecked Sendable {
     }
     // Which was asked for last is not known any more.
     snapshots.sort { $0.seq < $1.seq }
+  }
+
+  /// The names of what is in a folder.
+  ///
+  /// - Throws: `ServerError.unreachable`.
+  static func names(in folder: String) throws(ServerError) -> [String] {
+    guard let listing = opendir(folder) else {
+      throw ServerError(
+        .unreachable,
+        "The folder \(folder) can't be read: \(systemMessage(errno)). Name another with --cache.")
+    }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) {
+      // Where it stands: an entry is shorter than its type says, and a copy would read past the end of the listing.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
   }
 
   /// Whether a file may be removed: the folder could be one that somebody uses for other things as well.

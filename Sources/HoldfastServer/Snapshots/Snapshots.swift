@@ -33,7 +33,10 @@ final class Snapshots: Sendable {
     cache = try SnapshotCache(place, limit: limit, epoch: database.epoch)
   }
 
-  deinit { if isTemporary { removeFolder() } }
+  deinit { close() }
+
+  /// Removes the folder if it is a temporary one; what is being sent is sent on.
+  func close() { if isTemporary { removeFolder() } }
 
   /// How many files were built.
   var builds: Int { built.load(ordering: .relaxed) }
@@ -73,14 +76,7 @@ final class Snapshots: Sendable {
   }
 
   private func removeFolder() {
-    guard let listing = opendir(cache.folder) else { return }
-    while let entry = readdir(listing) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { unlink("\(cache.folder)/\(name)") }
-    }
-    closedir(listing)
+    for name in (try? SnapshotCache.names(in: cache.folder)) ?? [] { unlink("\(cache.folder)/\(name)") }
     rmdir(cache.folder)
   }
 }
