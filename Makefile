@@ -4,7 +4,7 @@ DEMO_BIN = .build/release
 FORMATTED = $(wildcard Sources Plugins Tests Examples Snippets Package.swift)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-cluster test sim sim-soak bench faults lint format
+.PHONY: help setup demo demo-cluster test sim sim-soak bench conformance faults lint format
 
 help: ## show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,11 @@ sim-soak: setup ## simulate the scenarios, then one seed after the other for MIN
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
 	HOLDFAST_BIN=$(DEMO_BIN) Scripts/bench.sh
+
+conformance: setup ## hold the REST interface against clients of others: Python, Varnish, schemathesis
+	@Scripts/setup.sh python3-venv varnish gcc libc6-dev
+	swift build -c release --product holdfast
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/conformance.sh
 
 faults: setup ## break the product on purpose, and see that the simulation notices
 	@Scripts/faults.sh

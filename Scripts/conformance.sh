@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Holds the REST interface against clients of others: Python's HTTP client, Varnish as a cache, and schemathesis with the server's own OpenAPI
-# document; on SQLite and on PostgreSQL. HOLDFAST_BIN: where holdfast is.
+# document; on SQLite and on PostgreSQL. HOLDFAST_BIN: where holdfast is. EXAMPLES, SEED: how many requests schemathesis makes up for each operation, and
+# from which seed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . Scripts/service.sh
+bin=$(cd "${HOLDFAST_BIN:-.build/release}" && pwd)
 
 folder=$(mktemp -d)
 pids=()
@@ -33,7 +35,7 @@ check() {
   echo "== $name"
   port=$(free_port)
   cache=$(free_port)
-  "$HOLDFAST_BIN/holdfast" serve --schema Tests/Conformance/holdfast.json --listen "127.0.0.1:$port" "$@" >/dev/null 2>"$folder/log" &
+  "$bin/holdfast" serve --schema Tests/Conformance/holdfast.json --listen "127.0.0.1:$port" "$@" >/dev/null 2>"$folder/log" &
   pids+=($!)
   await "$port"
   python3 Tests/Conformance/client.py "http://127.0.0.1:$port"

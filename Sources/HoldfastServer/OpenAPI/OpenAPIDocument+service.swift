@@ -13,6 +13,7 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/batch", operations: [batch]),
       OpenAPIPath(address: "/v1/zones", operations: [zones]),
       OpenAPIPath(address: "/v1/zones/{zone}/changes", operations: [changes]),
+      OpenAPIPath(address: "/v1/zones/{zone}/snapshot", operations: [snapshot]),
       OpenAPIPath(address: "/v1/schema", operations: [open("get_schema", "The schema of the server.")]),
       OpenAPIPath(address: "/openapi.json", operations: [open("get_openapi", "This document.")]),
       OpenAPIPath(address: "/healthz", operations: [open("get_health", "Whether the process runs.")]),
@@ -38,7 +39,11 @@ extension OpenAPIDocument {
     OpenAPISchema.object(
       [
         .init("name", ["type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"]),
-        .init("password", ["type": "string", "minLength": 8, "maxLength": 1024]),
+        .init(
+          "password",
+          [
+            "type": "string", "minLength": 2, "maxLength": 1024, "description": "8 to 1,024 bytes.",
+          ]),
         .init("device", OpenAPISchema.object([.init("name", deviceName)] + device, required: ["name"])),
       ], required: ["name", "password", "device"])
   }
@@ -56,7 +61,7 @@ extension OpenAPIDocument {
   private var signIn: OpenAPIOperation {
     let device: [JSONValue.Member] = [
       .init("id", OpenAPISchema.newIdentifier),
-      .init("session", ["type": "integer", "format": "int64", "minimum": 1]),
+      .init("session", ["type": "integer", "format": "int64"]),
     ]
     return OpenAPIOperation(
       method: "post", id: "sign_in", summary: "Begins a session.", body: (credentials(device), Self.json),
@@ -144,6 +149,25 @@ extension OpenAPIDocument {
           OpenAPISchema.object([.init("zones", OpenAPISchema.list(zone))], required: ["zones"], isOpen: true),
           headers: [.tag, .lastModified]), OpenAPIOperation.empty(304, "Nothing changed."),
       ])
+  }
+
+  private var snapshot: OpenAPIOperation {
+    let file: JSONValue = ["application/vnd.sqlite3": ["schema": ["type": "string", "format": "binary"]]]
+    func answer(_ description: String) -> JSONValue {
+      .object([.init("description", .string(description)), .init("content", file)])
+    }
+    return OpenAPIOperation(
+      method: "get", id: "snapshot", summary: "The zone as an SQLite file; see SNAPSHOTS.md.",
+      parameters: [
+        OpenAPIParameter.zone.reference, OpenAPIParameter.ifMatch.reference,
+        OpenAPIParameter.ifNoneMatch.reference,
+        OpenAPIParameter.make("Range", in: "header", "One range of bytes.", ["type": "string"]),
+        OpenAPIParameter.make("If-Range", in: "header", "The ETag that the range is of.", ["type": "string"]),
+      ],
+      answers: [
+        (200, answer("The file.")), (206, answer("A part of the file.")),
+        OpenAPIOperation.empty(304, "Nothing changed."),
+      ], problems: [404, 412, 416])
   }
 
   private var changes: OpenAPIOperation {

@@ -52,7 +52,7 @@ enum OpenAPIParameter: String, CaseIterable {
         "If-Modified-Since", in: "header", "The Last-Modified of what is known.",
         ["type": "string"])
     case .manipulation:
-      Self.make("A-IM", in: "header", "Asks for only what changed.", ["type": "string", "enum": ["feed"]])
+      Self.make("A-IM", in: "header", "feed asks for only what changed.", ["type": "string"])
     }
   }
 

@@ -164,10 +164,11 @@ struct OpenAPISchema {
     return components
   }
 
+  /// Many at once. One of another form gets a result that says so, and the others stand.
   private func bulk(of item: JSONValue) -> JSONValue {
-    Self.object(
-      [.init("records", Self.list(item, atLeast: 1, atMost: 1000)), .init("atomic", ["type": "boolean"])],
-      required: ["records"])
+    let items = Self.list(["anyOf": [item, ["type": "object"]]], atLeast: 1, atMost: 1000)
+    return Self.object(
+      [.init("records", items), .init("atomic", ["type": "boolean"])], required: ["records"])
   }
 
   /// The values of a column.

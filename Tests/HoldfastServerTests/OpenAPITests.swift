@@ -1,0 +1,121 @@
+import HoldfastCore
+import HoldfastHTTP
+import Testing
+
+@testable import HoldfastServer
+
+/// The document of the interface says what the interface does.
+@Suite struct OpenAPITests {
+  private let server: TestServer
+  private let document: JSONValue
+
+  init() throws {
+    server = try TestServer()
+    document = try JSONValue(parsing: try server.respond(to: HTTPRequest(target: "/openapi.json")).body)
+  }
+
+  private struct Documented {
+    let path: String
+    let methods: Set<String>
+  }
+
+  /// The addresses of the document, with a name in place of each parameter.
+  private var documented: [Documented] {
+    (document["paths"]?.members ?? []).map { path in
+      let parts = path.name.split(separator: "/").map { $0.hasPrefix("{") ? "some" : String($0) }
+      return Documented(
+        path: "/" + parts.joined(separator: "/"),
+        methods: Set((path.value.members ?? []).map { $0.name.uppercased() }))
+    }
+  }
+
+  @Test("each address of the document is there, and has the methods that it says, and no others")
+  func methods() throws {
+    #expect(documented.count > 20)
+    for address in documented {
+      let answer = try server.respond(to: HTTPRequest(method: "OPTIONS", target: address.path))
+      let allow = try #require(answer.headers.first { $0.name == "Allow" }?.value, "\(address.path)")
+      let methods = Set(allow.split(separator: ",").map { $0.filter { $0 != " " } })
+      #expect(methods.subtracting(["HEAD", "OPTIONS"]) == address.methods, "\(address.path)")
+    }
+  }
+
+  @Test("each address of the protocol is in the document")
+  func complete() throws {
+    let paths = Set(documented.map(\.path))
+    for address in Address.examples {
+      #expect(paths.contains(address), "\(address) is not in the document")
+    }
+  }
+
+  @Test("what the document says takes a token is refused without one (I10)")
+  func secured() throws {
+    for path in document["paths"]?.members ?? [] {
+      for operation in path.value.members ?? [] where operation.value["security"] == nil {
+        let target = path.name.split(separator: "/").map { $0.hasPrefix("{") ? "some" : String($0) }
+        var headers = HTTPHeaders()
+        headers.append(name: "Content-Type", value: "application/json")
+        let request = HTTPRequest(
+          method: operation.name.uppercased(), target: "/" + target.joined(separator: "/"), headers: headers,
+          body: Array("{".utf8))
+        #expect(try server.respond(to: request).status == 401, "\(operation.name) \(path.name)")
+      }
+    }
+  }
+
+  @Test("every reference of the document leads somewhere, and every operation has an id of its own")
+  func references() throws {
+    var ids: Set<String> = []
+    var references: Set<String> = []
+    func walk(_ value: JSONValue) {
+      for member in value.members ?? [] {
+        if member.name == "$ref", let text = member.value.stringValue { references.insert(text) }
+        if member.name == "operationId", let text = member.value.stringValue {
+          #expect(ids.insert(text).inserted, "\(text)")
+        }
+        walk(member.value)
+      }
+      for element in value.elements ?? [] { walk(element) }
+    }
+    walk(document)
+    #expect(ids.count > 30)
+    for reference in references {
+      var place: JSONValue? = document
+      for part in reference.split(separator: "/").dropFirst() { place = place?[String(part)] }
+      #expect(place != nil, "\(reference)")
+    }
+  }
+}
+
+extension Address {
+  /// A path for each address of the protocol. A new case does not compile until it is named here.
+  fileprivate static var examples: [String] {
+    func path(_ address: Address) -> String {
+      switch address {
+      case .sync: "/v1/sync"
+      case .accounts: "/v1/accounts"
+      case .sessions: "/v1/sessions"
+      case .currentSession: "/v1/sessions/current"
+      case .devices: "/v1/devices"
+      case .events: "/v1/events"
+      case .records: "/v1/tables/lists"
+      case .record: "/v1/tables/lists/some"
+      case .restoration: "/v1/tables/lists/some/restore"
+      case .batch: "/v1/batch"
+      case .schema: "/v1/schema"
+      case .openAPI: "/openapi.json"
+      case .health: "/healthz"
+      case .readiness: "/readyz"
+      case .snapshot: "/v1/zones/some/snapshot"
+      case .zones: "/v1/zones"
+      case .changes: "/v1/zones/some/changes"
+      }
+    }
+    let all: [Address] = [
+      .sync, .accounts, .sessions, .currentSession, .devices, .events, .records(table: 0),
+      .record(table: 0, id: "some"), .restoration(table: 0, id: "some"), .batch, .schema, .openAPI, .health,
+      .readiness, .snapshot("some"), .zones, .changes("some"),
+    ]
+    return all.map(path)
+  }
+}
