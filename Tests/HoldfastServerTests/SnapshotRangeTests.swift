@@ -86,7 +86,7 @@ struct SnapshotRangeTests {
       #expect(answer.header("Repr-Digest") == "sha-256=:\(Data(digest.bytes).base64EncodedString()):")
     }
     let tag = try #require(small.header("ETag"))
-    #expect(tag.hasSuffix("-zstd\"") && tag != plain.header("ETag"))
+    #expect(tag != plain.header("ETag"))
     #expect(try ann.snapshot(list, ["If-None-Match": tag]).status == 304)
     let rest = try ann.snapshot(list, ["Accept-Encoding": "zstd", "Range": "bytes=10-", "If-Range": tag])
     #expect(rest.status == 206 && rest.content == Array(small.content[10...]))

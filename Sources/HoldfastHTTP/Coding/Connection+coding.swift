@@ -26,7 +26,7 @@ extension Connection {
     codedTags = []
     for name in ["If-None-Match", "If-Match", "If-Range"] {
       guard let field = headers[name], let plain = EntityTag.withoutCoding(field) else { continue }
-      if name == "If-None-Match" { codedTags = EntityTag.all(in: field) }
+      if name == "If-None-Match" { codedTags = EntityTag.List(field)?.tags.map(\.text) ?? [] }
       headers.replace(name, with: plain)
     }
   }

@@ -16,7 +16,7 @@ extension API {
     case .live(let record, let creator):
       let tag = EntityTag(rev: record.rev)
       return .answer(
-        try conditional(request, isMatched: { $0.rev == record.rev }, tag.text) {
+        conditional(request, tag) {
           records.write(record, created: creator, columns: nil, to: &$0)
         })
     case .deleted(let tombstone):
@@ -37,9 +37,9 @@ extension API {
         return try results(ids, of: table, for: user, reader.store)
       }
     }
-    let tag = "\"\(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))\""
+    let tag = EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))
     return .answer(
-      try conditional(request, isMatched: { $0.isSame(as: tag) }, tag) { $0.rawValue(body) })
+      conditional(request, tag) { $0.rawValue(body) })
   }
 
   /// Reads some records at a time: many large ones would fill the memory. Those behind the limit are to be asked for again.
@@ -97,21 +97,14 @@ extension API {
 
   /// An answer with an ETag; without its content for who has it already.
   private func conditional(
-    _ request: HTTPRequest, isMatched: (EntityTag) -> Bool, _ tag: String,
-    _ body: (inout JSONWriter) -> Void
-  ) throws -> HTTPResponse {
+    _ request: HTTPRequest, _ tag: EntityTag, _ body: (inout JSONWriter) -> Void
+  ) -> HTTPResponse {
     let headers = [
-      ("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding, A-IM"),
+      ("ETag", tag.text), ("Cache-Control", "private, no-cache"),
+      ("Vary", "Authorization, Accept-Encoding, A-IM"),
     ]
-    if let header = request.headers["If-None-Match"] {
-      guard let condition = EntityTag.condition(header) else {
-        throw Problem(.invalidRequest, "If-None-Match takes ETags, or *.")
-      }
-      switch condition {
-      case .any: return HTTPResponse(status: 304, headers: headers)
-      case .tags(let tags):
-        if tags.contains(where: isMatched) { return HTTPResponse(status: 304, headers: headers) }
-      }
+    if Preconditions(request).match(tag: tag.opaque, seconds: nil) {
+      return HTTPResponse(status: 304, headers: headers)
     }
     var writer = JSONWriter(capacity: 1024)
     body(&writer)

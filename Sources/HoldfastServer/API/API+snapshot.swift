@@ -49,9 +49,10 @@ extension API {
     _ request: HTTPRequest, of state: ZoneState, _ snapshots: Snapshots
   ) throws -> HTTPResponse? {
     let key = snapshots.key(state.zone)
-    if let tags = request.headers["If-Match"].map(Self.tags), tags != ["*"] {
-      for tag in tags {
-        guard let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag), snapshot.seq >= state.purged,
+    if let list = request.headers["If-Match"].map({ EntityTag.List($0) ?? .tags([]) }), list != .any {
+      for tag in list.tags {
+        guard let (snapshot, coding) = snapshots.cache.snapshot(key, tag: tag.text),
+          snapshot.seq >= state.purged,
           let answer = send(request, snapshot, coding)
         else { continue }
         return answer
@@ -109,13 +110,8 @@ extension API {
   /// The ETag of a list that is of the zone's state of now, in whichever form; nil when there is none.
   private static func known(_ field: String?, state: ZoneState, _ key: SnapshotKey) -> String? {
     let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
-    return field.map(tags)?.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 }
-      .first { $0.hasPrefix("\"\(now)-") }
-  }
-
-  /// The ETags of a list, as they are. Those of snapshots have neither commas nor spaces in them.
-  private static func tags(_ field: String) -> [String] {
-    field.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+    let tags = field.flatMap { EntityTag.List($0) }?.tags ?? []
+    return tags.first { $0.opaque.hasPrefix("\(now)-") }.map { "\"\($0.opaque)\"" }
   }
 
   /// Whether `Accept-Encoding` has zstd, and not with a weight of 0.

@@ -107,7 +107,7 @@ extension API {
       throw Problem(.invalidRequest, "A precondition is said at the address of a record, or in if_match.")
     }
     if let match {
-      guard none == nil, let condition = EntityTag.condition(match) else {
+      guard none == nil, let condition = EntityTag.List(match) else {
         throw Problem(
           .invalidRequest, "If-Match takes the ETags of records, or *, and no If-None-Match beside it.")
       }
@@ -116,7 +116,7 @@ extension API {
       case .tags(let tags): return .revs(tags.compactMap { $0.isWeak ? nil : $0.rev })
       }
     }
-    guard none.flatMap(EntityTag.condition) == .any, request.method == "PUT" else {
+    guard none.flatMap({ EntityTag.List($0) }) == .any, request.method == "PUT" else {
       throw Problem(.invalidRequest, "If-None-Match is * here, and of PUT alone.")
     }
     return .absent

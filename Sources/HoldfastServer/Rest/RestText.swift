@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHTTP
 
 /// Writes the answers of REST to what is written.
 struct RestText: Sendable {

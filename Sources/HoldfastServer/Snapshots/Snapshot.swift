@@ -41,7 +41,7 @@ struct Snapshot: Sendable {
   /// The strong ETag of a form, with its quotes.
   func tag(_ coding: SnapshotCoding) -> String {
     let digest = forms[coding]?.digest.text.prefix(16) ?? ""
-    return "\"\(state)-\(digest)\(coding == .zstd ? "-zstd" : "")\""
+    return "\"\(state)-\(digest)\""
   }
 
   /// The name of the file of a form, which says all that has to be known of it.

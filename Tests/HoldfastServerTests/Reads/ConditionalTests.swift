@@ -29,7 +29,7 @@ struct ConditionalTests {
       #expect(first.status == 200)
       #expect(first.header("Cache-Control") == "private, no-cache")
       #expect(first.header("Vary") == "Authorization, Accept-Encoding, A-IM")
-      for tag in [first.tag, "W/\(first.tag)", "\"x\", \(first.tag)", first.tag.dropLast() + "-zstd\""] {
+      for tag in [first.tag, "W/\(first.tag)", "\"x\", \(first.tag)"] {
         let again = try alice.get(address, [("If-None-Match", tag)])
         #expect(again.status == 304, "\(address)")
         #expect(again.response.body.isEmpty)

@@ -57,12 +57,12 @@ import Testing
     let reply = try rest.get(path)
     #expect(reply.status == 200 && reply.headers["ETag"] == "\"1\"")
     #expect(reply.headers["Cache-Control"] == "private, no-cache")
-    for tag in ["\"1\"", "W/\"1\"", "\"0\", \"1-gzip\"", "*"] {
+    for tag in ["\"1\"", "W/\"1\"", "\"0\", \"1\"", "*"] {
       let known = try rest.get(path, ["If-None-Match": tag])
       #expect(known.status == 304 && known.body.isEmpty && known.headers["ETag"] == "\"1\"")
     }
     #expect(try rest.get(path, ["If-None-Match": "\"2\""]).status == 200)
-    #expect(try rest.get(path, ["If-None-Match": "1"]).code == "invalid-request")
+    #expect(try rest.get(path, ["If-None-Match": "1"]).status == 200)
     #expect(try rest.send("HEAD", path).status == 200)
     let deleted = try rest.send("DELETE", path)
     #expect(deleted.status == 200 && deleted.rev == 2 && deleted.json["columns"] == nil)

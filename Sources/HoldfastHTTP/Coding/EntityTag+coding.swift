@@ -1,6 +1,6 @@
 /// Entity tags of coded forms: a coded content is another representation, so its strong tag is another one (RFC 9110, section 8.8.3.3). The
 /// coding stands at its end: `"5"` is `"5-gzip"` when it is coded.
-enum EntityTag {
+extension EntityTag {
   /// The tag of a coded form.
   static func coded(_ tag: String, by coding: ContentCoding) -> String {
     tag.hasSuffix("\"") ? "\(tag.dropLast())-\(coding.rawValue)\"" : tag
@@ -9,16 +9,10 @@ enum EntityTag {
   /// A field with a list of tags as it would be of plain forms; nil when none in it is of a coded one.
   static func withoutCoding(_ field: String) -> String? {
     var plain = field
-    for coding in ContentCoding.allCases { plain = replace("-\(coding.rawValue)\"", with: "\"", in: plain) }
+    for coding in ContentCoding.allCases {
+      plain = plain.split(separator: "-\(coding.rawValue)\"", omittingEmptySubsequences: false).joined(
+        separator: "\"")
+    }
     return plain == field ? nil : plain
-  }
-
-  /// The tags of a list. A comma inside a tag ends it too early, which only means that it is not found.
-  static func all(in field: String) -> [String] {
-    field.split(separator: ",").map { String($0.drop { $0 == " " || $0 == "\t" }) }
-  }
-
-  private static func replace(_ end: String, with other: String, in text: String) -> String {
-    text.split(separator: end, omittingEmptySubsequences: false).joined(separator: other)
   }
 }
