@@ -93,7 +93,7 @@ extension API {
       (bytes, isPart) = (asked, true)
     }
     headers.append(("Content-Type", "application/vnd.sqlite3"))
-    headers.append(("Repr-Digest", "sha-256=:\(base64(form.digest.bytes)):"))
+    headers.append(("Repr-Digest", "sha-256=:\(Base64.text(form.digest.bytes)):"))
     if coding == .zstd { headers.append(("Content-Encoding", "zstd")) }
     if isPart {
       headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.size)"))
@@ -122,19 +122,4 @@ extension API {
       return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) ?? 0 <= 0 }
     }
   }
-}
-
-/// RFC 4648, section 4.
-private func base64(_ bytes: [UInt8]) -> String {
-  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-  var text: [UInt8] = []
-  for start in stride(from: 0, to: bytes.count, by: 3) {
-    let group = (0..<3).map { start + $0 < bytes.count ? UInt32(bytes[start + $0]) : 0 }
-    let word = group[0] << 16 | group[1] << 8 | group[2]
-    for index in 0..<4 {
-      let isThere = start + index - 1 < bytes.count || index == 0
-      text.append(isThere ? alphabet[Int(word >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
-    }
-  }
-  return String(decoding: text, as: UTF8.self)
 }

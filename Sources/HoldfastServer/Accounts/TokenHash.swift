@@ -27,4 +27,4 @@ struct TokenHash: Sendable, Hashable {
 }
 
 /// A new token: 32 random bytes in base64url (RFC 4648, section 5), without padding.
-func makeToken(random: (Int) -> [UInt8]) -> String { Base64URL.text(random(32)) }
+func makeToken(random: (Int) -> [UInt8]) -> String { Base64.urlText(random(32)) }

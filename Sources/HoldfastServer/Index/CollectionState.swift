@@ -19,9 +19,9 @@ struct CollectionState {
   /// The text of an ETag, without quotes: base64url of a version, the epoch, and each zone with its seq.
   var text: String {
     let bytes = bytes
-    if zones.count <= Self.zoneLimit { return Base64URL.text([1] + bytes) }
-    let hash = TokenHash(of: Base64URL.text(bytes)).withBytes { Array($0.prefix(16)) }
-    return Base64URL.text([2] + hash)
+    if zones.count <= Self.zoneLimit { return Base64.urlText([1] + bytes) }
+    let hash = TokenHash(of: Base64.urlText(bytes)).withBytes { Array($0.prefix(16)) }
+    return Base64.urlText([2] + hash)
   }
 
   private var bytes: [UInt8] {
@@ -61,7 +61,7 @@ struct CollectionState {
 
   /// Reads the text of an ETag, which may be anybody's invention; nil when it is not exactly what `text` makes of some zones, each once.
   init?(_ text: some StringProtocol) {
-    guard text.utf8.count <= Self.zoneLimit * 128, let bytes = Base64URL.bytes(text), bytes.count >= 9,
+    guard text.utf8.count <= Self.zoneLimit * 128, let bytes = Base64.bytes(url: text), bytes.count >= 9,
       bytes[0] == 1, let epoch = String(validating: bytes[1..<9], as: UTF8.self)
     else { return nil }
     var rest = bytes[9...]
