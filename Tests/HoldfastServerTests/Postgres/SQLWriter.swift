@@ -11,7 +11,7 @@ final class SQLWriter {
 
   init(_ server: TestServer) throws {
     guard case .postgres(let location) = server.location else { throw PostgresOnly() }
-    connection = try PostgresConnection(location.url)
+    connection = try PostgresConnection(location.direct ?? location.url)
   }
 
   init(url: String) throws { connection = try PostgresConnection(url) }
