@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
-# the form that Citus distributes. All of them means the simulation too: its named scenarios, then new seeds for two minutes.
+# the form that Citus distributes. All of them means the simulation too: its named scenarios, then new seeds for a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,9 +10,11 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast Hold
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests)
 any_form=(--skip '^HoldfastServerTests\.(Adoption|Agreement|NoGap|PostgresOpening|Trigger)')
-quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot|RequestStorm)')
-# What happens on the device alone.
-device=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload)')
+quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot)')
+# What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
+once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
+# What goes past the pooler.
+direct=(--skip '^HoldfastServerTests\.(Adoption|PostgresOpening|Trigger)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 passed=0
@@ -49,15 +51,15 @@ swift build --build-tests
 for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
 export HOLDFAST_TEST_STORE=postgres
 for module in HoldfastServer EndToEnd; do
-  run 'on PostgreSQL' "$module" "${one_store[@]}" "${device[@]}"
-  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${device[@]}" "${quick[@]}"
+  run 'on PostgreSQL' "$module" "${one_store[@]}" "${once[@]}"
+  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${direct[@]}"
 done
 HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${any_form[@]}"
 if (($# == 0)); then
   start=$SECONDS
   swift build -c release --product simulate
   simulate --scenarios
-  simulate --minutes 2
+  simulate --minutes 1
   folder=$(mktemp -d)
   trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
   simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 10

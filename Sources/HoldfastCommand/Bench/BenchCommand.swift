@@ -87,7 +87,15 @@ struct Bench: Sendable {
         add(try await creates(&bench, connections: 1, requests: 3000, floor: nil))
         add(try await creates(&bench, connections: 16, requests: 12000, floor: nil))
         add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
-      case .syncs: add(try upToDate(bench))
+      case .syncs:
+        add(
+          try quiet(bench, "up-to-date syncs, 64 connections") {
+            try $0.upToDate(connections: 64, requests: 60000)
+          })
+        add(
+          try quiet(bench, "up-to-date polls by REST, 64 connections") {
+            try $0.polls(connections: 64, requests: 60000)
+          })
       case .download:
         add(try await DownloadBench(folder: folder, runs: runs, server: server.url, schema: schema).measure())
       case .snapshot:
@@ -138,7 +146,10 @@ struct Bench: Sendable {
       limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
-  private func upToDate(_ bench: ServerBench) throws -> Measurement.Result {
+  /// Requests of those who have everything, beside a constant answer.
+  private func quiet(
+    _ bench: ServerBench, _ name: String, _ rate: (ServerBench) throws -> Double
+  ) throws -> Measurement.Result {
     let constant = try HTTPServer(handler: { _, responder in
       responder.respond(
         HTTPResponse(status: 200, headers: [("Content-Type", "application/json")], body: Self.answer))
@@ -147,10 +158,10 @@ struct Bench: Sendable {
     var (rates, limits): ([Double], [Double]) = ([], [])
     for _ in 0..<runs {
       limits.append(try ServerBench.constant(port: constant.port, connections: 64, requests: 100_000))
-      rates.append(try bench.upToDate(connections: 64, requests: 60000))
+      rates.append(try rate(bench))
     }
     return .init(
-      name: "up-to-date syncs, 64 connections", rate: Measurement.median(rates), limitName: "constant answer",
+      name: name, rate: Measurement.median(rates), limitName: "constant answer",
       limit: Measurement.median(limits), floor: database == nil ? 0.3 : nil)
   }
 

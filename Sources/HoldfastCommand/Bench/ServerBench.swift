@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastCore
 import HoldfastHTTP
 
 /// What the server does under load, beside raw SQLite and beside a constant answer of the same HTTP library.
@@ -111,6 +112,39 @@ struct ServerBench {
       throw BenchError(text: "\(result.errors) of \(result.requests) syncs failed")
     }
     return result.rate
+  }
+
+  /// Polls a second by REST of programs that are up to date: each is a 304.
+  func polls(connections: Int, requests: Int) throws -> Double {
+    var prepared = [[UInt8]?](repeating: nil, count: connections)
+    var others = 0
+    let result = try generator(connections, requests).run { connection, answer in
+      if let bytes = prepared[connection] {
+        others += answer?.isEmpty == false ? 1 : 0
+        return bytes
+      }
+      guard let answer, let part = try? JSONValue(parsing: Array(answer)), let token = part["to"]?.stringValue
+      else { return poll(connection, since: "?limit=10000", tag: nil) }
+      if part["more"]?.boolValue == true {
+        return poll(connection, since: "?limit=10000&since=\(token)", tag: nil)
+      }
+      let bytes = poll(connection, since: "?since=\(token)", tag: token)
+      prepared[connection] = bytes
+      return bytes
+    }
+    guard result.errors == 0, others == 0 else {
+      throw BenchError(text: "\(result.errors) of \(result.requests) polls failed, \(others) were no 304")
+    }
+    return result.rate
+  }
+
+  private func poll(_ connection: Int, since query: String, tag: String?) -> [UInt8] {
+    let condition = tag.map { "If-None-Match: \"\($0)\"\r\n" } ?? ""
+    return Array(
+      """
+      GET /v1/zones/\(users[connection])/changes\(query) HTTP/1.1\r\nHost: x\r\n\
+      Authorization: Bearer \(tokens[connection])\r\n\(condition)\r\n
+      """.utf8)
   }
 
   /// A constant answer of the same size from the same HTTP library, in this process as the server is.

@@ -8,7 +8,7 @@ struct LoadGenerator {
   struct Result: Sendable, Equatable {
     /// Answers that came.
     var requests = 0
-    /// Of these, the ones whose status is not 2xx, and requests whose connection failed or was closed.
+    /// Of these, the ones whose status is neither 2xx nor 304, and requests whose connection failed or was closed.
     var errors = 0
     /// From the first request to the last answer.
     var elapsed = Duration.zero
@@ -91,7 +91,7 @@ struct LoadGenerator {
           inFlight -= 1
           result.requests += 1
           latencies.append(now - client.sentAt)
-          if !(200...299).contains(status) { result.errors += 1 }
+          if !(200...299).contains(status), status != 304 { result.errors += 1 }
           send(client, after: body)
         case .failed:
           // No longer asked for, or it would be ready for ever.
