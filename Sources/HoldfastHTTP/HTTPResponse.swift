@@ -2,7 +2,7 @@
 public struct HTTPResponse: Sendable {
   /// The status code, 200...599; another one is answered as 500.
   public var status: Int
-  /// The header fields. One whose name is no token, or whose value holds a line break, is left out and logged.
+  /// The header fields, with their names written as RFC 9110 writes them: `ETag`, `Content-Type`, `Vary`. One whose name is no token, or whose value holds a line break, is left out and logged.
   public var headers: [(name: String, value: String)]
   /// The content. For HEAD give the content of GET: its length is sent, its bytes are not. With 204 and 304 it is
   /// not sent.

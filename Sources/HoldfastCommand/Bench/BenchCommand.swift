@@ -89,11 +89,11 @@ struct Bench: Sendable {
         add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
       case .syncs:
         add(
-          try quiet(bench, "up-to-date syncs, 64 connections") {
+          try quiet(bench, "up-to-date syncs, 64 connections", floor: 0.3) {
             try $0.upToDate(connections: 64, requests: 60000)
           })
         add(
-          try quiet(bench, "up-to-date polls by REST, 64 connections") {
+          try quiet(bench, "up-to-date polls by REST, 64 connections", floor: 0.2) {
             try $0.polls(connections: 64, requests: 60000)
           })
       case .download:
@@ -148,7 +148,7 @@ struct Bench: Sendable {
 
   /// Requests of those who have everything, beside a constant answer.
   private func quiet(
-    _ bench: ServerBench, _ name: String, _ rate: (ServerBench) throws -> Double
+    _ bench: ServerBench, _ name: String, floor: Double, _ rate: (ServerBench) throws -> Double
   ) throws -> Measurement.Result {
     let constant = try HTTPServer(handler: { _, responder in
       responder.respond(
@@ -162,7 +162,7 @@ struct Bench: Sendable {
     }
     return .init(
       name: name, rate: Measurement.median(rates), limitName: "constant answer",
-      limit: Measurement.median(limits), floor: database == nil ? 0.3 : nil)
+      limit: Measurement.median(limits), floor: database == nil ? floor : nil)
   }
 
   /// As long as the answer of a sync that brings nothing.

@@ -33,10 +33,12 @@ extension Connection {
 
   /// The answer in the form that the client wants.
   func coded(_ response: HTTPResponse) -> HTTPResponse {
-    var response = response
     let tag = response.index(of: "ETag")
-    guard response.isCodable || tag != nil else { return response }
-    if !response.values(of: "Vary").contains(where: { $0.lowercased().contains("accept-encoding") }) {
+    let isLarge = response.body.count >= HTTPLimits.leastCodedBytes && response.isCodable
+    // Most answers: small, and nobody keeps them.
+    guard isLarge || tag != nil else { return response }
+    var response = response
+    if !response.headers.contains(where: { $0.name == "Vary" && $0.value.contains("Accept-Encoding") }) {
       response.headers.append(("Vary", "Accept-Encoding"))
     }
     if response.status == 304 {
@@ -48,8 +50,8 @@ extension Connection {
       }
       return response
     }
-    guard response.isCodable, response.body.count >= HTTPLimits.leastCodedBytes, let coding = accepted,
-      let body = coding.encode(response.body), body.count < response.body.count
+    guard isLarge, let coding = accepted, let body = coding.encode(response.body),
+      body.count < response.body.count
     else { return response }
     response.body = body
     response.headers.append(("Content-Encoding", coding.rawValue))
@@ -68,11 +70,6 @@ extension HTTPResponse {
     return essence.hasPrefix("text/") || essence == "application/json" || essence.hasSuffix("+json")
   }
 
-  fileprivate func index(of name: String) -> Int? {
-    headers.firstIndex { $0.name.lowercased() == name.lowercased() }
-  }
-
-  fileprivate func values(of name: String) -> [String] {
-    headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
-  }
+  /// Where a field is that the owner gave, with the name as RFC 9110 writes it.
+  fileprivate func index(of name: String) -> Int? { headers.firstIndex { $0.name == name } }
 }
