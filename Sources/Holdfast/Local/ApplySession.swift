@@ -112,7 +112,8 @@ extension LocalDatabase {
   // MARK: Removing
 
   /// Removes what the tombstones of an answer name: a copy that is in another zone by now, is a later life of the record, or was
-  /// created anew here, stays.
+  /// created anew here, stays. One that no answer has confirmed, though its create was dealt with, may have been moved here before: its zone
+  /// is then not the server's.
   func removeDeleted(_ session: ApplySession) throws {
     for (table, id, zone, rev) in session.deleted {
       if session.hasEdits {
@@ -120,7 +121,7 @@ extension LocalDatabase {
         if try history(table, id).endsWithCreate == true { continue }
       }
       try connection.run(
-        "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND \"zone\" IS ? AND \"rev\" <= ?",
+        "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND (\"zone\" IS ? OR \"rev\" = 0) AND \"rev\" <= ?",
         [.text(id), .text(zone), .integer(rev)])
       if connection.changes > 0 { Trace.took(.removed) }
     }
