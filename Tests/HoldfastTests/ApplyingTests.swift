@@ -169,6 +169,35 @@ struct ApplyingTests {
     #expect(try await fixture.value("SELECT zone FROM items") == .text(IDs.other))
   }
 
+  @Test("a record that was made and moved here before it was sent goes with its tombstone (I7, I8)")
+  func movedBeforeSent() async throws {
+    let fixture = try await downloaded()
+    let other = #"{"table":"lists","id":"\#(IDs.other)","rev":1,"seq":1,"columns":{"title":"Other"}}"#
+    try await fixture.answer(
+      #""zones":[{"zone":"\#(IDs.other)","role":"owner","from":"","to":"0000000a.1","more":false,"changes":[\#(other)]}]"#
+    )
+    let id = "0193aaaa-0000-7000-8000-000000000021"
+    try await fixture.store.write { db in
+      try db.insert(Item(id: id, list_id: IDs.list, title: "Bread"))
+      try db.update(Item.self, id: id) { $0.list_id = IDs.other }
+    }
+    let row = try await fixture.store.writer.perform { local in
+      _ = try local.prepareRequest(changeSetLimit: 1)
+      return try local.connection.rows("SELECT last, chain FROM holdfast_outbox")[0]
+    }
+    let (last, chain) = (try #require(row.first?.integer), try #require(row.last?.text))
+    // A copy of this device has sent it, too, and deleted it.
+    let gone = IDs.itemGone.replacingOccurrences(of: IDs.item, with: id)
+    _ = try await fixture.answer(
+      body: Fixture.whole(
+        """
+        {"clock":"0193aaaa00000000","confirmed":\(last),"chain":"\(chain)",
+        "zones":[{"zone":"\(IDs.other)","role":"owner","from":"0000000a.1","to":"0000000a.3","more":false,"changes":[\(gone)]}]}
+        """))
+    #expect(try await fixture.value("SELECT count(*) FROM items WHERE id = '\(id)'") == .integer(0))
+    #expect(try await fixture.store.waitingOperations() == 0)
+  }
+
   @Test("a server that knows other content under our numbers is noticed, and nothing is applied (I1, I3)")
   func diverged() async throws {
     let fixture = try await downloaded()
