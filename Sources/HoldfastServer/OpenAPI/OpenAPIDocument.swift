@@ -81,9 +81,11 @@ struct OpenAPIOperation {
     }
     let always = [400, 406, 408, 431, 500, 503] + (isSecured ? [401] : []) + (body == nil ? [] : [413, 415])
     let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
-    let failures = statuses.map {
-      JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"])
-    }
+    // libmicrohttpd answers a target beyond its memory itself, with a page of its own.
+    let tooLong: JSONValue = ["description": "The address is too long.", "content": ["text/html": [:]]]
+    let failures =
+      statuses.map { JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"]) }
+      + [.init("414", tooLong)]
     members.append(
       .init("responses", .object(answers.map { .init(String($0.status), $0.answer) } + failures)))
     return .object(members)

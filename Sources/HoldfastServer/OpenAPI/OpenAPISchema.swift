@@ -166,7 +166,7 @@ struct OpenAPISchema {
 
   /// Many at once. One of another form gets a result that says so, and the others stand.
   private func bulk(of item: JSONValue) -> JSONValue {
-    let items = Self.list(["anyOf": [item, ["type": "object"]]], atLeast: 1, atMost: 1000)
+    let items = Self.list(["anyOf": [item, [:]]], atLeast: 1, atMost: 1000)
     return Self.object(
       [.init("records", items), .init("atomic", ["type": "boolean"])], required: ["records"])
   }
