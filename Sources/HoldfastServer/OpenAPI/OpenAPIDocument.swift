@@ -81,8 +81,8 @@ struct OpenAPIOperation {
     }
     let always = [400, 406, 408, 431, 500, 503] + (isSecured ? [401] : []) + (body == nil ? [] : [413, 415])
     let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
-    // libmicrohttpd answers a target beyond its memory itself, with a page of its own.
-    let tooLong: JSONValue = ["description": "The address is too long.", "content": ["text/html": [:]]]
+    // libmicrohttpd answers a target beyond its memory itself, with a page of its own without a type.
+    let tooLong: JSONValue = ["description": "The address is too long."]
     let failures =
       statuses.map { JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"]) }
       + [.init("414", tooLong)]
