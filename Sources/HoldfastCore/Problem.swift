@@ -44,6 +44,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case tokenFenced = "token-fenced"
   case notAcceptable = "not-acceptable"
   case rangeNotSatisfiable = "range-not-satisfiable"
+  case conflictResolved = "conflict-resolved"
+  case validationFailed = "validation-failed"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -138,6 +140,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .notAcceptable: (406, "No form that Accept names is made here", "Accept application/json.")
     case .rangeNotSatisfiable:
       (416, "The content has no byte of this range", "Content-Range says how many it has.")
+    case .conflictResolved:
+      (409, "Somebody else has chosen already", "Look at the record as it is now; an edit of it changes it.")
+    case .validationFailed:
+      (422, "A rule of the server refuses the record", "Change what detail names, and send it again.")
     }
   }
 }

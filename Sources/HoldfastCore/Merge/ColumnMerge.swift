@@ -47,8 +47,10 @@ public enum ColumnMerge: Hashable, Sendable {
     let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
     if isKnown { return .applied }
     switch policy {
-    case .latest: return (edit.stamp, edit.device) > (last.stamp, last.device) ? .won : .lost
-    case .server: return .lost
+    case .latest, .counter, .set, .text, .resolver:
+      return (edit.stamp, edit.device) > (last.stamp, last.device) ? .won : .lost
+    case .client: return .won
+    case .server, .ask: return .lost
     }
   }
 }

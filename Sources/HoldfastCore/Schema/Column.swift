@@ -18,12 +18,24 @@ public enum ColumnType: String, Sendable, CaseIterable {
   case position
 }
 
-/// Who wins when two edits of one column did not know of each other.
+/// What becomes of a column when two edits of it did not know of each other. See PROTOCOL.md, section 5.1.
 public enum MergePolicy: String, Sendable, CaseIterable {
   /// The later edit by hybrid logical clock.
   case latest
   /// The value that the server already has.
   case server
+  /// The edit that reaches the server last.
+  case client
+  /// Of integers: both increments count.
+  case counter
+  /// Of JSON arrays of texts: what either added is in, what either removed is out.
+  case set
+  /// Of texts: both changes, word by word; where they overlap the later one.
+  case text
+  /// The value that the server already has, until a person chooses.
+  case ask
+  /// What the team's own function on the server says.
+  case resolver
 }
 
 /// What a reference points to, and what the end of the parent does.
@@ -71,7 +83,7 @@ public struct Column: Hashable, Sendable {
   public var maximum: Int64?
   /// For texts, the only values allowed; empty for any.
   public var oneOf: [String]
-  /// Who wins when two edits meet.
+  /// What becomes of two edits that meet.
   public var policy: MergePolicy
   /// For references, what it points to.
   public var reference: Reference?
