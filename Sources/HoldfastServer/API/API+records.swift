@@ -32,8 +32,9 @@ extension API {
     let body = try read { reader in
       try reader.store.transaction {
         let user = try device(of: request, reader).key.user
-        try QueryParameters(request).requireOnly("ids")
-        let ids = try self.ids(of: request)
+        let parameters = try QueryParameters(request)
+        try parameters.requireOnly("ids")
+        let ids = try self.ids(in: parameters)
         return try results(ids, of: table, for: user, reader.store)
       }
     }
@@ -99,16 +100,10 @@ extension API {
   private func conditional(
     _ request: HTTPRequest, _ tag: EntityTag, _ body: (inout JSONWriter) -> Void
   ) -> HTTPResponse {
-    let headers = [
-      ("ETag", tag.text), ("Cache-Control", "private, no-cache"),
-      ("Vary", "Authorization, Accept-Encoding, A-IM"),
-    ]
-    if Preconditions(request).match(tag: tag.opaque, seconds: nil) {
-      return HTTPResponse(status: 304, headers: headers)
-    }
+    let validators = HTTPResponse.Validators(tag: tag.opaque)
+    if Preconditions(request).match(tag: tag.opaque, seconds: nil) { return .notModified(validators) }
     var writer = JSONWriter(capacity: 1024)
     body(&writer)
-    return HTTPResponse(
-      status: 200, headers: headers + [("Content-Type", "application/json")], body: writer.bytes)
+    return .content(writer.bytes, validators)
   }
 }

@@ -50,7 +50,10 @@ extension API {
     case (.table(let table), "POST"): return try reader.creations(in: table, body)
     case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
     case (.table(let table), _):
-      return (try isAtomic(request) ? .atomic : .each, reader.deletions(in: table, try ids(of: request)))
+      let parameters = try QueryParameters(request)
+      return (
+        try isAtomic(parameters) ? .atomic : .each, reader.deletions(in: table, try ids(in: parameters))
+      )
     case (.record(let table, let id), "PATCH"):
       return try reader.one(.update, table, id, condition, body)
     case (.record(let table, let id), "PUT"): return try reader.one(.replace, table, id, condition, body)
@@ -61,8 +64,8 @@ extension API {
   /// The ids that a query names.
   ///
   /// - Throws: `Problem.invalidRequest` when there are none, or too many.
-  func ids(of request: HTTPRequest) throws(Problem) -> [String] {
-    guard let ids = request.queryList("ids"), ids != [""] else {
+  func ids(in parameters: QueryParameters) throws(Problem) -> [String] {
+    guard let ids = parameters.list("ids"), ids != [""] else {
       throw Problem(.invalidRequest, "ids must name records, with commas between.")
     }
     if ids.count > Self.queryIDLimit {
@@ -71,8 +74,8 @@ extension API {
     return ids
   }
 
-  private func isAtomic(_ request: HTTPRequest) throws(Problem) -> Bool {
-    switch request.queryValue("atomic") {
+  private func isAtomic(_ parameters: QueryParameters) throws(Problem) -> Bool {
+    switch parameters["atomic"] {
     case nil, "false": return false
     case "true": return true
     default: throw Problem(.invalidRequest, "atomic is true or false.")

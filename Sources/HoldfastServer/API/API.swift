@@ -88,11 +88,12 @@ final class API: Sendable {
     case .devices: return try copyDevice(request)
     case .events: return try events(request)
     case .records(let table):
-      if !isRead(request) { return try change(request, at: .table(table)) }
+      if request.method != "GET" { return try change(request, at: .table(table)) }
       let namesIDs = request.queryItems.contains { $0.name == "ids" }
       return try namesIDs ? records(request, table) : index(request, table: table)
     case .record(let table, let id):
-      return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
+      return try request.method == "GET"
+        ? record(request, table, id) : change(request, at: .record(table, id))
     case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
     case .batch: return try change(request, at: .batch)
     case .snapshot(let zone): return try snapshot(request, of: zone)
@@ -104,8 +105,6 @@ final class API: Sendable {
     case .changes(let zone): return try changes(request, zone: zone)
     }
   }
-
-  private func isRead(_ request: HTTPRequest) -> Bool { ["GET", "HEAD"].contains(request.method) }
 
   private func readiness() -> Step {
     if isStopping.load(ordering: .acquiring) {
