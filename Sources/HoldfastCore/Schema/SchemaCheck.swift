@@ -113,7 +113,9 @@ package struct SchemaCheck {
       return [.init(place, "Only a position belongs to a list; leave it out.")]
     }
     if table.columns.contains(where: { $0.name == name && $0.type == .reference }) { return [] }
-    return [.init(place, "There is no reference column \"\(name)\" in the table; declare it, or name another.")]
+    return [
+      .init(place, "There is no reference column \"\(name)\" in the table; declare it, or name another.")
+    ]
   }
 
   private func zoneFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {

@@ -16,6 +16,18 @@ struct PostgresListStatements {
       """)
   }
 
+  /// The ranks of those of the records `$2` that are in the list, which is read up to the last of them.
+  var ranks: PostgresStatement {
+    PostgresStatement(
+      """
+      SELECT r.id, r.rank FROM (
+        SELECT \(id("t")) AS id, row_number() OVER (ORDER BY \(position("t")), \(id("t"))) AS rank
+        FROM \(records("t"))\(parent("t", 3))
+        AND \(position("t")) <= (SELECT max(\(position("m"))) FROM \(records("m")) AND \(id("m")) = ANY ($2))
+      ) r WHERE r.id = ANY ($2)
+      """)
+  }
+
   /// What a statement takes before what the list's records refer to, and that.
   ///
   /// - Returns: nil when no record can have it.

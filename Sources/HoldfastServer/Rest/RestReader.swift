@@ -251,7 +251,8 @@ extension RestItem.Place {
     default:
       throw Problem(
         .invalidValue,
-        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}.")
+        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
+      )
     }
   }
 }

@@ -59,7 +59,8 @@ extension RestRun {
     func neighbour(_ id: String) throws -> Position {
       let name = stores.schema.tables[operation.table].columns[column].name
       guard let list, id != operation.id, let record = try stores.tables[list.table].record(id),
-        RecordList(column, of: list.table, zone: record.zone, values: record.values, in: stores.schema) == list
+        RecordList(column, of: list.table, zone: record.zone, values: record.values, in: stores.schema)
+          == list
       else { throw Problem(.invalidValue, "\(name): the list has no other record \(id).") }
       guard let position = record.values[column].text.flatMap({ try? Position(validating: $0) }) else {
         throw Problem(.invalidValue, "\(name): the record \(id) has no place in the list.")

@@ -104,7 +104,8 @@ struct SQLiteTables {
   func index(_ columns: [String], of index: Int) -> String {
     let name = schema.tables[index].name
     let keys = columns.map { ", \"\($0)\"" }.joined()
-    return "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+    return
+      "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
   }
 
   /// The indexes of lists; databases were made without them once.
