@@ -28,12 +28,12 @@ struct ListPropertyTests {
   }
 
   @Test(
-    "100,000 operations of five offline devices end in one order everywhere, no record twice, untouched blocks whole (I7)"
+    "100,000 operations of five offline devices end in one order everywhere, no record twice (I7)"
   )
   func converge() {
     let simulation = check(Self.steps(100_000, seed: 71), seed: 71)
     print(
-      "positions: 100,000 operations, five devices, \(simulation.syncs) syncs: \(simulation.count) records, \(simulation.wholeBlocks) blocks that nobody touched, longest \(simulation.longest) bytes"
+      "positions: 100,000 operations, five devices, \(simulation.syncs) syncs: \(simulation.count) records, \(simulation.wholeBlocks) blocks that nobody touched whole, \(simulation.tornBlocks) torn, longest \(simulation.longest) bytes"
     )
     #expect(simulation.count > 50)
   }
