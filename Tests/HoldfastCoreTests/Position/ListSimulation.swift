@@ -273,7 +273,7 @@ struct ListSimulation {
 
   private mutating func countBlocks() {
     let order = devices[0].lists
-    for (number, block) in blocks.enumerated() where !block.isTouched && block.ids.count > 1 {
+    for block in blocks where !block.isTouched && block.ids.count > 1 {
       let isWhole = order.contains { list in
         list.firstIndex(of: block.ids[0]).map { list[$0...].prefix(block.ids.count).elementsEqual(block.ids) }
           ?? false
