@@ -30,6 +30,15 @@ struct RestItem: Sendable {
     case restore
   }
 
+  /// A place in a list, as the sender says it.
+  enum Place: Sendable, Equatable {
+    case first
+    case last
+    /// Beside the record of this id.
+    case before(String)
+    case after(String)
+  }
+
   /// What the sender insists on.
   enum Condition: Sendable, Equatable {
     /// A live record with one of these revs.
@@ -46,6 +55,8 @@ struct RestItem: Sendable {
   let condition: Condition?
   /// The columns of JSON that are merged into what is there.
   let patches: [Int]
+  /// The columns of positions that are made in the transaction, and where.
+  let places: [Int: Place]
 
   /// The record.
   var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }

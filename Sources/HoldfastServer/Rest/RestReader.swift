@@ -145,7 +145,11 @@ struct RestReader {
     if table.zone == .server { throw Problem(.readOnlyTable, table.name) }
     let id = try self.id(place.id ?? fields.id, verb, table)
     try checkMembers(fields, verb, table)
-    let (settings, patches) = try settings(fields, verb, table)
+    let (settings, places) = try settings(fields, verb, table)
+    let patches = settings.filter { setting in
+      verb == .update && table.columns[setting.column].type == .json
+        && setting.value.text?.utf8.first == UInt8(ascii: "{")
+    }
     let kind: Operation.Kind =
       switch verb {
       case .update: .update
@@ -158,7 +162,8 @@ struct RestReader {
         // Without a rev it is based on the record as it will be; its time is that of the service.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: Stamp(rawValue: .max),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
-      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches)
+      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches.map(\.column),
+      places: places)
   }
 
   private func table(_ name: String?) throws(Problem) -> Int {
@@ -202,19 +207,53 @@ struct RestReader {
 
   private func settings(
     _ fields: RestFields, _ verb: RestItem.Verb, _ table: Table
-  ) throws -> ([Operation.Setting], patches: [Int]) {
-    if verb == .delete { return ([], []) }
+  ) throws -> ([Operation.Setting], [Int: RestItem.Place]) {
+    if verb == .delete { return ([], [:]) }
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
-    var values = try table.values(in: columns)
+    var places: [Int: RestItem.Place] = [:]
+    var values = try table.values(in: columns) { key, reader in
+      guard try reader.peekKind() == .object,
+        let index = table.columns.firstIndex(where: { $0.type == .position && key.matches($0.name) })
+      else { return false }
+      places[index] = try RestItem.Place(&reader, table.columns[index].name)
+      return true
+    }
+    // Each is there, and is filled in when its turn has come.
+    for column in places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
       values[index].map { Operation.Setting(column: index, value: $0) }
     }
-    let patches = settings.filter { setting in
-      verb == .update && table.columns[setting.column].type == .json
-        && setting.value.text?.utf8.first == UInt8(ascii: "{")
+    return (settings, places)
+  }
+}
+
+extension RestItem.Place {
+  /// Reads `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
+  ///
+  /// - Throws: `Problem.invalidValue` naming the column.
+  fileprivate init(_ reader: inout JSONReader, _ column: String) throws {
+    var members: [(name: String, value: String?)] = []
+    try reader.readObject { key, reader in
+      guard members.count < 2 else { return try reader.skipValue() }
+      if try reader.peekKind() == .string {
+        members.append((key.string, try reader.readString()))
+      } else {
+        members.append((key.string, nil))
+        try reader.skipValue()
+      }
     }
-    return (settings, patches.map(\.column))
+    switch (members.count, members.first?.name, members.first?.value) {
+    case (1, "after", let id?) where Identifier.isPossible(id): self = .after(id)
+    case (1, "before", let id?) where Identifier.isPossible(id): self = .before(id)
+    case (1, "at", "first"): self = .first
+    case (1, "at", "last"): self = .last
+    default:
+      throw Problem(
+        .invalidValue,
+        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
+      )
+    }
   }
 }
 

@@ -11,15 +11,15 @@ final class RestRun {
 
   /// The records that the items created.
   private(set) var created: [CreatedRecord] = []
-  private let service: Service
+  let service: Service
   private let command: RestCommand
-  private let author: Author
+  let author: Author
   /// How many bytes of records the answer takes yet.
   private var room: Int
   /// What each item found.
   private var before: [Int: Sight] = [:]
 
-  private var stores: RecordStores { service.stores }
+  var stores: RecordStores { service.stores }
 
   init(_ command: RestCommand, by author: Author, on service: Service) {
     self.command = command
@@ -77,6 +77,12 @@ final class RestRun {
     let sight = try look(item.key)
     before[index] = sight
     try check(item.condition, of: item.verb, sight)
+    let operation = try decide(item, sight)
+    return item.places.isEmpty ? operation : try place(operation, item.places, sight)
+  }
+
+  /// What an item does to what is there; its places are not looked up yet.
+  private func decide(_ item: RestItem, _ sight: Sight) throws -> Operation {
     let operation = item.operation
     switch (item.verb, sight) {
     case (.delete, _), (.create, .nothing): return operation
@@ -238,7 +244,7 @@ final class RestRun {
 
 extension Operation {
   /// The operation in another kind, with what is decided when its turn has come.
-  fileprivate func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
+  func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
     Operation(
       kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
       zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)

@@ -69,7 +69,8 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, patience, clock: clock, environment: environment, log: failed))
+          store, database.schema, epoch: database.epoch, patience, clock: clock, environment: environment,
+          log: failed))
     }
     let fast = stores.map { service($0, .little) }
     let patient = try (0..<Self.patientThreads).compactMap { _ in
