@@ -54,7 +54,9 @@ extension Oracle {
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
       guard let new else { continue }
       let tokens = Set(new.tokens)
-      memory.latest[key, default: [:]][column] = tokens.isEmpty ? nil : tokens
+      let isCombining = rules.combining[key.table]?.contains(column) == true
+      let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
+      memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown
       repeated.formUnion(tokens.intersection(old?.tokens ?? []))
       for token in tokens.subtracting(old?.tokens ?? []).sorted() {
         note(token, key, column, by: index, &transaction)
