@@ -9,6 +9,8 @@ package enum Transition: String, CaseIterable, Sendable {
   case divergedNumber = "7 copy: a number that never arrived"
   case divergedChain = "7 copy: another chain"
   case divergedAnswers = "7 copy: answers dealt with already"
+  case copyLeftOut = "7 copy: a change set that arrived already is left out"
+  case copyUncertain = "7 copy: a change set that may have arrived waits in quarantine"
   case resendAsked = "3 answer: resend"
   case partWhole = "3 part: whole"
   case partUnfinished = "3 part: more to come"

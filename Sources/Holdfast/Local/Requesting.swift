@@ -170,11 +170,40 @@ extension LocalDatabase {
         ])
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
+      if let applied = session.applied { try leaveOut(applied, confirmed: state.confirmed) }
       try connection.run(
         "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
         [.text(Fingerprint.beginning.text)])
       Trace.took(.renumbered)
       try renumber(from: 1)
+    }
+  }
+
+  /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What that may or may not have done, as the
+  /// server does not remember so far back, waits in quarantine.
+  private func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
+    var uncertain: [(first: Int64, body: [UInt8])] = []
+    try whileApplying {
+      for row in try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first") {
+        guard let first = row[0].integer, let last = row[1].integer,
+          let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
+        else { continue }
+        if applied.entries.contains(.init(last: last, chain: chain)) {
+          Trace.took(.copyLeftOut)
+          try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
+          try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+        } else if confirmed < applied.completeFrom, last <= applied.completeFrom {
+          uncertain.append((first, body))
+        }
+      }
+      if uncertain.isEmpty { return }
+      Trace.took(.copyUncertain)
+      try takeBack(uncertain.map(\.first))
+      let problem = Problem(.changeSetUncertain).document
+      for set in uncertain {
+        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem)
+      }
+      try settleOrphans()
     }
   }
 

@@ -68,15 +68,18 @@ extension API {
     case .failure(let problem): return .problem(problem)
     case .success(.done), .success(.rest): return .problem(Problem(.internalError))
     case .success(.session(let session)):
-      let body: JSONValue = [
-        "user": ["id": .string(session.user), "name": .string(session.userName)],
-        "device": [
-          "id": .string(session.device), "name": .string(session.deviceName),
-          "session": .integer(session.number),
-        ],
-        "token": .string(token),
+      var members: [JSONValue.Member] = [
+        .init("user", ["id": .string(session.user), "name": .string(session.userName)]),
+        .init(
+          "device",
+          [
+            "id": .string(session.device), "name": .string(session.deviceName),
+            "session": .integer(session.number),
+          ]),
+        .init("token", .string(token)),
       ]
-      return .json(status: status, body.bytes)
+      if let applied = session.applied { members.append(.init("applied", applied.json)) }
+      return .json(status: status, JSONValue.object(members).bytes)
     }
   }
 }

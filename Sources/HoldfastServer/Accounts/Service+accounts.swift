@@ -19,8 +19,11 @@ extension Service {
     guard let account = try store.accounts.account(signIn.user), account.password == signIn.password else {
       throw Problem(.credentialsWrong)
     }
-    guard let device = signIn.device, let session = try nextSession(of: device, signIn) else {
-      return try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
+    let last = try signIn.device.flatMap { try store.devices.session(of: $0, user: signIn.user) }
+    guard let device = signIn.device, let last, let session = number(behind: last, signIn) else {
+      var session = try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
+      session.applied = last?.applied
+      return session
     }
     moves.users.insert(signIn.user)
     try store.devices.beginSession(
@@ -30,10 +33,9 @@ extension Service {
       number: session)
   }
 
-  /// The number of a device's next session; nil when the sender can't go on as this device: it is not the user's, or another one has
-  /// had a session as this device since, which makes the sender a copy.
-  private func nextSession(of device: String, _ signIn: SignIn) throws -> Int64? {
-    guard let last = try store.devices.session(of: device, user: signIn.user) else { return nil }
+  /// The number of a device's next session; nil when the sender can't go on as this device: another one has had a session as this device
+  /// since, which makes the sender a copy.
+  private func number(behind last: LastSession, _ signIn: SignIn) -> Int64? {
     // The answer of a session that was never used was lost on the way.
     let known = last.isUsed ? [last.number] : [last.number, last.number - 1]
     return signIn.session.map { known.contains($0) } ?? true ? last.number + 1 : nil

@@ -10,6 +10,7 @@ final class PostgresDevices: DeviceTable {
     var confirmed: Int64
     var chain: Int64
     var answered: Int64
+    var applied: [UInt8]
     var clock: Int64 = 0
     var hasMoved = false
     /// The last numbers of the refusals that it has not dealt with.
@@ -62,7 +63,8 @@ final class PostgresDevices: DeviceTable {
     guard let row = rows[key.number], row.token == key.token.withBytes({ Array($0) }) else { return nil }
     return DeviceState(
       id: row.id, user: row.user, confirmed: row.confirmed,
-      chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered)
+      chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
+      applied: AppliedChangeSets(bytes: row.applied))
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
@@ -72,11 +74,11 @@ final class PostgresDevices: DeviceTable {
     return found.isEmpty ? nil : (found.text(0, 0), found.text(0, 1))
   }
 
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
-    rows[number]?.confirmed = confirmed
-    rows[number]?.chain = Int64(bitPattern: chain.value)
-    let known = rows[number]?.answered ?? 0
-    rows[number]?.answered = max(answered, known)
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+    rows[number]?.confirmed = state.confirmed
+    rows[number]?.chain = Int64(bitPattern: state.chain.value)
+    rows[number]?.answered = state.answered
+    rows[number]?.applied = state.applied.bytes
     rows[number]?.clock = clock.rawValue
     rows[number]?.hasMoved = true
   }
@@ -133,7 +135,7 @@ final class PostgresDevices: DeviceTable {
 
   func add(_ device: NewDevice) throws { try store.writing.add(device) }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     try store.writing.session(of: device, user: user)
   }
 

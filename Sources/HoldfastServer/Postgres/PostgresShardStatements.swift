@@ -63,14 +63,14 @@ struct PostgresShardStatements {
     VALUES ($1, $2, $3, $4, $5, $6, $7)
     """
   static let lockSession: PostgresStatement =
-    "SELECT session, session_used FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
+    "SELECT session, session_used, applied FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
   static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $2, name = $3, seen_at = $4, session = $5, session_used = false
     WHERE number = $1
     """
   static let moveDevice: PostgresStatement = """
     UPDATE holdfast.devices SET confirmed = $2, chain = $3, answered = $4, clock = $5, seen_at = $6,
-      session_used = true WHERE number = $1
+      session_used = true, applied = $7 WHERE number = $1
     """
   static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 AND last <= $2"
@@ -98,7 +98,7 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(

@@ -65,14 +65,14 @@ final class PostgresShardWriting: PostgresWriting {
         device.clock.rawValue, device.clock.milliseconds))
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     let found = try store.connection.query(
       PostgresShardStatements.findDevice, PostgresParameters(device, user))
     if found.isEmpty { return nil }
     let number = found.int64(0, 0)
     let rows = try store.connection.query(PostgresShardStatements.lockSession, PostgresParameters(number))
     numbers = [device: number]
-    return rows.isEmpty ? nil : (rows.int64(0, 0), rows.bool(0, 1))
+    return LastSession(rows)
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

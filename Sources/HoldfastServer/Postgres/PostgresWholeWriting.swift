@@ -19,7 +19,7 @@ final class PostgresWholeWriting: PostgresWriting {
     INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
     """
   private static let findSession: PostgresStatement =
-    "SELECT session, session_used FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+    "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
   private static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
     WHERE id = $5
@@ -96,9 +96,8 @@ final class PostgresWholeWriting: PostgresWriting {
         device.clock.milliseconds))
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
-    let found = try store.connection.query(Self.findSession, PostgresParameters(device, user))
-    return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
+  func session(of device: String, user: String) throws -> LastSession? {
+    LastSession(try store.connection.query(Self.findSession, PostgresParameters(device, user)))
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

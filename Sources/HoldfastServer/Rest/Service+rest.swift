@@ -21,8 +21,7 @@ extension Service {
       }
     }
     // The clock of a database that is opened goes on from what devices wrote last.
-    try store.devices.advance(
-      number, confirmed: device.confirmed, chain: device.chain, answered: device.answered, clock: now)
+    try store.devices.advance(number, to: device, clock: now)
     return .rest(answer, isReplay: false)
   }
 

@@ -22,10 +22,10 @@ final class SQLiteDeviceTable: DeviceTable {
   init(on connection: Connection) throws {
     self.connection = connection
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain, answered FROM holdfast_devices WHERE number = ? AND token_hash = ?")
+      "SELECT id, user, confirmed, chain, answered, applied FROM holdfast_devices WHERE number = ? AND token_hash = ?")
     move = try connection.statement(
       """
-      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?),
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = ?, applied = ?,
         session_used = 1
       WHERE number = ?
       """)
@@ -60,16 +60,18 @@ final class SQLiteDeviceTable: DeviceTable {
     guard try find.step() else { return nil }
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
-      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4))
+      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
+      applied: AppliedChangeSets(bytes: find.blob(5)))
   }
 
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
-    try move.bind(confirmed, at: 1)
-    try move.bind(Int64(bitPattern: chain.value), at: 2)
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+    try move.bind(state.confirmed, at: 1)
+    try move.bind(Int64(bitPattern: state.chain.value), at: 2)
     try move.bind(clock.rawValue, at: 3)
     try move.bind(clock.milliseconds, at: 4)
-    try move.bind(answered, at: 5)
-    try move.bind(number, at: 6)
+    try move.bind(state.answered, at: 5)
+    try move.bind(.blob(state.applied.bytes), at: 6)
+    try move.bind(number, at: 7)
     try move.run()
   }
 
@@ -155,12 +157,13 @@ final class SQLiteDeviceTable: DeviceTable {
       ])
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     let row = try connection.row(
-      "SELECT session, session_used FROM holdfast_devices WHERE id = ? AND user = ?",
+      "SELECT session, session_used, applied FROM holdfast_devices WHERE id = ? AND user = ?",
       [.text(device), .text(user)])
     guard let row, let number = row[0].integer else { return nil }
-    return (number, row[1].integer == 1)
+    return LastSession(
+      number: number, isUsed: row[1].integer == 1, applied: AppliedChangeSets(bytes: row[2].blob ?? []))
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

@@ -43,7 +43,7 @@ struct SQLiteTables {
       user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
       confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
-      session_used INTEGER NOT NULL DEFAULT 0
+      session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x''
     );
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (

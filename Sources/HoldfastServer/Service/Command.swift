@@ -32,6 +32,8 @@ struct Session: Sendable, Equatable {
   let deviceName: String
   /// Counts the sessions of the device, from 1.
   let number: Int64
+  /// Of a device that is a copy: the last change sets of the one that it is a copy of.
+  var applied: AppliedChangeSets?
 }
 
 /// A device as its token named it. The writer looks again, so that a token that died meanwhile writes nothing.

@@ -118,7 +118,9 @@ final class Service {
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
     case .copyDevice(let key, let name, let token):
       guard let device = try store.devices.device(key) else { throw Problem(.tokenInvalid) }
-      return .session(try addDevice(to: device.user, named: name, token: token, at: now))
+      var session = try addDevice(to: device.user, named: name, token: token, at: now)
+      session.applied = device.applied
+      return .session(session)
     case .signOut(let key):
       guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
       try store.devices.forgetToken(key.number)

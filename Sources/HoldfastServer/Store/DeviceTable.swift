@@ -4,10 +4,12 @@ import HoldfastCore
 struct DeviceState {
   let id: String
   let user: String
-  let confirmed: Int64
-  let chain: Fingerprint
+  var confirmed: Int64
+  var chain: Fingerprint
   /// The greatest number up to which the device has said to have dealt with the answers.
-  let answered: Int64
+  var answered: Int64
+  /// Its last change sets that took effect.
+  var applied: AppliedChangeSets
 }
 
 /// The devices, their acks and their refusals.
@@ -18,8 +20,8 @@ protocol DeviceTable: AnyObject {
   /// The ids of a device and of its user; nil for the server itself.
   func owner(of number: Int64) throws -> (id: String, user: String)?
 
-  /// Writes how far the device's operations were dealt with, and up to where it has dealt with the answers.
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws
+  /// Writes how far a device has come, and that it is alive.
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws
 
   /// How many refusals will be left when the device has dealt with those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int
@@ -50,14 +52,23 @@ protocol DeviceTable: AnyObject {
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws
 
-  /// The last session of a user's device, and whether it was ever used; nil when it is not the user's.
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)?
+  /// The last session of a user's device; nil when it is not the user's.
+  func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins another session of a device.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
 
   /// Makes the device's token invalid.
   func forgetToken(_ number: Int64) throws
+}
+
+/// The last session of a device.
+struct LastSession {
+  let number: Int64
+  /// Whether anything was ever sent in it.
+  let isUsed: Bool
+  /// The device's last change sets that took effect.
+  let applied: AppliedChangeSets
 }
 
 /// A device that is to be added.
