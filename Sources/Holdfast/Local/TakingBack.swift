@@ -20,7 +20,8 @@ extension LocalDatabase {
 
   /// The steps from the server's record to the one here.
   func history(_ table: Int, _ id: String) throws -> RecordHistory {
-    RecordHistory(try edits(table, id), current: try row(table, id).map { state(table, $0) })
+    RecordHistory(
+      try edits(table, id), current: try row(table, id).map { state(table, $0) }, policies: policies[table])
   }
 
   /// A record with its values by the names of the columns.
