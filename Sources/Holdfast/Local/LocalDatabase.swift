@@ -174,6 +174,7 @@ package final class LocalDatabase {
       // What a foreign writer left is a change set of its own.
       try seal(isStrict: false)
       let result = try body(Database(local: self, environment: environment))
+      _ = try keepUndo()
       try seal(isStrict: true)
       return result
     }

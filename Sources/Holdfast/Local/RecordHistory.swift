@@ -109,8 +109,9 @@ struct RecordHistory {
     for step in steps {
       switch step.change {
       case .update(let column, let before, let new):
-        edits.append(step.edit.with(base: state?.values[column] ?? before))
-        if let new { state?.values[column] = taken(column, from: before, to: new, on: state?.values[column]) }
+        let here = state?.values[column]
+        edits.append(step.edit.with(base: here ?? before))
+        if let new { state?.values[column] = taken(column, from: before, to: new, on: here) }
       case .create(let new):
         // Where a record is already, it comes back if the create is taken back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }

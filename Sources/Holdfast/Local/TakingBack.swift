@@ -79,18 +79,6 @@ extension LocalDatabase {
     }
   }
 
-  /// Moves a change set, whose edits are taken back, from the outbox into quarantine.
-  func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
-    try connection.run(
-      "INSERT INTO holdfast_quarantine (at, operation, problem, body) VALUES (?, ?, ?, ?)",
-      [
-        .integer(try state().clock.milliseconds), .integer(operation - first),
-        .text(String(decoding: problem, as: UTF8.self)), .blob(body),
-      ])
-    Trace.took(.quarantined)
-    try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
-  }
-
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns
   /// to its base. Their change sets stay, and the server decides them. Records under one that is deleted here are hidden.
   func settleOrphans() throws {

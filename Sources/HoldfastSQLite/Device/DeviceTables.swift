@@ -64,7 +64,7 @@ package struct DeviceTables {
   private static let undo = """
     CREATE TABLE holdfast_undo (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
-      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, changes TEXT NOT NULL
+      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, changes TEXT NOT NULL
     );
     """
 
