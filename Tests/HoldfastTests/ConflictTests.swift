@@ -160,6 +160,20 @@ struct ConflictTests {
     #expect(try await fixture.value("SELECT resolution FROM conflicts") == "winner")
   }
 
+  @Test("values that are arrays, and texts that look like some, are read as they are")
+  func arrays() async throws {
+    let fixture = try await Self.fixture(
+      Self.conflict("ask", column: "tags", winner: #"["a"]"#, loser: #""[b]""#),
+      item: IDs.itemChange("[urgent] Milk"))
+    let conflict = try await Self.only(fixture)
+    #expect(conflict.winner.value == ["a"] && conflict.loser.value == "[b]")
+    #expect(try await fixture.store.read { try $0.find(Item.self, id: IDs.item) }?.title == "[urgent] Milk")
+    let error = await #expect(throws: StoreError.self) {
+      try await fixture.store.write { try $0.resolve(conflict, taking: .winner) }
+    }
+    #expect(error?.description.contains("items.tags") == true)
+  }
+
   @Test("a live query of conflicts says what arrives and what is closed")
   func live() async throws {
     let fixture = try await Self.fixture(Self.conflict("ask"))
