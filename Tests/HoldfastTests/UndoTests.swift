@@ -54,6 +54,18 @@ struct UndoTests {
     await #expect(throws: StoreError.self) { try await fixture.store.undo(99) }
   }
 
+  @Test("a transaction of which nothing is left to undo does not stand in the way of the one before")
+  func passedOver() async throws {
+    let fixture = try await Self.downloaded()
+    try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.done = true } }
+    try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "Oat" } }
+    try await fixture.confirm(
+      IDs.part(IDs.itemChange("Theirs", rev: 4, done: true), from: "0000000a.2", to: "0000000a.3"))
+    #expect(try await fixture.store.undo().undone.isEmpty)
+    #expect(try await fixture.store.undo().undone.map(\.column) == ["done"])
+    #expect(try await fixture.store.undoable().map(\.undoes) == [1, nil, nil])
+  }
+
   @Test("a column that somebody changed since stays, the others go back (I3)")
   func changedSince() async throws {
     let fixture = try await Self.downloaded()

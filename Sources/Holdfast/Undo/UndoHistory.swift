@@ -28,7 +28,9 @@ extension LocalDatabase {
       let edits = try edits(table, id).filter { $0.changeSet == nil }
       let after = try self.row(table, id).map { state(table, $0) }
       let before = RecordHistory(edits, current: after).base
-      guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else { continue }
+      guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else {
+        continue
+      }
       change.json.write(to: &writer)
       isEmpty = false
       if writer.count > Self.undoneSize { return nil }
@@ -68,11 +70,11 @@ extension LocalDatabase {
       }
       return UndoableTransaction(
         number: row[0].integer ?? 0, at: Timestamp.text(milliseconds: row[1].integer ?? 0),
-        undoes: row[2].integer, counts: counts)
+        undoes: row[2].integer.flatMap { $0 == 0 ? nil : $0 }, counts: counts)
     }
   }
 
-  /// The last transaction that is neither an undo nor undone.
+  /// The last transaction that is neither an undo nor undone, nor one of which nothing could be undone (`undoes` is 0).
   func lastUndoable() throws -> Int64? {
     var undone: Set<Int64> = []
     for row in try connection.rows("SELECT n, undoes FROM holdfast_undo ORDER BY n DESC") {

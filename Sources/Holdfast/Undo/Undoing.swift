@@ -15,6 +15,9 @@ extension LocalDatabase {
       if let kept {
         try connection.run(
           "UPDATE holdfast_undo SET undoes = ? WHERE n = ?", [.integer(number), .integer(kept)])
+      } else if undoing.result.undone.isEmpty {
+        // Else the next undo would mean it again.
+        try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
       }
       try seal(isStrict: true)
       return undoing.result
@@ -87,11 +90,14 @@ private struct Undoing {
   }
 
   private mutating func restore(_ name: String, of change: UndoneRecord) throws {
-    guard let table = local.schema.index(of: change.table), let index = local.schema.tables[table].index(of: name),
+    guard let table = local.schema.index(of: change.table),
+      let index = local.schema.tables[table].index(of: name),
       let before = change.before?[name], let after = change.after?[name]
     else { return }
     let column = local.schema.tables[table].columns[index]
-    guard let here = try local.row(table, change.id)?.values[index] else { return leave(change, .gone, column: name) }
+    guard let here = try local.row(table, change.id)?.values[index] else {
+      return leave(change, .gone, column: name)
+    }
     if let link = link(change, name), let target = before.text, try local.row(link.target, target) == nil {
       return leave(change, .parentMissing, column: name)
     }
@@ -119,7 +125,8 @@ private struct Undoing {
   private mutating func deleteCreated() throws {
     var waiting: [UndoneRecord] = []
     for change in changes.reversed() where change.kind == .create {
-      guard let table = local.schema.index(of: change.table), let here = try local.row(table, change.id) else {
+      guard let table = local.schema.index(of: change.table), let here = try local.row(table, change.id)
+      else {
         leave(change, .gone)
         continue
       }
@@ -153,7 +160,8 @@ private struct Undoing {
     for (column, value) in zip(local.sql[table].columns, values) {
       guard let made = change.after?[column], made != SQLiteValue(value) else { continue }
       // A null of a create says nothing: the server may have filled the column in, which is no change of anybody's.
-      let isFilled = try made == .null && rev <= 1 && !local.edits(table, change.id).contains { $0.column == column }
+      let isFilled =
+        try made == .null && rev <= 1 && !local.edits(table, change.id).contains { $0.column == column }
       if !isFilled { return false }
     }
     return true
@@ -215,7 +223,9 @@ private struct Undoing {
     guard let table = local.schema.index(of: change.table) else { return }
     for link in local.schema.links(of: table) where link.isInZone {
       let column = local.schema.tables[table].columns[link.column].name
-      guard let target = change.before?[column]?.text, try local.row(link.target, target) != nil else { continue }
+      guard let target = change.before?[column]?.text, try local.row(link.target, target) != nil else {
+        continue
+      }
       try local.update(table, change.id, [column: .text(target)])
     }
   }
