@@ -23,12 +23,15 @@ extension Database {
       let column = schema.tables[table].columns.first(where: { $0.name == conflict.column })
     else {
       throw StoreError(
-        .recordMissing, "This app's schema has no \(conflict.recordTable).\(conflict.column). Update the app.")
+        .recordMissing, "This app's schema has no \(conflict.recordTable).\(conflict.column). Update the app."
+      )
     }
     let isHere = try local.row(table, conflict.recordID) != nil
     switch choice {
     case .winner:
-      if !conflict.isDeletion { try set(column, of: conflict, to: column.value(of: conflict.winner.value), isHere) }
+      if !conflict.isDeletion {
+        try set(column, of: conflict, to: column.value(of: conflict.winner.value), isHere)
+      }
       try close([conflict], .winner)
     case .loser:
       if conflict.isDeletion, !isHere { return try bringBack(conflict, table) }

@@ -25,7 +25,8 @@ extension LocalDatabase {
 
   /// Inserts a record, as an ordinary edit.
   func insert(_ table: Int, _ id: String, _ values: [String: SQLiteValue]) throws {
-    let columns = [("id", SQLiteValue.text(id))] + values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let columns =
+      [("id", SQLiteValue.text(id))] + values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let names = columns.map { "\"\($0.0)\"" }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     try connection.run(
@@ -38,6 +39,7 @@ extension LocalDatabase {
     let columns = values.sorted { $0.key < $1.key }
     let sets = columns.map { "\"\($0.key)\" = ?" }.joined(separator: ", ")
     try connection.run(
-      "UPDATE \"\(schema.tables[table].name)\" SET \(sets) WHERE \"id\" = ?", columns.map(\.value) + [.text(id)])
+      "UPDATE \"\(schema.tables[table].name)\" SET \(sets) WHERE \"id\" = ?",
+      columns.map(\.value) + [.text(id)])
   }
 }

@@ -137,7 +137,9 @@ struct SnapshotSource {
       // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
       guard let their = theirs.table(table.name) else { return nil }
       // A file of an older form lacks columns of Holdfast's own tables.
-      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(table.name)\")").compactMap { $0[1].text }
+      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(table.name)\")").compactMap {
+        $0[1].text
+      }
       var (names, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
       for column in table.columns {
         names.append("\"\(column.name)\"")

@@ -64,7 +64,9 @@ extension LocalDatabase {
   }
 
   private func checkReferences(_ operation: QuarantinedOperation) throws {
-    guard let table = schema.index(of: operation.table), let record = try row(table, operation.id) else { return }
+    guard let table = schema.index(of: operation.table), let record = try row(table, operation.id) else {
+      return
+    }
     for link in schema.links(of: table) where link.isInZone {
       guard case .text(let target) = record.values[link.column], try row(link.target, target) == nil else {
         continue
@@ -78,7 +80,8 @@ extension LocalDatabase {
     func refused(_ reason: String) -> StoreError {
       StoreError(
         .operationRefused,
-        "Operation \(index + 1) (\(operation.kind.rawValue) in \(operation.table)) can't be written here: \(reason)")
+        "Operation \(index + 1) (\(operation.kind.rawValue) in \(operation.table)) can't be written here: \(reason)"
+      )
     }
     do {
       try body()

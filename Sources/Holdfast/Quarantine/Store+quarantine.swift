@@ -25,7 +25,8 @@ extension Store {
   /// - Throws: what `amend` throws; `StoreError.recordMissing` when there is no such set; `operationRefused`, which names the operation and the reason,
   ///   when a rule of the schema forbids one here. Then nothing changed.
   public func resend(
-    _ number: Int64, amending amend: @escaping @Sendable (inout [QuarantinedOperation]) throws -> Void = { _ in }
+    _ number: Int64,
+    amending amend: @escaping @Sendable (inout [QuarantinedOperation]) throws -> Void = { _ in }
   ) async throws {
     let environment = environment
     try await writer.perform { local in
