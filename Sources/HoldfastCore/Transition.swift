@@ -26,6 +26,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case updateChangedNothing = "5 update: nothing changed"
   case mergeWon = "5 merge: the edit wins"
   case mergeLost = "5 merge: the edit loses"
+  case mergeCombined = "5 merge: both edits count"
   case updateBuried = "5 update: the deletion wins"
   case recordUnknown = "5 update: refused, unknown"
   case deleted = "5 delete: deleted"

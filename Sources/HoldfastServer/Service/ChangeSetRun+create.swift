@@ -51,6 +51,7 @@ extension ChangeSetRun {
       table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
       stamps: RecordStamps(creation: creation).text, values: values)
     try stores.tables[operation.table].insert(record)
+    note(record)
     if table.zone == .explicit {
       Trace.took(.joined)
       ledger.changedMember(values[stores.memberUser].text)

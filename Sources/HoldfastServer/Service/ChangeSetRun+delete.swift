@@ -87,6 +87,7 @@ extension ChangeSetRun {
       child.stamps = stamps.text
       child.seq = try ledger.next(child.zone)
       try store.update(child)
+      note(child)
     }
   }
 }

@@ -48,6 +48,8 @@ final class ChangeSetRun {
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []
+  /// The records that were made or changed, each with the operation that did it first; for the team's validators.
+  var written: [Expectation.Key: Int] = [:]
   private let prepare: Preparation?
   private var isDone: [Bool]
   private var creates: [String: Int]?
@@ -73,6 +75,7 @@ final class ChangeSetRun {
     for index in operations.indices { try run(index) }
     try checkOpenReferences()
     try checkOwners()
+    try validate()
   }
 
   private func run(_ index: Int) throws {
