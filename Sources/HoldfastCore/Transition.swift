@@ -37,9 +37,11 @@ package enum Transition: String, CaseIterable, Sendable {
   case restricted = "5 delete or move: refused, still referred to"
   case broughtForward = "5 order: a parent is created first"
   case referenceMissing = "5 reference: refused, names no record"
+  case referenceEnded = "5 reference: to a record that is deleted, lost"
   case moved = "5 move: to another zone"
   case roleInsufficient = "5 any: refused, the role does not allow it"
   case uniqueTaken = "5 any: refused, the unique value is taken"
+  case conflictResolved = "5.1 conflicts: somebody chose"
   case joined = "5 members: a member more"
   case lastOwner = "5 members: refused, the last owner"
 

@@ -86,8 +86,7 @@ extension ChangeSetRun {
       stamps[name] = ColumnStamp(rev: child.rev, stamp: stamp, device: author.device)
       child.stamps = stamps.text
       child.seq = try ledger.next(child.zone)
-      try store.update(child)
-      note(child)
+      try replace(child)
     }
   }
 }

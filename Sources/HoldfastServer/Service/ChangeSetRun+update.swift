@@ -6,12 +6,14 @@ extension ChangeSetRun {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
       guard let role = try ledger.role(of: author.user, in: live.zone) else { throw Problem(.recordUnknown) }
+      if operation.table == stores.conflicts { return try choose(operation, in: live, role: role) }
       return try merge(operation, into: live, role: role, base: operation.rev)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
     else { throw Problem(.recordUnknown) }
-    try bury(operation, under: tombstone)
+    // A conflict that is forgotten takes no choice, and needs none.
+    if operation.table != stores.conflicts { try bury(operation, under: tombstone) }
   }
 
   /// Merges an edit into a live record: an update, or a create of what is there already.
@@ -31,6 +33,7 @@ extension ChangeSetRun {
       )
       try decide(setting.column, table.columns[setting.column], edit, &merge)
     }
+    try dropEnded(&merge, of: operation, over: live)
     try write(merge, over: live)
   }
 
@@ -54,8 +57,7 @@ extension ChangeSetRun {
       if zone != live.zone { return try move(record, to: zone) }
     }
     record.seq = try ledger.next(record.zone)
-    try stores.tables[record.table].update(record)
-    note(record)
+    try replace(record)
     if table.zone == .explicit {
       ledger.changedMember(record.values[stores.memberUser].text)
       ownerLosses.append((record.zone, current))

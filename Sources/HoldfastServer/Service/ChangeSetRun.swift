@@ -8,6 +8,8 @@ struct Author {
   let user: String
   /// The service's clock: no stamp of the change counts as later.
   let clock: Stamp
+  /// Whether the change was made just now, with the records as they are in sight: by REST, not by a device that was offline.
+  var isPresent = false
 }
 
 /// Applies one change set inside a savepoint. Source of the rules: PROTOCOL.md, section 5.

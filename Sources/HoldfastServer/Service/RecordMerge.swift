@@ -24,6 +24,13 @@ struct RecordMerge {
     changed.append(column)
   }
 
+  /// Takes back what an edit made of a column.
+  mutating func takeBack(_ column: Int, named name: String, _ live: Record) {
+    record.values[column] = live.values[column]
+    stamps[name] = RecordMerge(live).stamps[name]
+    changed.removeAll { $0 == column }
+  }
+
   /// Notes two edits that met.
   mutating func note(_ overlap: ChangeSetRun.Overlap) {
     overlaps.append(overlap)

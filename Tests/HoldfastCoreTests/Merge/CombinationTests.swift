@@ -158,12 +158,10 @@ struct CombinationTests {
       let start = elements(history.start)
       var expected = Set(history.start)
       for step in history.edits.joined() {
-        // To add what was there is no change.
-        if step <= 0 {
-          expected.remove(-step)
-        } else if !history.start.contains(step) {
-          expected.insert(step)
-        }
+        // To add what was there is no change, nor is it one to remove what was not.
+        let isThere = history.start.contains(abs(step))
+        if step > 0, !isThere { expected.insert(step) }
+        if step < 0, isThere { expected.remove(-step) }
       }
       for order in [history.seed, history.seed &+ 1] {
         let value = history.outcome(order: order, .set, start: start, step: change)
