@@ -162,6 +162,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let detail: String
   /// After how many seconds sending again makes sense, where waiting helps.
   public let retryAfter: Int?
+  /// Of `uniqueTaken`, who has the value, and which one is free.
+  public var taken: TakenValue?
 
   /// A problem of its parts.
   public init(_ code: ProblemCode, _ detail: String = "", retryAfter: Int? = nil) {

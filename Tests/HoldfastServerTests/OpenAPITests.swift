@@ -101,6 +101,7 @@ extension Address {
       case .records: "/v1/tables/lists"
       case .record: "/v1/tables/lists/some"
       case .restoration: "/v1/tables/lists/some/restore"
+      case .resolution: "/v1/tables/conflicts/some/resolve"
       case .batch: "/v1/batch"
       case .schema: "/v1/schema"
       case .openAPI: "/openapi.json"
@@ -113,7 +114,8 @@ extension Address {
     }
     let all: [Address] = [
       .sync, .accounts, .sessions, .currentSession, .devices, .events, .records(table: 0),
-      .record(table: 0, id: "some"), .restoration(table: 0, id: "some"), .batch, .schema, .openAPI, .health,
+      .record(table: 0, id: "some"), .restoration(table: 0, id: "some"), .resolution(id: "some"), .batch,
+      .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"),
     ]
     return all.map(path)

@@ -94,7 +94,8 @@ extension LocalDatabase {
       try seal(isStrict: false)
       try whileApplying {
         try takeBack([first])
-        try quarantine(first: first, body: body, operation: first, problem: problem)
+        var lacking = try lackingRecords()
+        try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
         try settleOrphans()
       }
       // The number was never dealt with by the server: what follows takes its place.
@@ -270,13 +271,17 @@ extension LocalDatabase {
           .integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text),
           .integer(old),
         ])
-      try connection.run(
-        "UPDATE holdfast_edits SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      for table in ["holdfast_edits", "holdfast_undo"] {
+        try connection.run(
+          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      }
       number += last - old + 1
       chain = next
     }
     try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
-    try connection.run("UPDATE holdfast_edits SET change_set = -change_set WHERE change_set < 0")
+    for table in ["holdfast_edits", "holdfast_undo"] {
+      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
+    }
     try connection.run(
       "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
@@ -301,7 +306,7 @@ extension LocalDatabase {
       try connection.execute(
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
-        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

@@ -7,6 +7,7 @@ extension API {
     case table(Int)
     case record(Int, String)
     case restoration(Int, String)
+    case resolution(String)
     case batch
   }
 
@@ -47,6 +48,7 @@ extension API {
     switch (target, request.method) {
     case (.batch, _): return try reader.batch(body)
     case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
+    case (.resolution(let id), _): return try reader.resolution(of: id, body)
     case (.table(let table), "POST"): return try reader.creations(in: table, body)
     case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
     case (.table(let table), _):

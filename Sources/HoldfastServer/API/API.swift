@@ -95,6 +95,7 @@ final class API: Sendable {
       return try request.method == "GET"
         ? record(request, table, id) : change(request, at: .record(table, id))
     case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
+    case .resolution(let id): return try change(request, at: .resolution(id))
     case .batch: return try change(request, at: .batch)
     case .snapshot(let zone): return try snapshot(request, of: zone)
     case .schema: return .answer(.json(schemaBody))

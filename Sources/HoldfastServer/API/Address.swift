@@ -14,6 +14,8 @@ enum Address: Equatable {
   case record(table: Int, id: String)
   /// Where a record is brought back.
   case restoration(table: Int, id: String)
+  /// Where a value of a conflict is taken.
+  case resolution(id: String)
   case batch
   case schema
   case openAPI
@@ -66,6 +68,9 @@ enum Address: Equatable {
     if rest.isEmpty { return .records(table: table) }
     if rest[0].isEmpty { throw Problem(.notFound) }
     if rest.count == 1 { return .record(table: table, id: rest[0]) }
+    if rest.count == 2, rest[1] == "resolve", schema.tables[table].zone == .server {
+      return .resolution(id: rest[0])
+    }
     if rest.count == 2, rest[1] == "restore" { return .restoration(table: table, id: rest[0]) }
     throw Problem(.notFound)
   }
@@ -73,9 +78,9 @@ enum Address: Equatable {
   /// What may be done here, besides `HEAD` and `OPTIONS`.
   private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .sessions, .devices, .batch: ["POST"]
+    case .sync, .accounts, .sessions, .devices, .batch, .resolution: ["POST"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
-      schema.tables[table].zone == .server ? reading : reading + writing
+      schema.tables[table].zone == .server ? choosing : reading + writing
     case .currentSession: ["DELETE"]
     case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
@@ -83,6 +88,11 @@ enum Address: Equatable {
 
   private var reading: [String] {
     if case .restoration = self { [] } else { ["GET"] }
+  }
+
+  /// Of conflicts, which people read and choose from.
+  private var choosing: [String] {
+    if case .restoration = self { [] } else { ["GET", "PATCH"] }
   }
 
   private var writing: [String] {

@@ -115,7 +115,7 @@ extension OpenAPIDocument {
   // MARK: Zones and batches
 
   private var batch: OpenAPIOperation {
-    let tables = schema.tables.filter { $0.zone != .server }.map { JSONValue.string($0.name) }
+    let tables = schema.tables.map { JSONValue.string($0.name) }
     let identifier: JSONValue = ["type": "string", "minLength": 1, "maxLength": 64]
     let operation = OpenAPISchema.object(
       [

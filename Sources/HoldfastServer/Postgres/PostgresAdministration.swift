@@ -45,7 +45,7 @@ class PostgresAdministration: StoreAdministration {
     try rows(
       """
       SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, '(deleted)'),
-      loser_value::text FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
+      loser_value::text, coalesce(resolution, 'open') FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
       """, PostgresParameters(Int64(limit)))
   }
 

@@ -28,6 +28,8 @@ struct RestItem: Sendable {
     case replace
     case delete
     case restore
+    /// Takes a value of a conflict.
+    case resolve
   }
 
   /// What the sender insists on.
@@ -46,9 +48,19 @@ struct RestItem: Sendable {
   let condition: Condition?
   /// The columns of JSON that are merged into what is there.
   let patches: [Int]
+  /// Of `resolve`, what is taken.
+  var choice: ConflictChoice?
 
   /// The record.
   var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }
+}
+
+/// The value that somebody takes of a conflict.
+enum ConflictChoice: Sendable {
+  case winner
+  case loser
+  /// Any other: its JSON.
+  case value([UInt8])
 }
 
 /// What became of one item.

@@ -65,7 +65,7 @@ struct RestReader {
       switch verb {
       case .update: ["columns", "rev"]
       case .replace: ["columns", "rev", "zone"]
-      case .create, .delete, .restore: ["columns"]
+      case .create, .delete, .restore, .resolve: ["columns"]
       }
     let place = Place(members: members, verb: verb, table: table, id: id, condition: condition)
     return try read(body) { fields in (.single, [item(fields, place)]) }
@@ -137,18 +137,19 @@ struct RestReader {
       }
       if fields.isWrong(name) { throw Problem(.invalidOperation, "\(name) has a wrong type.") }
     }
-    guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init) else {
+    guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init), verb != .resolve else {
       throw Problem(.invalidOperation, "op must be create, update, replace, delete or restore.")
     }
     let index = try place.table ?? table(fields.table)
     let table = schema.tables[index]
-    if table.zone == .server { throw Problem(.readOnlyTable, table.name) }
+    if table.zone == .server, verb != .update { throw Problem(.readOnlyTable, table.name) }
     let id = try self.id(place.id ?? fields.id, verb, table)
     try checkMembers(fields, verb, table)
     let (settings, patches) = try settings(fields, verb, table)
+    try table.checkWritable(settings)
     let kind: Operation.Kind =
       switch verb {
-      case .update: .update
+      case .update, .resolve: .update
       case .delete: .delete
       case .create, .replace, .restore: .create
       }

@@ -11,15 +11,15 @@ final class RestRun {
 
   /// The records that the items created.
   private(set) var created: [CreatedRecord] = []
-  private let service: Service
+  let service: Service
   private let command: RestCommand
-  private let author: Author
+  let author: Author
   /// How many bytes of records the answer takes yet.
   private var room: Int
   /// What each item found.
   private var before: [Int: Sight] = [:]
 
-  private var stores: RecordStores { service.stores }
+  var stores: RecordStores { service.stores }
 
   init(_ command: RestCommand, by author: Author, on service: Service) {
     self.command = command
@@ -41,6 +41,7 @@ final class RestRun {
   }
 
   private func runAlone(_ item: RestItem, _ index: Int) throws -> RestResult {
+    if item.verb == .resolve { return try resolve(item) }
     let refused = try service.run([item.operation], by: author, keeper: 0) { [unowned self] _, _ in
       try prepare(item, index)
     }
@@ -79,7 +80,7 @@ final class RestRun {
     try check(item.condition, of: item.verb, sight)
     let operation = item.operation
     switch (item.verb, sight) {
-    case (.delete, _), (.create, .nothing): return operation
+    case (.delete, _), (.create, .nothing), (.resolve, _): return operation
     case (.create, .live), (.restore, .live): throw Problem(.recordExists)
     case (.create, .deleted): throw Problem(.recordDeleted)
     case (.update, .nothing), (.restore, .nothing): throw Problem(.recordUnknown)
@@ -173,7 +174,7 @@ final class RestRun {
   }
 
   /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
-  private func show(_ record: Record, _ creator: String?) -> ShownRecord {
+  func show(_ record: Record, _ creator: String?) -> ShownRecord {
     let isWhole = room > 0 || command.form == .single
     room -= record.size
     if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
@@ -182,7 +183,7 @@ final class RestRun {
     return ShownRecord(record: head, creator: creator, isWhole: false)
   }
 
-  private func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
+  func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
     switch (problem.code, try look(item.key)) {
     case (.preconditionFailed, .live(let record)):
       let creator = try service.store.requests.creator(of: item.key, for: author.user)
@@ -194,7 +195,7 @@ final class RestRun {
   }
 
   /// A record as the sender may see it: one of a zone that is not the sender's is not there.
-  private func look(_ key: Expectation.Key) throws -> Sight {
+  func look(_ key: Expectation.Key) throws -> Sight {
     if let record = try stores.tables[key.table].record(key.id) {
       return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
     }
@@ -238,7 +239,7 @@ final class RestRun {
 
 extension Operation {
   /// The operation in another kind, with what is decided when its turn has come.
-  fileprivate func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
+  func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
     Operation(
       kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
       zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)

@@ -44,7 +44,7 @@ final class SQLiteAdministration: StoreAdministration {
     try rows(
       """
       SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value, '(deleted)'),
-      loser_value FROM conflicts ORDER BY id DESC LIMIT ?
+      loser_value, coalesce(resolution, 'open') FROM conflicts ORDER BY id DESC LIMIT ?
       """, [.integer(Int64(limit))])
   }
 

@@ -24,10 +24,11 @@ final class Service {
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
+  ///   - rules: the team's own, which fit the schema.
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, _ patience: Patience, clock: ServiceClock,
+    _ store: any Store, _ schema: Schema, _ patience: Patience, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -35,7 +36,8 @@ final class Service {
     self.environment = environment
     self.clock = clock
     self.log = log
-    stores = RecordStores(schema, on: store, random: environment.random)
+    stores = RecordStores(
+      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
   }
 

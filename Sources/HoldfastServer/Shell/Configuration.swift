@@ -37,6 +37,8 @@ public struct Configuration: Sendable {
   public var allowedOrigins: Set<String>
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
+  /// The team's own resolvers and validators; none unless given.
+  public var rules: Rules
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 
@@ -60,6 +62,7 @@ public struct Configuration: Sendable {
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
     allowedOrigins = []
+    rules = Rules()
     snapshotLimit = 4 << 30
   }
 }

@@ -45,6 +45,7 @@ final class Exchange: Sendable {
     let environment = configuration.environment
     self.log = log
     self.database = database
+    try configuration.rules.check(against: database.schema)
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
     let snapshots = try Self.snapshots(database, configuration, failed)
@@ -69,7 +70,9 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, patience, clock: clock, environment: environment, log: failed))
+          store, database.schema, patience, rules: configuration.rules, clock: clock,
+          environment: environment,
+          log: failed))
     }
     let fast = stores.map { service($0, .little) }
     let patient = try (0..<Self.patientThreads).compactMap { _ in

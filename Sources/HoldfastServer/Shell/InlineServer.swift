@@ -20,18 +20,20 @@ public final class InlineServer {
   /// - Parameters:
   ///   - location: where the database is; a directory is made when it is missing.
   ///   - schema: the schema to serve; nil takes the one that is in the database.
+  ///   - rules: the team's own resolvers and validators.
   ///   - environment: clock, randomness and passwords.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    _ location: DatabaseLocation, schema: Schema?, environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, rules: Rules = Rules(), environment: ServerEnvironment,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
+    if let schema { try rules.check(against: schema) }
     let lock = try location.lock()
     let database = try location.open(schema: schema, random: environment.random)
     let snapshots = try Snapshots(
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
-    try self.init(database, lock: lock, snapshots, environment, log)
+    try self.init(database, lock: lock, snapshots, rules, environment, log)
   }
 
   /// Opens a database file where there are no directories and no other processes: on a simulated disk.
@@ -43,21 +45,22 @@ public final class InlineServer {
   ) throws {
     let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, random: environment.random)
-    try self.init(database, lock: nil, nil, environment, log)
+    try self.init(database, lock: nil, nil, Rules(), environment, log)
   }
 
   private init(
     _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
-    _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void
+    _ rules: Rules, _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void
   ) throws {
     self.lock = lock
     self.schema = database.schema
+    try rules.check(against: database.schema)
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
     service = Service(
-      store, database.schema, .little, clock: clock, environment: environment, log: log)
+      store, database.schema, .little, rules: rules, clock: clock, environment: environment, log: log)
     patient = try database.patientStore().map {
-      Service($0, database.schema, .much, clock: clock, environment: environment, log: log)
+      Service($0, database.schema, .much, rules: rules, clock: clock, environment: environment, log: log)
     }
     let api = API(database, clock: clock, environment: environment, snapshots: snapshots, log: log)
     self.api = api

@@ -30,6 +30,8 @@ public final class Server: Sendable {
   /// - Throws: `ServerError` when the data directory or the schema can't be used, `HTTPServerError` when the address
   ///   can't, `SQLiteError` when the database can't be read.
   public init(_ configuration: Configuration) throws {
+    // Before the database becomes one of this schema.
+    if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     lock = try configuration.database.lock()
     let environment = configuration.environment
     database = try configuration.database.open(schema: configuration.schema, random: environment.random)
