@@ -12,7 +12,7 @@ enum MergeSchema {
         "name": {"type": "text", "required": true, "max_length": 8}}},
       "items": {"zone": {"parent": "list_id"}, "columns": {
         "list_id": {"type": "reference", "to": "lists", "required": true, "on_delete": "cascade"},
-        "title": {"type": "text"}, "body": {"type": "text", "merge": "text", "max_length": 40},
+        "title": {"type": "text"}, "note": {"type": "text"}, "body": {"type": "text", "merge": "text", "max_length": 40},
         "stays": {"type": "text", "merge": "server"}, "last": {"type": "text", "merge": "client"},
         "asked": {"type": "text", "merge": "ask"},
         "votes": {"type": "integer", "merge": "counter", "min": -5, "max": 10},

@@ -88,14 +88,16 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  convenience init(_ schema: Schema? = nil, engine: Engine = .used) throws {
-    try self.init(schema) { try engine.makeLocation(in: $0) }
+  convenience init(_ schema: Schema? = nil, engine: Engine = .used, rules: Rules = Rules()) throws {
+    try self.init(schema, rules: rules) { try engine.makeLocation(in: $0) }
   }
 
-  init(_ schema: Schema? = nil, location make: (URL) throws -> DatabaseLocation) throws {
+  init(_ schema: Schema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation)
+    throws
+  {
     location = try make(folder)
     inline = try InlineServer(
-      location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
+      location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment, log: log())
   }
 
   /// A server on a PostgreSQL database that has its tables.

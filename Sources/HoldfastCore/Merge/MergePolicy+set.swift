@@ -10,7 +10,7 @@ extension MergePolicy {
   }
 
   /// The JSON of a set: its elements in the order of their bytes.
-  static func json(of elements: Set<[UInt8]>) -> Value {
+  package static func json(of elements: Set<[UInt8]>) -> Value {
     let sorted = elements.sorted { $0.lexicographicallyPrecedes($1) }
     let array = JSONValue.array(sorted.map { .string(String(decoding: $0, as: UTF8.self)) })
     return .text(String(decoding: array.bytes, as: UTF8.self))
@@ -22,7 +22,7 @@ extension MergePolicy {
   }
 
   /// The elements of a set as their bytes: `String` takes two spellings of one text for equal.
-  static func elements(_ value: Value) -> Set<[UInt8]>? {
+  package static func elements(_ value: Value) -> Set<[UInt8]>? {
     switch value {
     case .null: []
     case .text(let text): texts(text).map { Set($0) }

@@ -143,7 +143,8 @@ struct OpenAPISchema {
     if table.zone == .server { return components + choices(of: table) }
     let create = Self.object(
       [.init("id", Self.newIdentifier)] + zone + [.init("columns", whole)], required: must)
-    components += updates(of: table, columns)
+    components += updates(
+      of: table, table.columns.map { .init($0.name, increment(of: $0, or: value(of: $0))) })
     components += [
       .init("\(table.name)_create", create),
       .init(
@@ -158,7 +159,8 @@ struct OpenAPISchema {
   }
 
   /// The bodies of updates.
-  private func updates(of table: Table, _ columns: JSONValue) -> [JSONValue.Member] {
+  private func updates(of table: Table, _ all: [JSONValue.Member]) -> [JSONValue.Member] {
+    let columns = Self.object(all)
     let one = Self.object([.init("columns", columns), .init("rev", Self.base)], required: ["columns"])
     let item = Self.object(
       [
@@ -166,6 +168,18 @@ struct OpenAPISchema {
         .init("columns", columns),
       ], required: ["id", "columns"])
     return [.init("\(table.name)_update", one), .init("\(table.name)_updates", bulk(of: item))]
+  }
+
+  /// What an update gives a column: a value, or what to add to the one that is there.
+  private func increment(of column: Column, or value: JSONValue) -> JSONValue {
+    let texts = Self.list(["type": "string"])
+    switch column.policy {
+    case .counter:
+      let add: JSONValue = ["type": "integer", "format": "int64"]
+      return ["anyOf": [value, Self.object([.init("add", add)], required: ["add"])]]
+    case .set: return ["anyOf": [value, Self.object([.init("add", texts), .init("remove", texts)])]]
+    case .latest, .server, .client, .text, .ask, .resolver: return value
+    }
   }
 
   /// The bodies that choose from a conflict.
@@ -176,7 +190,7 @@ struct OpenAPISchema {
     let take = Self.object(
       [.init("take", ["type": "string", "enum": ["winner", "loser"]])], required: ["take"])
     let other = Self.object([.init("value", [:])], required: ["value"])
-    return updates(of: table, Self.object(column)) + [
+    return updates(of: table, column) + [
       .init("\(table.name)_resolve", ["anyOf": [take, other]])
     ]
   }

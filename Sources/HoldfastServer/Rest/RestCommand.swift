@@ -48,6 +48,8 @@ struct RestItem: Sendable {
   let condition: Condition?
   /// The columns of JSON that are merged into what is there.
   let patches: [Int]
+  /// Columns that change by what is there: counters and sets.
+  var increments: [RestIncrement] = []
   /// Of `resolve`, what is taken.
   var choice: ConflictChoice?
 

@@ -145,7 +145,7 @@ struct RestReader {
     if table.zone == .server, verb != .update { throw Problem(.readOnlyTable, table.name) }
     let id = try self.id(place.id ?? fields.id, verb, table)
     try checkMembers(fields, verb, table)
-    let (settings, patches) = try settings(fields, verb, table)
+    let (settings, patches, increments) = try settings(fields, verb, table)
     try table.checkWritable(settings)
     let kind: Operation.Kind =
       switch verb {
@@ -159,7 +159,8 @@ struct RestReader {
         // Without a rev it is based on the record as it will be; its time is that of the service.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: Stamp(rawValue: .max),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
-      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches)
+      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches,
+      increments: increments)
   }
 
   private func table(_ name: String?) throws(Problem) -> Int {
@@ -203,10 +204,15 @@ struct RestReader {
 
   private func settings(
     _ fields: RestFields, _ verb: RestItem.Verb, _ table: Table
-  ) throws -> ([Operation.Setting], patches: [Int]) {
-    if verb == .delete { return ([], []) }
+  ) throws -> ([Operation.Setting], patches: [Int], [RestIncrement]) {
+    if verb == .delete { return ([], [], []) }
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
-    var values = try table.values(in: columns)
+    var increments: [RestIncrement] = []
+    var values = try table.values(in: columns) { key, reader in
+      guard verb == .update, let increment = try RestIncrement(key, of: table, &reader) else { return false }
+      increments.append(increment)
+      return true
+    }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
       values[index].map { Operation.Setting(column: index, value: $0) }
@@ -215,7 +221,7 @@ struct RestReader {
       verb == .update && table.columns[setting.column].type == .json
         && setting.value.text?.utf8.first == UInt8(ascii: "{")
     }
-    return (settings, patches.map(\.column))
+    return (settings, patches.map(\.column), increments)
   }
 }
 

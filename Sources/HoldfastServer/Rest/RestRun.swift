@@ -88,7 +88,8 @@ final class RestRun {
     case (.update, .deleted), (.replace, .deleted):
       // It is no success, and what is no success leaves nothing of an atomic request.
       if command.form == .atomic { throw Problem(.recordDeleted) }
-      return operation.made(.update, settings: operation.settings.filter { $0.value != .null })
+      let settings = operation.settings.filter { $0.value != .null }
+      return operation.made(.update, settings: try settings + increased(item, of: nil))
     case (.replace, .nothing):
       if !Identifier.isUUID(operation.id) { throw Problem(.invalidID, "A new record takes a UUID.") }
       if stores.schema.tables[operation.table].zone == .explicit, operation.zone == nil {
@@ -122,7 +123,7 @@ final class RestRun {
 
   /// Merges an item's JSON into the record's.
   private func patched(_ item: RestItem, _ record: Record) throws -> Operation {
-    if item.patches.isEmpty { return item.operation }
+    if item.patches.isEmpty, item.increments.isEmpty { return item.operation }
     let columns = stores.schema.tables[record.table].columns
     let settings = try item.operation.settings.map { setting in
       guard item.patches.contains(setting.column), case .text(let patch) = setting.value else {
@@ -138,7 +139,17 @@ final class RestRun {
       try columns[setting.column].check(value)
       return Operation.Setting(column: setting.column, value: value)
     }
-    return item.operation.made(.update, settings: settings)
+    return item.operation.made(.update, settings: try settings + increased(item, of: record))
+  }
+
+  /// What an item's increments make of a record; of nothing, where there is none.
+  private func increased(_ item: RestItem, of record: Record?) throws -> [Operation.Setting] {
+    let columns = stores.schema.tables[item.key.table].columns
+    return try item.increments.map { increment in
+      let current = record?.values[increment.column] ?? .null
+      let value = try increment.applied(to: current, columns[increment.column])
+      return Operation.Setting(column: increment.column, value: value, base: current)
+    }
   }
 
   // MARK: After an item
