@@ -36,6 +36,7 @@ extension Option {
   static let last = Option("last", "to the end of the list")
   static let before = Option("before", "ITEM", "in front of another item")
   static let after = Option("after", "ITEM", "behind another item")
+  static let to = Option("to", "LIST", "into another list")
   static let role = Option("role", "ROLE", "viewer, editor (unless said otherwise) or owner")
   static let removeData = Option("remove-data", "remove all lists from this device too")
   static let discardUnsent = Option("discard-unsent", "even edits that the server does not have yet")

@@ -201,8 +201,9 @@ extension LocalDatabase {
       Trace.took(.copyUncertain)
       try takeBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
+      var lacking = try lackingRecords()
       for set in uncertain {
-        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem)
+        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
       }
       try settleOrphans()
     }

@@ -5,7 +5,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     private enum Kind: Sendable {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
-      case otherUser, unsentEdits, signedOut, recordMissing, valueUnfit, offline, refused
+      case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
       case conflictResolved, operationRefused, nothingToUndo
     }
     private let kind: Kind
@@ -31,6 +31,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let signedOut = Code(.signedOut)
     /// There is no such record on the device.
     public static let recordMissing = Code(.recordMissing)
+    /// A place is beside a record that is not in the list, or that is to be placed itself.
+    public static let notInList = Code(.notInList)
     /// A value does not fit its column, or a row does not fit the type it was to be read as.
     public static let valueUnfit = Code(.valueUnfit)
     /// The server can't be reached, or has no time; try again later.

@@ -4,7 +4,7 @@ import HoldfastSQLite
 /// Writing the operations of refused change sets anew. See PROTOCOL.md, section 6.6.
 extension LocalDatabase {
   /// Writes a set and its dependents as edits of the transaction that is open, and takes them out of quarantine.
-  func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
+  package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
     let sets = try connection.rows(
       "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
     try removeQuarantined(number)

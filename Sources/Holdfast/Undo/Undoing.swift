@@ -3,7 +3,8 @@ import HoldfastSQLite
 
 extension LocalDatabase {
   /// Undoes a transaction in one of its own; see `Store.undo`.
-  func undo(_ number: Int64?) throws -> UndoResult {
+  @discardableResult
+  package func undo(_ number: Int64?) throws -> UndoResult {
     try connection.transaction(.immediate) {
       try seal(isStrict: false)
       guard let number = try number ?? lastUndoable(), let changes = try undoneRecords(number) else {

@@ -70,6 +70,7 @@ extension Column {
     if let minimum { members.append(.init("min", .integer(minimum))) }
     if let maximum { members.append(.init("max", .integer(maximum))) }
     if !oneOf.isEmpty { members.append(.init("one_of", .array(oneOf.map { .string($0) }))) }
+    if let within { members.append(.init("within", .string(within))) }
     if policy != .latest { members.append(.init("merge", .string(policy.rawValue))) }
     return .object(members)
   }

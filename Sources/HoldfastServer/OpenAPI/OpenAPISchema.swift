@@ -113,15 +113,16 @@ struct OpenAPISchema {
 
   private func components(of table: Table) -> [JSONValue.Member] {
     let isMember = table.zone == .explicit
-    let all = table.columns.map { JSONValue.Member($0.name, value(of: $0)) }
+    let all = table.columns.map { JSONValue.Member($0.name, given(to: $0)) }
     let needed = table.columns.filter { $0.required && $0.defaultValue == nil }.map(\.name)
-    let columns = Self.object(all)
+    let shown = Self.object(table.columns.map { .init($0.name, value(of: $0)) })
     let record = Self.object(
       [
         .init("table", ["const": .string(table.name)]), .init("id", Self.identifier),
         .init("zone", Self.identifier),
-        .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", columns),
+        .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", shown),
         .init("created_by_request_id", ["type": "string"]),
+        .init("rank", ["type": ["integer", "null"], "minimum": 1]),
       ], required: ["table", "id", "zone", "rev", "seq", "columns"], isOpen: true)
     let whole = Self.object(all, required: needed)
     let zone: [JSONValue.Member] = isMember ? [.init("zone", Self.identifier)] : []
@@ -144,7 +145,7 @@ struct OpenAPISchema {
     let create = Self.object(
       [.init("id", Self.newIdentifier)] + zone + [.init("columns", whole)], required: must)
     components += updates(
-      of: table, table.columns.map { .init($0.name, increment(of: $0, or: value(of: $0))) })
+      of: table, table.columns.map { .init($0.name, increment(of: $0, or: given(to: $0))) })
     components += [
       .init("\(table.name)_create", create),
       .init(
@@ -200,6 +201,16 @@ struct OpenAPISchema {
     let items = Self.list(["anyOf": [item, [:]]], atLeast: 1, atMost: 1000)
     return Self.object(
       [.init("records", items), .init("atomic", ["type": "boolean"])], required: ["records"])
+  }
+
+  /// What a write takes for a column: a position may be said by a place in the list.
+  private func given(to column: Column) -> JSONValue {
+    if column.type != .position { return value(of: column) }
+    let places = ["after", "before"].map { name in
+      Self.object([.init(name, Self.identifier)], required: [name])
+    }
+    let end = Self.object([.init("at", ["enum": ["first", "last"]])], required: ["at"])
+    return ["anyOf": .array([value(of: column)] + places + [end])]
   }
 
   /// The values of a column.

@@ -31,6 +31,15 @@ extension PostgresReader {
     return try connection.queryOnce(index.statement, index.parameters).texts
   }
 
+  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+    let statements = PostgresListStatements(list: list, relation: collections.layout.relations[list.table])
+    var wanted = PostgresParameters(list.zone)
+    wanted.append(array: ids)
+    guard let parameters = statements.parameters(wanted) else { return [:] }
+    let rows = try connection.query(statements.ranks, parameters)
+    return Dictionary(uniqueKeysWithValues: rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+  }
+
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {
     let rows = try connection.query(
       collections.changes[table], PostgresParameters(zone, seq, Int64(limit)))

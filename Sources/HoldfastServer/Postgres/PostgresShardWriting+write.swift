@@ -25,6 +25,7 @@ extension PostgresShardWriting {
       }
     }
     store.working.settle()
+    store.lists.removeAll()
   }
 
   private func writeZones(_ pipe: PostgresPipeline) {

@@ -77,6 +77,7 @@ extension PostgresStore {
       }
     }
     working.settle()
+    lists.removeAll()
   }
 
   private func writeZones(_ pipe: PostgresPipeline) {

@@ -32,6 +32,15 @@ struct RestItem: Sendable {
     case resolve
   }
 
+  /// A place in a list, as the sender says it.
+  enum Place: Sendable, Equatable {
+    case first
+    case last
+    /// Beside the record of this id.
+    case before(String)
+    case after(String)
+  }
+
   /// What the sender insists on.
   enum Condition: Sendable, Equatable {
     /// A live record with one of these revs.
@@ -52,6 +61,8 @@ struct RestItem: Sendable {
   var increments: [RestIncrement] = []
   /// Of `resolve`, what is taken.
   var choice: ConflictChoice?
+  /// The columns of positions that are made in the transaction, and where.
+  var places: [Int: Place] = [:]
 
   /// The record.
   var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }

@@ -145,7 +145,7 @@ struct RestReader {
     if table.zone == .server, verb != .update { throw Problem(.readOnlyTable, table.name) }
     let id = try self.id(place.id ?? fields.id, verb, table)
     try checkMembers(fields, verb, table)
-    let (settings, patches, increments) = try settings(fields, verb, table)
+    let (settings, patches, changes) = try settings(fields, verb, table)
     try table.checkWritable(settings)
     let kind: Operation.Kind =
       switch verb {
@@ -160,7 +160,7 @@ struct RestReader {
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: Stamp(rawValue: .max),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
       condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches,
-      increments: increments)
+      increments: changes.increments, places: changes.places)
   }
 
   private func table(_ name: String?) throws(Problem) -> Int {
@@ -204,15 +204,23 @@ struct RestReader {
 
   private func settings(
     _ fields: RestFields, _ verb: RestItem.Verb, _ table: Table
-  ) throws -> ([Operation.Setting], patches: [Int], [RestIncrement]) {
-    if verb == .delete { return ([], [], []) }
+  ) throws -> ([Operation.Setting], patches: [Int], ChangesInPlace) {
+    var changes = ChangesInPlace()
+    if verb == .delete { return ([], [], changes) }
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
-    var increments: [RestIncrement] = []
     var values = try table.values(in: columns) { key, reader in
-      guard verb == .update, let increment = try RestIncrement(key, of: table, &reader) else { return false }
-      increments.append(increment)
+      if verb == .update, let increment = try RestIncrement(key, of: table, &reader) {
+        changes.increments.append(increment)
+        return true
+      }
+      guard try reader.peekKind() == .object,
+        let index = table.columns.firstIndex(where: { $0.type == .position && key.matches($0.name) })
+      else { return false }
+      changes.places[index] = try RestItem.Place(&reader, table.columns[index].name)
       return true
     }
+    // Each is there, and is filled in when its turn has come.
+    for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
       values[index].map { Operation.Setting(column: index, value: $0) }
@@ -221,7 +229,42 @@ struct RestReader {
       verb == .update && table.columns[setting.column].type == .json
         && setting.value.text?.utf8.first == UInt8(ascii: "{")
     }
-    return (settings, patches.map(\.column), increments)
+    return (settings, patches.map(\.column), changes)
+  }
+}
+
+/// The columns of an item whose value is decided when its turn has come, by what is there then.
+private struct ChangesInPlace {
+  var increments: [RestIncrement] = []
+  var places: [Int: RestItem.Place] = [:]
+}
+
+extension RestItem.Place {
+  /// Reads `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
+  ///
+  /// - Throws: `Problem.invalidValue` naming the column.
+  fileprivate init(_ reader: inout JSONReader, _ column: String) throws {
+    var members: [(name: String, value: String?)] = []
+    try reader.readObject { key, reader in
+      guard members.count < 2 else { return try reader.skipValue() }
+      if try reader.peekKind() == .string {
+        members.append((key.string, try reader.readString()))
+      } else {
+        members.append((key.string, nil))
+        try reader.skipValue()
+      }
+    }
+    switch (members.count, members.first?.name, members.first?.value) {
+    case (1, "after", let id?) where Identifier.isPossible(id): self = .after(id)
+    case (1, "before", let id?) where Identifier.isPossible(id): self = .before(id)
+    case (1, "at", "first"): self = .first
+    case (1, "at", "last"): self = .last
+    default:
+      throw Problem(
+        .invalidValue,
+        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
+      )
+    }
   }
 }
 

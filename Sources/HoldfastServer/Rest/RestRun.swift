@@ -78,6 +78,12 @@ final class RestRun {
     let sight = try look(item.key)
     before[index] = sight
     try check(item.condition, of: item.verb, sight)
+    let operation = try decide(item, sight)
+    return item.places.isEmpty ? operation : try place(operation, item.places, sight)
+  }
+
+  /// What an item does to what is there; its places are not looked up yet.
+  private func decide(_ item: RestItem, _ sight: Sight) throws -> Operation {
     let operation = item.operation
     switch (item.verb, sight) {
     case (.delete, _), (.create, .nothing), (.resolve, _): return operation

@@ -79,6 +79,17 @@ final class SQLiteRecordTable: RecordTable {
     return ids
   }
 
+  func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String? {
+    let statement = try connection.statement(SQLiteTables.position(side, in: list, of: table))
+    try statement.bind(list.zone, at: 1)
+    try statement.bind(mark, at: 2)
+    try statement.bind(id, at: 3)
+    if let parent = list.parent { try statement.bind(parent.value, at: 4) }
+    return try statement.firstText()
+  }
+
   private func run(_ statement: Statement, for record: Record) throws {
     do { try statement.run() } catch {
       guard error.code == .constraintUnique, let problem = try uniqueProblem(record) else { throw error }

@@ -93,18 +93,26 @@ struct SQLiteTables {
 
         """
     }
-    for columns in table.indexes { sql += self.index(columns, of: index) }
+    for columns in table.serverIndexes { sql += self.index(columns, of: index) }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \"\(table.name)\" (\"user\", \"role\");\n"
     }
     return sql
   }
 
-  /// The statement that makes a declared index.
+  /// The statement that makes an index that is declared or of lists, if it is not there.
   func index(_ columns: [String], of index: Int) -> String {
     let name = schema.tables[index].name
     let keys = columns.map { ", \"\($0)\"" }.joined()
-    return "CREATE INDEX \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+    return
+      "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+  }
+
+  /// The indexes of lists; databases were made without them once.
+  var listIndexes: String {
+    schema.tables.enumerated().map { index, table in
+      table.serverIndexes.dropFirst(table.indexes.count).map { self.index($0, of: index) }.joined()
+    }.joined()
   }
 
   /// The name, quoted, of the index that `index(_:of:)` makes.

@@ -18,6 +18,9 @@ final class Service {
   let environment: ServerEnvironment
   let clock: ServiceClock
   let restText: RestText
+  /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
+  /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
+  let replica: Position.Replica
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
   private let patience: Patience
@@ -28,7 +31,8 @@ final class Service {
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, _ patience: Patience, rules: Rules, clock: ServiceClock,
+    _ store: any Store, _ schema: Schema, epoch: String, _ patience: Patience, rules: Rules,
+    clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -39,6 +43,7 @@ final class Service {
     stores = RecordStores(
       schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
+    replica = Position.Replica(random: Fingerprint(of: epoch).value)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.

@@ -70,7 +70,7 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, patience, rules: configuration.rules, clock: clock,
+          store, database.schema, epoch: database.epoch, patience, rules: configuration.rules, clock: clock,
           environment: environment,
           log: failed))
     }

@@ -58,9 +58,14 @@ public final class InlineServer {
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
     service = Service(
-      store, database.schema, .little, rules: rules, clock: clock, environment: environment, log: log)
+      store, database.schema, epoch: database.epoch, .little, rules: rules, clock: clock,
+      environment: environment,
+      log: log)
     patient = try database.patientStore().map {
-      Service($0, database.schema, .much, rules: rules, clock: clock, environment: environment, log: log)
+      Service(
+        $0, database.schema, epoch: database.epoch, .much, rules: rules, clock: clock,
+        environment: environment,
+        log: log)
     }
     let api = API(database, clock: clock, environment: environment, snapshots: snapshots, log: log)
     self.api = api

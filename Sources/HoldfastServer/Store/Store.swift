@@ -104,6 +104,16 @@ protocol RecordTable: AnyObject {
   /// Removes a record.
   func remove(_ id: String) throws
 
+  /// The position in a list that is the nearest on one side of a mark, as the transaction has the list, whose zone it has locked; nil when
+  /// there is none.
+  ///
+  /// - Parameters:
+  ///   - mark: a position, or `RecordList.start` or `end`. Records that have this very one are passed over.
+  ///   - id: a record that is passed over as well.
+  func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String?
+
   /// The ids of the records whose column has a value.
   func ids(where column: Int, is value: String) throws -> [String]
 }

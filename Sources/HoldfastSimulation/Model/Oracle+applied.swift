@@ -27,12 +27,14 @@ extension Oracle {
       open.append(waiting.remove(at: place))
     }
     memory.open = open.sorted()
-    for refused in view.quarantine where memory.quarantined.insert(refused.number).inserted {
+    for refused in view.quarantine where memory.quarantined[refused.number] == nil {
+      memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device),
         let place = waiting.firstIndex(where: { transactions[$0].matches(set) })
       else { continue }
       let index = waiting.remove(at: place)
+      memory.quarantined[refused.number] = index
       // One that a copy of the device has brought through is no loss.
       if transactions[index].state == .open { transactions[index].state = .quarantined }
     }

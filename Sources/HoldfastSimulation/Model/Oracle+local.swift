@@ -108,6 +108,21 @@ extension Oracle {
     }
   }
 
+  /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own. With a deletion among
+  /// them something may be in none of both.
+  func resent(device: String, view: DeviceView) {
+    let left = Set(view.quarantine.map(\.number))
+    let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
+    for number in gone.keys { devices[device]?.quarantined[number] = nil }
+    let taken = gone.values.compactMap { $0 }
+    guard taken.contains(where: { transactions[$0].operations.contains { $0.kind == "delete" } }) else {
+      return
+    }
+    for index in taken where transactions[index].state == .quarantined {
+      transactions[index].state = .forgotten
+    }
+  }
+
   /// The person gave up all that is unsent or refused, and the device's records left with it.
   func forgot(device: String) {
     guard let memory = devices[device] else { return }

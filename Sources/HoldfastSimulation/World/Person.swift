@@ -29,6 +29,7 @@ struct Person {
   private mutating func editOnce() throws {
     guard let list = try pick("lists") else { return try makeList() }
     if chance.one(in: 4) { return try editCard(in: list) }
+    if !isPeaceful, chance.one(in: 10) { return try choose() }
     switch chance.below(isPeaceful ? 12 : 24) {
     case 0: try makeList()
     case 1, 2: try makeItem(in: list)
@@ -111,11 +112,19 @@ struct Person {
     case 0, 1:
       try run(
         "UPDATE cards SET stock = max(0, coalesce(stock, 0) + ?) WHERE id = ?",
-        [.integer(Int64(chance.below(9)) - 3), .text(card)])
+        [.integer(Int64(chance.below(9)) - (isPeaceful ? 0 : 3)), .text(card)])
     case 2: try tag(card)
     case 3: try rename("cards", chance.one(in: 2) ? "answer" : "said")
     default: try rewrite(card)
     }
+  }
+
+  /// Closes a conflict: keeps what is there, or takes the value that lost.
+  private mutating func choose() throws {
+    let open = try db.conflicts().filter { $0.resolution == nil }
+    guard let conflict = chance.pick(open) else { return }
+    // What can't be brought back stays as it is.
+    do { try db.resolve(conflict, taking: chance.one(in: 2) ? .winner : .loser) } catch is StoreError {}
   }
 
   /// Adds an element to a set, or takes one out.
