@@ -46,6 +46,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case rangeNotSatisfiable = "range-not-satisfiable"
   case conflictResolved = "conflict-resolved"
   case validationFailed = "validation-failed"
+  case tooManyAttempts = "too-many-attempts"
+  case tokenLimited = "token-limited"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -144,6 +146,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (409, "Somebody else has chosen already", "Look at the record as it is now; an edit of it changes it.")
     case .validationFailed:
       (422, "A rule of the server refuses the record", "Change what detail names, and send it again.")
+    case .tooManyAttempts:
+      (429, "There were too many wrong passwords", "Wait for Retry-After seconds; then try again.")
+    case .tokenLimited:
+      (403, "The token is not good for this", "Use another token; this one is limited by what it is for.")
     }
   }
 }

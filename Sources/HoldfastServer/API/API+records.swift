@@ -6,8 +6,8 @@ extension API {
   func record(_ request: HTTPRequest, _ table: Int, _ id: String) throws -> Step {
     let found = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
-        return try reader.store.records([id], of: table, for: user)[id]
+        let (key, store) = try sender(of: request, reader)
+        return try store.records([id], of: table, for: key.user)[id]
       }
     }
     let key = Expectation.Key(table: table, id: id)
@@ -31,10 +31,10 @@ extension API {
   func records(_ request: HTTPRequest, _ table: Int) throws -> Step {
     let body = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
+        let (key, store) = try sender(of: request, reader)
         try QueryParameters(request).requireOnly("ids")
         let ids = try self.ids(of: request)
-        return try results(ids, of: table, for: user, reader.store)
+        return try results(ids, of: table, for: key.user, store)
       }
     }
     let tag = EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))

@@ -35,6 +35,10 @@ public struct Configuration: Sendable {
   public var webhook: WebhookConfiguration?
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
   public var allowedOrigins: Set<String>
+  /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
+  public var guessLimit: Int
+  /// The identity provider whose JWTs are taken; nil, the default, for none.
+  public var identityProvider: IdentityProviderConfiguration?
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.
@@ -60,6 +64,7 @@ public struct Configuration: Sendable {
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
     allowedOrigins = []
+    guessLimit = Guesses.defaultLimit
     snapshotLimit = 4 << 30
   }
 }

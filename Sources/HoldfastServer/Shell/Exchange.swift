@@ -35,6 +35,8 @@ final class Exchange: Sendable {
   private let passwords: Worker<StepWork>
   /// Builds snapshots, one after the other.
   private let builds: Worker<StepWork>
+  /// Asks other servers, one question after the other.
+  private let fetches: Worker<StepWork>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
   /// What the ids of the requests of this run begin with.
@@ -50,7 +52,8 @@ final class Exchange: Sendable {
     let snapshots = try Self.snapshots(database, configuration, failed)
     let api = API(
       database, clock: clock, environment: environment, snapshots: snapshots,
-      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), log: failed)
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
+      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) }, log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
@@ -95,6 +98,9 @@ final class Exchange: Sendable {
       for check in checks { check.finish(check.work()) }
     }
     builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
+    }
+    fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
       for work in works { work.finish(work.work()) }
     }
     reading = try database.readerCount.map { count in
@@ -204,6 +210,7 @@ final class Exchange: Sendable {
     // It writes: it ends first.
     webhook?.stop()
     passwords.stop()
+    fetches.stop()
     builds.stop()
     api.snapshots?.close()
     writer.stop()
@@ -221,7 +228,7 @@ final class Exchange: Sendable {
       responder.respond(finished(response, entry))
     case .write(let command, let answer):
       var entry = entry
-      entry.device = command.device
+      entry.device = command.key?.number
       let logged = entry
       let write = Write(command: command) { [self] result in
         guard let reading else {
@@ -244,6 +251,12 @@ final class Exchange: Sendable {
     case .password(let work):
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check) { refuse(entry, responder) }
+    case .fetch(let work):
+      let fetch = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !fetches.enqueue(fetch) { refuse(entry, responder) }
+    case .first(let command, let next):
+      let write = Write(command: command) { [self] result in perform(next(result), entry, responder) }
+      if !writer.enqueue(write) { refuse(entry, responder) }
     case .build(let work):
       let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !builds.enqueue(build) { refuse(entry, responder) }
@@ -260,17 +273,5 @@ final class Exchange: Sendable {
     response.headers += entry.crossOrigin
     log.request(entry, response)
     return response
-  }
-}
-
-extension Command {
-  /// The number of the device that gave the command, where it has one.
-  fileprivate var device: Int64? {
-    switch self {
-    case .sync(let command): command.key.number
-    case .rest(let command): command.key.number
-    case .copyDevice(let key, _, _), .signOut(let key): key.number
-    case .signUp, .signIn, .keepResult, .told, .probe: nil
-    }
   }
 }
