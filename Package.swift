@@ -89,7 +89,7 @@ let package = Package(
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres", "CSodium",
       ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],

@@ -30,7 +30,9 @@ public struct IPAddress: Sendable, Hashable {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       guard (1...2).contains(parts.count), let address = IPAddress(String(parts[0])) else { return nil }
       let bits = address.bytes.count * 8
-      guard let prefix = parts.count == 1 ? bits : Int(parts[1]), (0...bits).contains(prefix) else { return nil }
+      guard let prefix = parts.count == 1 ? bits : Int(parts[1]), (0...bits).contains(prefix) else {
+        return nil
+      }
       self.address = address
       self.prefix = prefix
     }

@@ -80,8 +80,7 @@ extension API {
     }
   }
 
-  static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse
-  {
+  static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
     case .success(.done), .success(.rest): return .problem(Problem(.internalError))

@@ -71,7 +71,9 @@ final class API: Sendable {
 
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
-    do { return try introduction(of: request) ?? route(request) } catch { return .problem(problem(of: error)) }
+    do { return try introduction(of: request) ?? route(request) } catch {
+      return .problem(problem(of: error))
+    }
   }
 
   func route(_ received: HTTPRequest) throws -> Step {

@@ -38,6 +38,8 @@ struct GuessCount {
       newer[key] = entry
     }
 
+    var count: Int { newer.count + older.count }
+
     mutating func forget(_ key: TokenHash) {
       newer[key] = nil
       older[key] = nil
@@ -60,6 +62,9 @@ struct GuessCount {
 
   /// - Parameter limit: how many failures an account and an address have together before they wait.
   init(limit: Int) { self.limit = max(limit, 1) }
+
+  /// How many counts are remembered.
+  var size: Int { pairs.count + names.count + addresses.count }
 
   /// Counts an attempt as a failure, until it is taken back.
   ///

@@ -70,18 +70,17 @@ final class IdentityProvider: @unchecked Sendable {
     } catch { return .refused(error.reason) }
   }
 
-  /// Asks for the keys, unless somebody just did. The last good ones stay when there is no answer.
+  /// Asks for the keys, unless somebody just did. The last good ones stay when there is no answer. One thread at a time.
   func ask(at now: Int64) {
-    let isDue = lock.hold { () -> Bool in
-      if let asked, (0..<Self.pause).contains(now - asked) { return false }
-      // Who asks meanwhile makes do with what is there.
-      asked = now
-      return true
-    }
+    let isDue = lock.hold { asked.map { !(0..<Self.pause).contains(now - $0) } ?? true }
     guard isDue else { return }
-    guard let keys = configuration.keys().flatMap({ SigningKey.keys(of: $0) }), !keys.isEmpty else {
-      return log("The identity provider's keys could not be had, or none of them is of use: the last ones stay.")
+    let found = configuration.keys().flatMap { SigningKey.keys(of: $0) } ?? []
+    if found.isEmpty {
+      log("The identity provider's keys could not be had, or none of them is of use: the last ones stay.")
     }
-    lock.hold { self.keys = keys }
+    lock.hold {
+      if !found.isEmpty { keys = found }
+      asked = now
+    }
   }
 }

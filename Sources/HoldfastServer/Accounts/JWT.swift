@@ -42,7 +42,9 @@ struct JWT {
   /// - Throws: `Refusal`, also for an algorithm that is not taken.
   init(_ text: Substring) throws(Refusal) {
     guard text.utf8.count <= Self.sizeLimit else { throw Refusal("The JWT is too long.") }
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map {
+      Substring($0)
+    }
     guard parts.count == 3, let header = Self.object(parts[0]), let payload = Self.object(parts[1]),
       let signature = Base64.bytes(url: parts[2])
     else { throw Refusal("It is no JWT.") }

@@ -32,7 +32,8 @@ final class SigningKey: @unchecked Sendable {
     switch (value["kty"]?.stringValue, value["crv"]?.stringValue) {
     case ("RSA", _):
       algorithm = .rs256
-      guard let modulus = bytes("n", atMost: Int(Self.sizes.upperBound) / 8), let exponent = bytes("e", atMost: 8)
+      guard let modulus = bytes("n", atMost: Int(Self.sizes.upperBound) / 8),
+        let exponent = bytes("e", atMost: 8)
       else { return nil }
       made = holdfast_rsa_key(modulus, Int32(modulus.count), exponent, Int32(exponent.count))
     case ("EC", "P-256"):

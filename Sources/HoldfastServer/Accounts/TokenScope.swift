@@ -51,7 +51,8 @@ struct TokenScope: Sendable, Equatable {
     guard has(table: table) else { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
     if role == .viewer { throw Problem(.tokenLimited, "It may read only.") }
     guard item.verb == .delete, let other = dependent(of: item.operation.table, in: schema) else { return }
-    throw Problem(.tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
+    throw Problem(
+      .tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
   }
 
   /// A table that is not named, of which records may go, or change, with a record of `table`.

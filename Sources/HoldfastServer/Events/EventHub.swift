@@ -95,7 +95,8 @@ struct EventHub {
 
   /// The zones that moved since an event; nil when that is not known, or when the device may have gained or lost some.
   private func missed(by listener: Listener, since id: String?) -> [String]? {
-    guard !listener.hearsAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor, moment <= log.counter,
+    guard !listener.hearsAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor,
+      moment <= log.counter,
       !log.hasMoved(.user(listener.user), since: moment),
       !log.hasMoved(.device(listener.device), since: moment)
     else { return nil }

@@ -105,7 +105,8 @@ class PostgresReader: StoreReader {
   ///
   /// - Parameter creators: of the statement that asks for the latter.
   func findRecords(
-    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?, _ creators: PostgresParameters
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
+    _ creators: PostgresParameters
   ) throws -> (records: [PostgresRows], creators: PostgresRows) {
     var wanted = PostgresParameters()
     wanted.append(array: ids)

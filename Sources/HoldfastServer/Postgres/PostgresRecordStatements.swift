@@ -28,7 +28,8 @@ struct PostgresRecordStatements: Sendable {
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
         LEFT JOIN holdfast.members m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """
-      let mayRead = "r.state < 2 AND coalesce(m.role, CASE WHEN z.public OR $2 IS NULL THEN 'viewer' END) IS NOT NULL"
+      let mayRead =
+        "r.state < 2 AND coalesce(m.role, CASE WHEN z.public OR $2 IS NULL THEN 'viewer' END) IS NOT NULL"
       return Source(
         table: table, columns: relation.columns,
         find: PostgresStatement(

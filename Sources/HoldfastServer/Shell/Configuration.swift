@@ -39,6 +39,8 @@ public struct Configuration: Sendable {
   public var guessLimit: Int
   /// The identity provider whose JWTs are taken; nil, the default, for none.
   public var identityProvider: IdentityProviderConfiguration?
+  /// The proxies whose X-Forwarded-For is believed; none unless given.
+  public var trustedProxies: TrustedProxies
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.
@@ -64,6 +66,7 @@ public struct Configuration: Sendable {
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
     allowedOrigins = []
+    trustedProxies = TrustedProxies()
     guessLimit = Guesses.defaultLimit
     snapshotLimit = 4 << 30
   }

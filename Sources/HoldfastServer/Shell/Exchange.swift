@@ -28,6 +28,7 @@ final class Exchange: Sendable {
   private let listener: (any MoveListener)?
   private let webhook: Webhook?
   private let log: RequestLog
+  private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   private let writer: Worker<Write>
   /// Does the writes that were put off; nil where there is nobody else.
@@ -46,6 +47,7 @@ final class Exchange: Sendable {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
     let environment = configuration.environment
     self.log = log
+    proxies = configuration.trustedProxies
     self.database = database
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
@@ -190,10 +192,14 @@ final class Exchange: Sendable {
   }
 
   /// Answers a request, now or later.
-  func handle(_ request: HTTPRequest, _ responder: HTTPResponder) {
+  func handle(_ received: HTTPRequest, _ responder: HTTPResponder) {
+    let client = proxies.client(of: received)
+    var changed = received
+    changed.remoteAddress = client.address
+    let request = changed
     let entry = RequestLog.Entry(
-      id: "\(run)-\(request.id)", method: request.method, path: request.path,
-      started: .now,
+      id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
+      scheme: client.scheme, started: .now,
       crossOrigin: api.crossOrigin.headers(of: request))
     guard let reading, !api.isImmediate(request) else {
       return perform(api.handle(request), entry, responder)

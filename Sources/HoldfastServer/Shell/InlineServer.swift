@@ -126,7 +126,8 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password, .build, .fetch, .first: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
+    case .write, .password, .build, .fetch, .first:
+      return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }
 
