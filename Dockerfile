@@ -2,7 +2,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update -qq \
   && apt-get install -qq -y --no-install-recommends \
-    pkg-config libsqlite3-dev libmicrohttpd-dev libsodium-dev libssl-dev libpq-dev libzstd-dev libdeflate-dev \
+    pkg-config libsqlite3-dev libmicrohttpd-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libzstd-dev libdeflate-dev \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /holdfast
 COPY Package.swift ./

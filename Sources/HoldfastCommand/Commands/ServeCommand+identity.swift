@@ -16,6 +16,10 @@ extension ServeCommand {
       .init(
         name: "trust-proxy", value: "ADDRESSES",
         help: "Proxies whose X-Forwarded-For is believed: ADDRESS or ADDRESS/PREFIX, with commas between"),
+      .init(
+        name: "tls-cert", value: "FILE",
+        help: "Speaks TLS with this certificate and the chain above it, in PEM; with --tls-key"),
+      .init(name: "tls-key", value: "FILE", help: "The certificate's key, in PEM"),
       .init(name: "jwt-issuer", value: "URL", help: "Takes JWTs of this issuer; with the next two"),
       .init(name: "jwt-audience", value: "NAME", help: "What the JWTs' aud must be"),
       .init(name: "jwt-keys", value: "FILE|URL", help: "The issuer's key set (JWKS)"),
@@ -37,6 +41,11 @@ extension ServeCommand {
       ranges.append(range)
     }
     configuration.trustedProxies = TrustedProxies(ranges)
+    switch (options["tls-cert"], options["tls-key"]) {
+    case (nil, nil): break
+    case (let certificate?, let key?): configuration.tls = TLSFiles(certificate: certificate, key: key)
+    default: throw UsageError("--tls-cert and --tls-key go together.")
+    }
     switch (options["jwt-issuer"], options["jwt-audience"], options["jwt-keys"]) {
     case (nil, nil, nil): return
     case (let issuer?, let audience?, let keys?):

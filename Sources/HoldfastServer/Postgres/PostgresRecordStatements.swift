@@ -29,7 +29,7 @@ struct PostgresRecordStatements: Sendable {
         LEFT JOIN holdfast.members m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """
       let mayRead =
-        "r.state < 2 AND coalesce(m.role, CASE WHEN z.public OR $2 IS NULL THEN 'viewer' END) IS NOT NULL"
+        "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' WHEN $2 IS NULL THEN 'owner' END) IS NOT NULL"
       return Source(
         table: table, columns: relation.columns,
         find: PostgresStatement(

@@ -41,6 +41,8 @@ public struct Configuration: Sendable {
   public var identityProvider: IdentityProviderConfiguration?
   /// The proxies whose X-Forwarded-For is believed; none unless given.
   public var trustedProxies: TrustedProxies
+  /// The certificate that the server presents; nil, the default, for plain HTTP.
+  public var tls: TLSFiles?
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
   /// Clock, randomness and passwords.
