@@ -93,7 +93,7 @@ static inline struct MHD_Daemon *_Nullable holdfast_http_start(
       {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
       {MHD_OPTION_END, 0, NULL}};
   struct MHD_OptionItem security[3] = {
-      {tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, (intptr_t)holdfast_http_retrieve, NULL},
+      {tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, 0, (void *)holdfast_http_retrieve},
       {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
       {MHD_OPTION_END, 0, NULL}};
   return MHD_start_daemon(
