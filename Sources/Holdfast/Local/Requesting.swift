@@ -118,16 +118,31 @@ extension LocalDatabase {
     let state = try state()
     // A seed for somebody else is left behind at the sign-in.
     if state.device != nil, let known = state.name, known != name { throw otherUser(known) }
-    var members: [JSONValue.Member] = [.init("name", .string(device))]
-    // The device itself goes on, with its numbers.
-    if path == "v1/sessions", let known = state.device {
-      members.append(.init("id", .string(known)))
-      if state.session > 0 { members.append(.init("session", .integer(state.session))) }
-    }
+    let continued = path == "v1/sessions" ? state.device : nil
     let body = JSONValue.object([
-      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
+      .init("name", .string(name)), .init("password", .string(password)),
+      .init("device", sessionDevice(device, continued, state.session)),
     ])
     return TransportRequest(method: "POST", path: path, body: body.bytes)
+  }
+
+  /// The request of a sign-in with the token of an identity provider. Whose it is, only the server can tell.
+  package func sessionRequest(token: String, device: String) throws -> TransportRequest {
+    let state = try state()
+    let body = JSONValue.object([
+      .init("token", .string(token)), .init("device", sessionDevice(device, state.device, state.session)),
+    ])
+    return TransportRequest(method: "POST", path: "v1/sessions", body: body.bytes)
+  }
+
+  /// What a sign-in says of the device: one that was signed in before goes on itself, with its numbers.
+  private func sessionDevice(_ name: String, _ known: String?, _ session: Int64) -> JSONValue {
+    var members: [JSONValue.Member] = [.init("name", .string(name))]
+    if let known {
+      members.append(.init("id", .string(known)))
+      if session > 0 { members.append(.init("session", .integer(session))) }
+    }
+    return .object(members)
   }
 
   /// Binds the database to the session that the server answered with.

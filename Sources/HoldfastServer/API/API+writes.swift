@@ -19,13 +19,16 @@ extension API {
   /// A request of REST that writes: PROTOCOL.md, sections 9.2 to 9.4.
   func change(_ request: HTTPRequest, at target: RestTarget) throws -> Step {
     // A stranger's body is not read.
-    let key = try keys[tokenHash(of: request)] ?? read { try device(of: request, $0).key }
+    let key = try writer(of: request)
     let id = try requestID(request)
     let condition = try condition(request, at: target)
     if request.method != "DELETE" {
       try requireJSON(request, orPatch: request.method == "PATCH")
     }
     let (form, items) = try content(request, at: target, condition)
+    if let scope = key.use.scope {
+      for case .success(let item) in items { try scope.check(item, in: schema) }
+    }
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items)

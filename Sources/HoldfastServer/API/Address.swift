@@ -8,6 +8,9 @@ enum Address: Equatable {
   case sessions
   case currentSession
   case devices
+  /// The device of this id.
+  case device(String)
+  case password
   case events
   /// The records of a table, by its index in the schema.
   case records(table: Int)
@@ -42,6 +45,7 @@ enum Address: Equatable {
     case ["v1", "sessions"]: self = .sessions
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
+    case ["v1", "account", "password"]: self = .password
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
     case ["v1", "zones"]: self = .zones
@@ -50,6 +54,10 @@ enum Address: Equatable {
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
     default:
+      if parts.count == 3, parts[0] == "v1", parts[1] == "devices", !parts[2].isEmpty {
+        self = .device(parts[2])
+        return
+      }
       guard parts.count == 4, parts[0] == "v1", parts[1] == "zones" else { throw Problem(.notFound) }
       switch parts[3] {
       case "changes": self = .changes(parts[2])
@@ -78,10 +86,13 @@ enum Address: Equatable {
   /// What may be done here, besides `HEAD` and `OPTIONS`.
   private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .sessions, .devices, .batch, .resolution: ["POST"]
+    case .sync, .accounts, .batch, .resolution: ["POST"]
+    case .sessions: ["POST", "DELETE"]
+    case .devices: ["GET", "POST"]
+    case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
-    case .currentSession: ["DELETE"]
+    case .currentSession, .device: ["DELETE"]
     case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }

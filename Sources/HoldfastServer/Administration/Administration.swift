@@ -10,9 +10,9 @@ public final class Administration {
     public let rows: [[String]]
   }
 
-  private let schema: Schema
-  private let environment: ServerEnvironment
-  private let operators: any StoreAdministration
+  let schema: Schema
+  let environment: ServerEnvironment
+  let operators: any StoreAdministration
 
   /// Opens the database of a server.
   ///

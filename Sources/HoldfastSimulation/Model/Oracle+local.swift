@@ -54,6 +54,7 @@ extension Oracle {
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
       guard let new else { continue }
       let tokens = Set(new.tokens)
+      transaction.rewritten.formUnion(tokens.intersection(old?.tokens ?? []))
       let isCombining = rules.combining[key.table]?.contains(column) == true
       let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
       memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown
@@ -76,6 +77,7 @@ extension Oracle {
       known.key == key && known.column == column,
       "The workload wrote \(Tokens.text(token)) into \(known.key).\(known.column) and into \(key).\(column).")
     known.transactions.append(index)
+    transaction.rewritten.insert(token)
     repeated.insert(token)
     written[token] = known
   }
