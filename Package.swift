@@ -89,7 +89,8 @@ let package = Package(
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres", "CSodium",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+        "CSodium",
       ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
