@@ -70,7 +70,7 @@ struct CopyTests {
     #expect(bodies.count == 1 && bodies[0].contains("three"))
     let quarantined = try await fixture.store.quarantined()
     #expect(quarantined.count == 2)
-    #expect(quarantined.allSatisfy { $0.problem.contains("change-set-uncertain") })
+    #expect(quarantined.allSatisfy { $0.problem?.code == .changeSetUncertain })
     #expect(try await fixture.value("SELECT title FROM lists") == .text("three"))
   }
 

@@ -94,7 +94,8 @@ extension LocalDatabase {
       try seal(isStrict: false)
       try whileApplying {
         try takeBack([first])
-        try quarantine(first: first, body: body, operation: first, problem: problem)
+        var lacking = try lackingRecords()
+        try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
         try settleOrphans()
       }
       // The number was never dealt with by the server: what follows takes its place.
@@ -117,16 +118,31 @@ extension LocalDatabase {
     let state = try state()
     // A seed for somebody else is left behind at the sign-in.
     if state.device != nil, let known = state.name, known != name { throw otherUser(known) }
-    var members: [JSONValue.Member] = [.init("name", .string(device))]
-    // The device itself goes on, with its numbers.
-    if path == "v1/sessions", let known = state.device {
-      members.append(.init("id", .string(known)))
-      if state.session > 0 { members.append(.init("session", .integer(state.session))) }
-    }
+    let continued = path == "v1/sessions" ? state.device : nil
     let body = JSONValue.object([
-      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
+      .init("name", .string(name)), .init("password", .string(password)),
+      .init("device", sessionDevice(device, continued, state.session)),
     ])
     return TransportRequest(method: "POST", path: path, body: body.bytes)
+  }
+
+  /// The request of a sign-in with the token of an identity provider. Whose it is, only the server can tell.
+  package func sessionRequest(token: String, device: String) throws -> TransportRequest {
+    let state = try state()
+    let body = JSONValue.object([
+      .init("token", .string(token)), .init("device", sessionDevice(device, state.device, state.session)),
+    ])
+    return TransportRequest(method: "POST", path: "v1/sessions", body: body.bytes)
+  }
+
+  /// What a sign-in says of the device: one that was signed in before goes on itself, with its numbers.
+  private func sessionDevice(_ name: String, _ known: String?, _ session: Int64) -> JSONValue {
+    var members: [JSONValue.Member] = [.init("name", .string(name))]
+    if let known {
+      members.append(.init("id", .string(known)))
+      if session > 0 { members.append(.init("session", .integer(session))) }
+    }
+    return .object(members)
   }
 
   /// Binds the database to the session that the server answered with.
@@ -200,8 +216,9 @@ extension LocalDatabase {
       Trace.took(.copyUncertain)
       try takeBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
+      var lacking = try lackingRecords()
       for set in uncertain {
-        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem)
+        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
       }
       try settleOrphans()
     }
@@ -270,13 +287,17 @@ extension LocalDatabase {
           .integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text),
           .integer(old),
         ])
-      try connection.run(
-        "UPDATE holdfast_edits SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      for table in ["holdfast_edits", "holdfast_undo"] {
+        try connection.run(
+          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      }
       number += last - old + 1
       chain = next
     }
     try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
-    try connection.run("UPDATE holdfast_edits SET change_set = -change_set WHERE change_set < 0")
+    for table in ["holdfast_edits", "holdfast_undo"] {
+      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
+    }
     try connection.run(
       "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
@@ -301,7 +322,7 @@ extension LocalDatabase {
       try connection.execute(
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
-        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

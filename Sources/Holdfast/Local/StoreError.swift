@@ -6,6 +6,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
+      case conflictResolved, operationRefused, nothingToUndo
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -38,6 +39,12 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let offline = Code(.offline)
     /// The server refused the request.
     public static let refused = Code(.refused)
+    /// Somebody has chosen already which of two edits holds.
+    public static let conflictResolved = Code(.conflictResolved)
+    /// A rule of the schema refuses, on this device, an operation that was to be written again.
+    public static let operationRefused = Code(.operationRefused)
+    /// There is no transaction that could be undone, or none of this number.
+    public static let nothingToUndo = Code(.nothingToUndo)
   }
 
   /// What kind of error it is.

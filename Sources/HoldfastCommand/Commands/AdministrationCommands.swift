@@ -24,26 +24,6 @@ enum ZonesCommand: Subcommand {
   }
 }
 
-/// `holdfast users`: lists accounts.
-enum UsersCommand: Subcommand {
-  static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: .database)
-
-  static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(options.location).users())
-    return 0
-  }
-}
-
-/// `holdfast devices`: lists devices.
-enum DevicesCommand: Subcommand {
-  static let form = CommandForm(name: "devices", summary: "Lists the devices.", options: .database)
-
-  static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(options.location).devices())
-    return 0
-  }
-}
-
 /// `holdfast conflicts`: lists edits that met.
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(
@@ -77,7 +57,7 @@ enum DoctorCommand: Subcommand {
 }
 
 /// Prints a listing with its columns one under the other. What users have typed must not steer the operator's terminal.
-private func show(_ given: Administration.Listing) {
+func show(_ given: Administration.Listing) {
   let listing = (columns: given.columns, rows: given.rows.map { $0.map(withoutControls) })
   let widths = listing.columns.indices.map { column in
     ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0

@@ -36,6 +36,16 @@ public enum MergePolicy: String, Sendable, CaseIterable {
   case ask
   /// What the team's own function on the server says.
   case resolver
+
+  /// The only type of columns that can have the policy; nil when all can.
+  public var columnType: ColumnType? {
+    switch self {
+    case .counter: .integer
+    case .set: .json
+    case .text: .text
+    case .latest, .server, .client, .ask, .resolver: nil
+    }
+  }
 }
 
 /// What a reference points to, and what the end of the parent does.

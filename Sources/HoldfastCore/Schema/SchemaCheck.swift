@@ -82,6 +82,12 @@ package struct SchemaCheck {
         faults.append(.init("\(place).default", "A reference has no default; leave it out."))
       }
     }
+    if let type = column.policy.columnType, type != column.type {
+      faults.append(
+        .init(
+          "\(place).merge",
+          "\(column.policy.rawValue) is for columns of type \(type.rawValue); choose another policy."))
+    }
     if column.maximumLength != nil, column.type != .text {
       faults.append(.init("\(place).max_length", "Only texts have a length; leave it out."))
     }

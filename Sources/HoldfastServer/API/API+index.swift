@@ -6,16 +6,16 @@ extension API {
   /// `GET /v1/tables/{table}`: PROTOCOL.md, sections 9.5 and 9.6.
   func index(_ request: HTTPRequest, table: Int) throws -> Step {
     try read { reader in
-      let user = try device(of: request, reader).key.user
+      let (key, store) = try sender(of: request, reader)
       let parameters = try QueryParameters(request)
       if let page = parameters["page"] {
         try parameters.requireOnly("page", "rank")
         let rank = try parameters["rank"].map { try schema.tables[table].rankColumn($0) }
-        return try self.page(page, of: table, rank: rank, for: user, Preconditions(request), reader.store)
+        return try self.page(page, of: table, rank: rank, for: key.user, Preconditions(request), store)
       }
       let query = try IndexQuery(parameters, of: table, in: schema)
-      return try reader.store.moment {
-        try answer(query, for: user, Preconditions(request), reader.store)
+      return try store.moment {
+        try answer(query, for: key.user, Preconditions(request), store)
       }
     }
   }

@@ -7,14 +7,14 @@ extension API {
     var rank: Value?
     let found = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
+        let (key, store) = try sender(of: request, reader)
         let parameters = try QueryParameters(request)
         try parameters.requireOnly("rank")
         let column = try parameters["rank"].map { try schema.tables[table].rankColumn($0) }
-        let found = try reader.store.records([id], of: table, for: user)[id]
+        let found = try store.records([id], of: table, for: key.user)[id]
         if case .live(let record, _) = found, let column {
           var ranks = PageRanks(column, of: [id], in: schema)
-          rank = try ranks.rank(of: record, reader.store)
+          rank = try ranks.rank(of: record, store)
         }
         return found
       }
@@ -40,11 +40,11 @@ extension API {
   func records(_ request: HTTPRequest, _ table: Int) throws -> Step {
     let body = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
+        let (key, store) = try sender(of: request, reader)
         let parameters = try QueryParameters(request)
         try parameters.requireOnly("ids")
         let ids = try self.ids(in: parameters)
-        return try results(ids, of: table, for: user, reader.store)
+        return try results(ids, of: table, for: key.user, store)
       }
     }
     return .answer(conditional(request, Self.tag(of: body)) { $0.rawValue(body) })

@@ -32,10 +32,11 @@ extension API {
   private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneState {
     try read { reader in
       try reader.store.transaction {
-        let device = try device(of: request, reader)
+        let (key, store) = try sender(of: request, reader)
+        try requireAllTables(key)
         // A text that is no zone's name would be an error of PostgreSQL.
         guard zone.utf8.count <= 64, !zone.utf8.contains(0),
-          let state = try reader.store.zone(zone, for: device.key.user), !state.role.isEmpty
+          let state = try store.zone(zone, for: key.user), !state.role.isEmpty
         else { throw Problem(.notFound) }
         return state
       }

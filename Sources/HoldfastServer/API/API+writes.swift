@@ -7,6 +7,7 @@ extension API {
     case table(Int)
     case record(Int, String)
     case restoration(Int, String)
+    case resolution(String)
     case batch
   }
 
@@ -18,13 +19,16 @@ extension API {
   /// A request of REST that writes: PROTOCOL.md, sections 9.2 to 9.4.
   func change(_ request: HTTPRequest, at target: RestTarget) throws -> Step {
     // A stranger's body is not read.
-    let key = try keys[tokenHash(of: request)] ?? read { try device(of: request, $0).key }
+    let key = try writer(of: request)
     let id = try requestID(request)
     let condition = try condition(request, at: target)
     if request.method != "DELETE" {
       try requireJSON(request, orPatch: request.method == "PATCH")
     }
     let (form, items) = try content(request, at: target, condition)
+    if let scope = key.use.scope {
+      for case .success(let item) in items { try scope.check(item, in: schema) }
+    }
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items)
@@ -47,6 +51,7 @@ extension API {
     switch (target, request.method) {
     case (.batch, _): return try reader.batch(body)
     case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
+    case (.resolution(let id), _): return try reader.resolution(of: id, body)
     case (.table(let table), "POST"): return try reader.creations(in: table, body)
     case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
     case (.table(let table), _):

@@ -10,9 +10,9 @@ public final class Administration {
     public let rows: [[String]]
   }
 
-  private let schema: Schema
-  private let environment: ServerEnvironment
-  private let operators: any StoreAdministration
+  let schema: Schema
+  let environment: ServerEnvironment
+  let operators: any StoreAdministration
 
   /// Opens the database of a server.
   ///
@@ -46,7 +46,7 @@ public final class Administration {
   /// - Parameter limit: how many at the most.
   public func conflicts(limit: Int = 100) throws -> Listing {
     Listing(
-      columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser"],
+      columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser", "resolution"],
       rows: try operators.conflicts(limit: limit))
   }
 

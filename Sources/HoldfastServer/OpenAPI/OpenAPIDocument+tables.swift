@@ -6,8 +6,9 @@ extension OpenAPIDocument {
     let (collection, record) = ("/v1/tables/\(table.name)", "/v1/tables/\(table.name)/{id}")
     if table.zone == .server {
       return [
-        OpenAPIPath(address: collection, operations: [index(table)]),
-        OpenAPIPath(address: record, operations: [read(table)]),
+        OpenAPIPath(address: collection, operations: [index(table), bulkUpdate(table)]),
+        OpenAPIPath(address: record, operations: [read(table), update(table)]),
+        OpenAPIPath(address: record + "/resolve", operations: [resolve(table)]),
       ]
     }
     return [
@@ -190,6 +191,18 @@ extension OpenAPIDocument {
       answers: [
         OpenAPIOperation.answer(200, "What stays of it.", OpenAPISchema.reference("short_form")),
         OpenAPIOperation.empty(204, "There is no such record."),
+      ], problems: Self.writeProblems)
+  }
+
+  private func resolve(_ table: Table) -> OpenAPIOperation {
+    OpenAPIOperation(
+      method: "post", id: "resolve_\(table.name)", summary: "Takes a value of a conflict into its record.",
+      parameters: [OpenAPIParameter.id.reference] + OpenAPIParameter.requestIDs,
+      body: (component(table, "resolve"), Self.types),
+      answers: [
+        OpenAPIOperation.answer(
+          200, "The record that the conflict is about.", OpenAPISchema.reference("record_or_short_form"),
+          headers: [.tag])
       ], problems: Self.writeProblems)
   }
 

@@ -103,28 +103,31 @@ final class PostgresRecordTable: RecordTable {
   /// Looks for another record with the same unique values, in the transaction and in the database. Only where they are new: a zone that
   /// is made by this transaction has no other records in the database.
   private func checkUnique(_ record: Record, against old: PostgresWorkingSet.Entry?) throws {
-    for (number, group) in table.unique.enumerated() {
+    for group in table.unique {
       let columns = group.compactMap { table.index(of: $0) }
-      let values = columns.map { record.values[$0] }
-      if values.contains(.null) { continue }
-      if let known = old?.values, old?.home == record.zone, columns.map({ known[$0] }) == values { continue }
-      for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
-        if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
-          throw taken(group)
-        }
+      if let known = old?.values, old?.home == record.zone,
+        columns.allSatisfy({ known[$0] == record.values[$0] })
+      {
+        continue
       }
-      if store.zonesMade.contains(record.zone) { continue }
-      let others = try store.writing.ids(of: index, sharing: number, values, in: record.zone)
-      if others.contains(where: {
-        $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
-      }) {
-        throw taken(group)
-      }
+      if let other = try holder(of: group, like: record) { throw taken(group, by: other) }
     }
   }
 
-  private func taken(_ group: [String]) -> Problem {
-    Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
+  func holder(of group: [String], like record: Record) throws -> String? {
+    guard let number = table.unique.firstIndex(of: group) else { return nil }
+    let columns = group.compactMap { table.index(of: $0) }
+    let values = columns.map { record.values[$0] }
+    if values.contains(.null) { return nil }
+    for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
+      if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
+        return key.id
+      }
+    }
+    if store.zonesMade.contains(record.zone) { return nil }
+    return try store.writing.ids(of: index, sharing: number, values, in: record.zone).first {
+      $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
+    }
   }
 }
 

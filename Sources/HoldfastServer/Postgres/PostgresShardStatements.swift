@@ -59,8 +59,8 @@ struct PostgresShardStatements {
 
   static let nextDevice: PostgresStatement = "SELECT nextval('holdfast.device_numbers')"
   static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     """
   static let lockSession: PostgresStatement =
     "SELECT session, session_used, applied FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
@@ -98,7 +98,7 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(

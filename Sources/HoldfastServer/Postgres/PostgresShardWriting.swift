@@ -62,7 +62,7 @@ final class PostgresShardWriting: PostgresWriting {
       PostgresShardStatements.addDevice,
       PostgresParameters(
         number, device.id, device.user, device.name, device.token.withBytes { Array($0) },
-        device.clock.rawValue, device.clock.milliseconds))
+        device.clock.rawValue, device.clock.milliseconds, device.scope, device.issuedAfter))
   }
 
   func session(of device: String, user: String) throws -> LastSession? {

@@ -16,7 +16,8 @@ final class PostgresWholeWriting: PostgresWriting {
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
   private static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     """
   private static let findSession: PostgresStatement =
     "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
@@ -93,7 +94,7 @@ final class PostgresWholeWriting: PostgresWriting {
       Self.addDevice,
       PostgresParameters(
         device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
-        device.clock.milliseconds))
+        device.clock.milliseconds, device.scope, device.issuedAfter))
   }
 
   func session(of device: String, user: String) throws -> LastSession? {

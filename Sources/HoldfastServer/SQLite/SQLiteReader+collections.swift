@@ -18,6 +18,18 @@ extension SQLiteReader {
       }, losses: losses?.integer ?? 0)
   }
 
+  func sight(ofZones zones: [String]?) throws -> Sight {
+    let named = zones == nil ? "" : "WHERE zone IN (SELECT value FROM json_each(?1))"
+    let rows = try connection.rows(
+      "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.text(Self.list($0))] } ?? [])
+    return Sight(
+      rows.map {
+        Sight.Zone(
+          zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0,
+          role: Role.owner.rawValue)
+      }, losses: 0)
+  }
+
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String] {
     let index = SQLiteIndexStatement(query, in: schema, limit: limit)
     let statement = try connection.statement(index.sql)

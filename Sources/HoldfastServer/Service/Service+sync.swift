@@ -8,7 +8,7 @@ extension Service {
   ///
   /// - Throws: `Problem` before anything is written.
   func sync(_ command: SyncCommand, at now: Stamp) throws {
-    guard var device = try store.devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    var device = try device(command.key)
     try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)

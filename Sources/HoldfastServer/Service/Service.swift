@@ -27,10 +27,12 @@ final class Service {
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
+  ///   - rules: the team's own, which fit the schema.
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, epoch: String, _ patience: Patience, clock: ServiceClock,
+    _ store: any Store, _ schema: Schema, epoch: String, _ patience: Patience, rules: Rules,
+    clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -38,7 +40,8 @@ final class Service {
     self.environment = environment
     self.clock = clock
     self.log = log
-    stores = RecordStores(schema, on: store, random: environment.random)
+    stores = RecordStores(
+      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
     replica = Position.Replica(random: Fingerprint(of: epoch).value)
   }
@@ -101,6 +104,7 @@ final class Service {
         continue
       }
       stores.ledger.author = 0
+      stores.ledger.scope = command.key?.use.scope
       // A problem is thrown before the command has written anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
@@ -120,15 +124,24 @@ final class Service {
     case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
+    case .signInByProvider(let signIn): return try self.signIn(signIn, at: now)
     case .copyDevice(let key, let name, let token):
-      guard let device = try store.devices.device(key) else { throw Problem(.tokenInvalid) }
-      var session = try addDevice(to: device.user, named: name, token: token, at: now)
-      session.applied = device.applied
+      let original = try device(key)
+      var session = try addDevice(to: original.user, named: name, token: token, at: now)
+      session.applied = original.applied
       return .session(session)
     case .signOut(let key):
-      guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
-      try store.devices.forgetToken(key.number)
-      moves.devices.insert(key.number)
+      _ = try device(key)
+      try revoke(key.number, at: now)
+      return .done
+    case .revoke(let key, let id):
+      try revoke(id, by: key, at: now)
+      return .done
+    case .revokeOthers(let key):
+      try revokeOthers(of: device(key).user, but: key.number, at: now)
+      return .done
+    case .changePassword(let change):
+      try changePassword(change, at: now)
       return .done
     case .keepResult(let result):
       try store.results.keep(result, at: environment.now())

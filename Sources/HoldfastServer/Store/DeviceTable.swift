@@ -10,6 +10,8 @@ struct DeviceState {
   var answered: Int64
   /// Its last change sets that took effect.
   var applied: AppliedChangeSets
+  /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
+  let issuedAfter: Int64?
 }
 
 /// The devices, their acks and their refusals.
@@ -58,8 +60,21 @@ protocol DeviceTable: AnyObject {
   /// Begins another session of a device.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
 
-  /// Makes the device's token invalid.
-  func forgetToken(_ number: Int64) throws
+  /// The devices of a user, and whether each has a token.
+  func devices(of user: String) throws -> [OwnedDevice]
+
+  /// Whether there is a device of a token.
+  func hasDevice(of token: TokenHash) throws -> Bool
+
+  /// Makes the device's token invalid, or the JWTs that were issued for it until now.
+  func revoke(_ number: Int64, at now: Stamp) throws
+}
+
+/// A device of a user.
+struct OwnedDevice {
+  let number: Int64
+  let id: String
+  let hasToken: Bool
 }
 
 /// The last session of a device.
@@ -78,6 +93,10 @@ struct NewDevice {
   let name: String
   let token: TokenHash
   let clock: Stamp
+  /// Of a service token: what it may be used for, as it is stored.
+  var scope: String?
+  /// Of the device of a JWT: from when on issued ones are taken.
+  var issuedAfter: Int64?
 }
 
 /// The accounts.
@@ -92,5 +111,16 @@ protocol AccountTable: AnyObject {
   func name(ofID id: String) throws -> String?
 
   /// Adds an account.
+  ///
+  /// - Parameter password: its hash; empty for who signs in otherwise.
   func add(_ id: String, name: String, password: String, at now: Stamp) throws
+
+  /// Stores another password.
+  func setPassword(_ password: String, of id: String) throws
+
+  /// The user whom an issuer calls by a subject, or nil.
+  func user(of identity: Identity) throws -> String?
+
+  /// Remembers whom an issuer calls by a subject.
+  func add(_ identity: Identity, of user: String) throws
 }

@@ -31,8 +31,9 @@ extension Command {
     switch self {
     case .sync(let command): command.expectation(schema)
     case .rest(let command): command.expectation(schema)
-    case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
-    case .signUp, .signIn, .keepResult, .told, .probe: Expectation()
+    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
+      .keepResult, .told, .probe:
+      Expectation(device: key)
     }
   }
 }

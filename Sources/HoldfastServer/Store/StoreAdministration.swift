@@ -14,6 +14,12 @@ protocol StoreAdministration: AnyObject {
   /// Device, user's name, name, whether it is signed in, operations, last written.
   func devices() throws -> [[String]]
 
+  /// Token (the id of its device), user's name, scope, last written, whether it is valid.
+  func tokens() throws -> [[String]]
+
+  /// The id of a device's user, or nil.
+  func user(ofDevice id: String) throws -> String?
+
   /// At, zone, table, record, column, policy, winner, loser; newest first.
   func conflicts(limit: Int) throws -> [[String]]
 

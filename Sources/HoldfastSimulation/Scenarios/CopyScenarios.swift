@@ -81,7 +81,8 @@ extension Scenario {
           stage.expectOnce([("items", first), ("items", second)])
         }),
       Scenario(
-        name: "A create of a copy that arrived, and was deleted since", guards: "I1, I8", takes: [.copyLeftOut],
+        name: "A create of a copy that arrived, and was deleted since", guards: "I1, I8",
+        takes: [.copyLeftOut],
         script: { stage in
           stage.goOffline(0)
           let note = stage.makeNote(0)
