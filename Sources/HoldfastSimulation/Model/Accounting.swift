@@ -5,13 +5,8 @@ struct Accounting {
   /// Tokens in refused change sets that wait on devices.
   private var quarantined: Set<Int> = []
   /// Tokens in the conflict log, by the column that they are about.
-  private var losers: [Place: Set<Int>] = [:]
-  private var winners: [Place: Set<Int>] = [:]
-
-  private struct Place: Hashable {
-    let key: RecordKey
-    let column: String
-  }
+  private var losers: [ColumnPlace: Set<Int>] = [:]
+  private var winners: [ColumnPlace: Set<Int>] = [:]
 
   init(_ oracle: Oracle, devices: [FinalDevice], server: ServerView) {
     self.oracle = oracle
@@ -22,7 +17,7 @@ struct Accounting {
       }
     }
     for (key, row) in server.tables where key.table == "conflicts" {
-      let place = Place(
+      let place = ColumnPlace(
         key: RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? ""),
         column: row["column_name"]?.string ?? "")
       losers[place, default: []].formUnion(row["loser_value"]?.tokens ?? [])
@@ -36,7 +31,7 @@ struct Accounting {
   func reportLost() {
     for (token, written) in oracle.written.sorted(by: { $0.key < $1.key })
     where !isAccountedFor(token, written) {
-      let place = Place(key: written.key, column: written.column)
+      let place = ColumnPlace(key: written.key, column: written.column)
       let onServer =
         server.tables[written.key].map { "has \(oracle.text($0[written.column]))" } ?? "has no such record"
       let replaced = (oracle.changes[written.key] ?? []).filter {
@@ -58,9 +53,10 @@ struct Accounting {
 
   private func isAccountedFor(_ token: Int, _ written: Oracle.Written) -> Bool {
     let (key, column) = (written.key, written.column)
-    let place = Place(key: key, column: column)
+    let place = ColumnPlace(key: key, column: column)
     if server.tables[key]?[column]?.tokens.contains(token) == true { return true }
     if losers[place]?.contains(token) == true || quarantined.contains(token) { return true }
+    if oracle.replacedInQuarantine.contains(token) { return true }
     if written.transactions.contains(where: { oracle.transactions[$0].state == .forgotten }) { return true }
     let changes = oracle.changes[key] ?? []
     for place in changes.indices where changes[place].column == column {

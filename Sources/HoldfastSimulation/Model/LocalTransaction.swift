@@ -15,19 +15,24 @@ struct LocalTransaction {
   let user: String
   /// The tokens that it was the first to write.
   var tokens: Set<Int> = []
-  /// Those that it wrote again.
-  var rewritten: Set<Int> = []
+  /// The texts that it wrote, as far as they have tokens.
+  var texts: [ColumnPlace: String] = [:]
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.
   var known: Set<Int> = []
   var state = State.open
 
-  /// Whether these bytes are this transaction's. New tokens are written once; without any the operations must be the same.
+  /// Whether these bytes may be this transaction's.
   func matches(_ set: SentChangeSet) -> Bool {
-    tokens.isEmpty
-      ? operations == set.operations && set.tokens.isSubset(of: rewritten)
-      : !tokens.isDisjoint(with: set.tokens)
+    !operations.isDisjoint(with: set.operations) && tokens.isSubset(of: set.tokens)
+      && set.texts.allSatisfy { texts[$0.key] == $0.value }
   }
+}
+
+/// A column of a record.
+struct ColumnPlace: Hashable {
+  let key: RecordKey
+  let column: String
 }
 
 /// What was done to which record.

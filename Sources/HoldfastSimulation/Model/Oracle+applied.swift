@@ -23,7 +23,7 @@ extension Oracle {
     var open = memory.open.filter { isLoose($0, in: view) }
     var waiting = memory.open.filter { !open.contains($0) }
     for set in outbox.reversed() {
-      guard let place = waiting.lastIndex(where: { transactions[$0].matches(set) }) else { continue }
+      guard let place = place(of: set, in: waiting) else { continue }
       open.append(waiting.remove(at: place))
     }
     memory.open = open.sorted()
@@ -31,7 +31,7 @@ extension Oracle {
       memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device),
-        let place = waiting.firstIndex(where: { transactions[$0].matches(set) })
+        let place = place(of: set, in: waiting)
       else { continue }
       let index = waiting.remove(at: place)
       memory.quarantined[refused.number] = index
@@ -39,6 +39,12 @@ extension Oracle {
       if transactions[index].state == .open { transactions[index].state = .quarantined }
     }
     for index in waiting { transactions[index].state = .confirmed }
+  }
+
+  /// Which of some transactions a change set is: of several that it may be, one with the same operations.
+  private func place(of set: SentChangeSet, in waiting: [Int]) -> Int? {
+    let possible = waiting.indices.filter { transactions[waiting[$0]].matches(set) }
+    return possible.last { transactions[waiting[$0]].operations == set.operations } ?? possible.last
   }
 
   /// I3: while an edit waits to be sent, its column shows it, whatever the server said.

@@ -57,7 +57,9 @@ extension Oracle {
         continue
       }
       let tokens = Set(new.tokens)
-      transaction.rewritten.formUnion(tokens.intersection(old?.tokens ?? []))
+      if let text = new.string, !tokens.isEmpty {
+        transaction.texts[ColumnPlace(key: key, column: column)] = text
+      }
       let isCombining = rules.combining[key.table]?.contains(column) == true
       let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
       memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown
@@ -80,7 +82,6 @@ extension Oracle {
       known.key == key && known.column == column,
       "The workload wrote \(Tokens.text(token)) into \(known.key).\(known.column) and into \(key).\(column).")
     known.transactions.append(index)
-    transaction.rewritten.insert(token)
     repeated.insert(token)
     written[token] = known
   }
@@ -113,18 +114,22 @@ extension Oracle {
     }
   }
 
-  /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own. With a deletion among
-  /// them something may be in none of both.
+  /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own: what one of them had
+  /// replaced or deleted in another is in none.
   func resent(device: String, view: DeviceView) {
     let left = Set(view.quarantine.map(\.number))
     let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
     for number in gone.keys { devices[device]?.quarantined[number] = nil }
-    let taken = gone.values.compactMap { $0 }
-    guard taken.contains(where: { transactions[$0].operations.contains { $0.kind == "delete" } }) else {
-      return
-    }
-    for index in taken where transactions[index].state == .quarantined {
-      transactions[index].state = .forgotten
+    let taken = Set(gone.values.compactMap { $0 })
+    for token in taken.flatMap({ transactions[$0].texts.values.flatMap(Tokens.inside) }) {
+      guard let place = written[token] else { continue }
+      let isReplaced = (changes[place.key] ?? []).contains {
+        taken.contains($0.transaction) && $0.column == place.column && $0.replaces(token)
+      }
+      let deletion = OperationName(kind: "delete", key: place.key)
+      if isReplaced || taken.contains(where: { transactions[$0].operations.contains(deletion) }) {
+        replacedInQuarantine.insert(token)
+      }
     }
   }
 

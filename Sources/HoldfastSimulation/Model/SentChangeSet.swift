@@ -4,6 +4,8 @@ import Foundation
 struct SentChangeSet {
   private(set) var tokens: Set<Int> = []
   private(set) var operations: Set<OperationName> = []
+  /// The texts that it writes, as far as they have tokens.
+  private(set) var texts: [ColumnPlace: String] = [:]
 
   /// Reads the bytes; nil when they are no change set.
   init?(_ body: String) {
@@ -13,9 +15,13 @@ struct SentChangeSet {
       guard let kind = operation["op"] as? String, let table = operation["table"] as? String,
         let id = operation["id"] as? String
       else { return nil }
-      self.operations.insert(OperationName(kind: kind, key: RecordKey(table: table, id: id)))
+      let key = RecordKey(table: table, id: id)
+      self.operations.insert(OperationName(kind: kind, key: key))
       // What an edit was based on is not said by it.
-      for value in (operation["columns"] as? [String: Any] ?? [:]).values {
+      for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
+        if let text = value as? String, !Tokens.inside(text).isEmpty {
+          texts[ColumnPlace(key: key, column: column)] = text
+        }
         for text in value as? [Any] ?? [value] {
           if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
         }

@@ -104,6 +104,7 @@ extension World {
     let environment = environment(of: app, device)
     let before = device.view
     let isForeign = command.seed % 8 == 0
+    device.recreated = []
     do {
       try run(as: app.process) {
         if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try app.database.undo(nil) }
