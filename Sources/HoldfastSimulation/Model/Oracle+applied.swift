@@ -27,7 +27,8 @@ extension Oracle {
       open.append(waiting.remove(at: place))
     }
     memory.open = open.sorted()
-    for refused in view.quarantine where memory.quarantined[refused.number] == nil {
+    // The newest first: what wrote nothing new may be taken for what is behind it, but not for what is before it.
+    for refused in view.quarantine.reversed() where memory.quarantined[refused.number] == nil {
       memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device),

@@ -66,10 +66,10 @@ extension Oracle {
     }
     if key.table == "conflicts" { return expectConflict(key, row) }
     for column in row.ownColumns {
-      let tokens = row[column]?.tokens ?? []
-      if tokens.isEmpty || difference.old?[column] == row[column] { continue }
+      let tokens = Set(row[column]?.tokens ?? [])
       server.tokens.formUnion(tokens)
-      for token in tokens {
+      // What stood there before, others may have left in their text.
+      for token in tokens.subtracting(difference.old?[column]?.tokens ?? []).sorted() {
         expectPlace(of: token, key, column, at: "\(key).\(column)")
         expectWriter(of: token, difference, row, in: view)
       }
