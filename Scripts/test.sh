@@ -13,8 +13,8 @@ any_form=(--skip '^HoldfastServerTests\.(Adoption|Agreement|NoGap|PostgresOpenin
 quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot)')
 # What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
-# What goes past the pooler.
-direct=(--skip '^HoldfastServerTests\.(Adoption|PostgresOpening|Trigger)')
+# What goes past the pooler, or is the same through it.
+direct=(--skip '^HoldfastServerTests\.(Adoption|PostgresOpening|Trigger|Pair|JWT|Guess|Forwarding|OpenAPI|WebhookPlan|CrossOrigin|Wire)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 passed=0
