@@ -46,6 +46,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case rangeNotSatisfiable = "range-not-satisfiable"
   case conflictResolved = "conflict-resolved"
   case validationFailed = "validation-failed"
+  case recordForgotten = "record-forgotten"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -144,6 +145,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (409, "Somebody else has chosen already", "Look at the record as it is now; an edit of it changes it.")
     case .validationFailed:
       (422, "A rule of the server refuses the record", "Change what detail names, and send it again.")
+    case .recordForgotten:
+      (
+        409, "The record may have been deleted, and the deletion forgotten",
+        "Look whether it is missed; then send it again."
+      )
     }
   }
 }

@@ -13,6 +13,8 @@ struct Applied: Sendable {
   var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
+  /// How long the first of the zones waits that are to be begun anew later; nil for none.
+  var resetWait: Duration?
 }
 
 /// Why an answer was not applied.
@@ -70,6 +72,9 @@ extension LocalDatabase {
           applied.quarantined = try settle(answer, state)
         }
         try noteTold(request.acks)
+        if request.isRenewal, state.isRenewed {
+          applied.quarantined += try quarantineCreates(in: Set(answer.parts.filter(\.isReset).map(\.zone)))
+        }
         var session = ApplySession(hasEdits: try hasEdits())
         for part in answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
@@ -91,6 +96,8 @@ extension LocalDatabase {
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
+      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      applied.resetWait = try resetWait()
     }
     pages.remove(usedPages)
     return applied
@@ -172,6 +179,8 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
+      // Of a zone that is not here there is nothing to begin anew.
+      guard known != nil, try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
       try beginAnew(part.zone)
       applied.hasMore = true

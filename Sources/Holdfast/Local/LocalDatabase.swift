@@ -42,6 +42,7 @@ package final class LocalDatabase {
       connection.deferCheckpoints()
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
+        try connection.execute(Self.resetTable)
         try removeStrayPages()
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
@@ -146,6 +147,7 @@ package final class LocalDatabase {
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
+      isRenewed: row.integer(9) == 2,
       replica: row.text(10), session: row.integer(11))
   }
 
@@ -192,6 +194,8 @@ struct DeviceState: Sendable {
   var confirmed: Int64
   var confirmedChain: Fingerprint
   var mustResend: Bool
+  /// Whether the identity is new, and nothing was asked under it yet: acks go before change sets.
+  var isRenewed: Bool
   var replica: String
   /// The number of the device's last session; 0 when the server did not say.
   var session: Int64

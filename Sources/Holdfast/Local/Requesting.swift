@@ -15,6 +15,8 @@ package struct PreparedRequest: Sendable {
   let changeSets: Int
   /// The device's fingerprint up to its first change set; nil when it has none.
   let oldest: String?
+  /// Whether it is the first under a new identity, which carries acks alone.
+  let isRenewal: Bool
 }
 
 /// Making requests of the outbox and the acks.
@@ -42,12 +44,14 @@ extension LocalDatabase {
         }
       }
       request.digest = digest.text
-      let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      let (sealed, operations, oldest) =
+        state.isRenewed ? ([], 0, nil) : try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
         body: request.body(sealed: sealed), device: device, token: token, answers: request.answers,
         acks: request.acks,
         operations: operations,
-        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
+        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
+        isRenewal: state.isRenewed)
     }
   }
 
@@ -171,7 +175,7 @@ extension LocalDatabase {
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
       try connection.run(
-        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 2",
         [.text(Fingerprint.beginning.text)])
       Trace.took(.renumbered)
       try renumber(from: 1)
@@ -216,7 +220,7 @@ extension LocalDatabase {
   }
 
   /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
-  private func renumber(from first: Int64) throws {
+  func renumber(from first: Int64) throws {
     let state = try state()
     var number = first
     var chain = state.confirmedChain
@@ -272,7 +276,7 @@ extension LocalDatabase {
       try connection.execute(
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
-        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages; DELETE FROM holdfast_resets;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

@@ -43,6 +43,8 @@ package final class SyncConversation: @unchecked Sendable {
   private var waiters: [Int] = []
   var summary = SyncSummary()
   var download = SnapshotDownload()
+  /// Those that the last answer wanted begun anew, and that wait.
+  private var waitingZones: [WaitingZone] = []
   /// How many operations this sync has to send, as far as known.
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
@@ -138,7 +140,7 @@ package final class SyncConversation: @unchecked Sendable {
   private func finish(_ failure: SyncMachine.Failure?) {
     let (state, result): (SyncState, Result<SyncSummary, StoreError>) =
       switch failure {
-      case nil: (.idle, .success(summary))
+      case nil: (waitingZones.isEmpty ? .idle : .waiting(waitingZones), .success(summary))
       case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
       case .expired, .diverged, .tooLarge:
         (
@@ -218,7 +220,9 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
-    return .answered(hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil)
+    waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
+    return .answered(
+      hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait)
   }
 
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {

@@ -66,7 +66,7 @@ extension API {
   {
     switch result {
     case .failure(let problem): return .problem(problem)
-    case .success(.done), .success(.rest): return .problem(Problem(.internalError))
+    case .success(.done), .success(.rest), .success(.forgot): return .problem(Problem(.internalError))
     case .success(.session(let session)):
       let body: JSONValue = [
         "user": ["id": .string(session.user), "name": .string(session.userName)],

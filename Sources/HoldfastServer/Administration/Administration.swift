@@ -10,15 +10,16 @@ public final class Administration {
     public let rows: [[String]]
   }
 
-  private let schema: Schema
-  private let environment: ServerEnvironment
-  private let operators: any StoreAdministration
+  let database: any ServerDatabase
+  let schema: Schema
+  let environment: ServerEnvironment
+  let operators: any StoreAdministration
 
   /// Opens the database of a server.
   ///
   /// - Throws: `ServerError` when there is none, or it is not ours.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
-    let database = try location.open(schema: nil, random: environment.random)
+    database = try location.open(schema: nil, random: environment.random)
     operators = try database.administration()
     schema = database.schema
     self.environment = environment
@@ -26,7 +27,7 @@ public final class Administration {
 
   /// All zones, with how many members and records they have.
   public func zones() throws -> Listing {
-    Listing(columns: ["zone", "public", "seq", "members", "records"], rows: try operators.zones())
+    Listing(columns: ["zone", "public", "seq", "purged", "members", "records"], rows: try operators.zones())
   }
 
   /// All accounts.

@@ -37,7 +37,7 @@ struct Reader {
   ) throws -> [UInt8] {
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
-    let mustResend = !request.isComplete && digest.text != request.digest
+    let mustResend = !request.isComplete && (digest.text != request.digest || device.isForgotten)
     if mustResend { Trace.took(.resendAsked) }
     var writer = JSONWriter(capacity: 512)
     writer.beginObject()
@@ -53,7 +53,7 @@ struct Reader {
     writer.bool(mustResend)
     writer.key("zones")
     writer.beginArray()
-    if !mustResend { try writeParts(zones, of: device.key, to: &writer) }
+    if !mustResend { try writeParts(zones, of: device.key, isComplete: request.isComplete, to: &writer) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
@@ -84,10 +84,15 @@ struct Reader {
   }
 
   /// The zones that have something new, smallest rest first, until the answer is full.
-  private func writeParts(_ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter) throws {
+  ///
+  /// - Parameter isComplete: whether the device says all that it has. It may be a copy, which must know of what was forgotten in zones of which it
+  ///   has nothing, before it sends what it created there.
+  private func writeParts(
+    _ zones: [ZoneState], of device: DeviceKey, isComplete: Bool, to writer: inout JSONWriter
+  ) throws {
     var waiting: [ZoneState] = []
     for zone in zones where !zone.role.isEmpty {
-      if zone.isFenced(epoch: epoch) {
+      if zone.isFenced(epoch: epoch) || isComplete && zone.ack.epoch.isEmpty && zone.purged > 0 {
         Trace.took(.fenced)
         writer.beginObject()
         writer.key("zone")

@@ -18,7 +18,7 @@ final class SQLiteAdministration: StoreAdministration {
       .map { "(SELECT count(*) FROM \"\($0.name)\" r WHERE r.zone = z.zone)" }.joined(separator: " + ")
     return try rows(
       """
-      SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq,
+      SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq, z.purged,
       (SELECT count(*) FROM members m WHERE m.zone = z.zone), \(records) FROM holdfast_zones z ORDER BY z.zone
       """)
   }

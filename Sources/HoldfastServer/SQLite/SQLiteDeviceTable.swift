@@ -22,7 +22,8 @@ final class SQLiteDeviceTable: DeviceTable {
   init(on connection: Connection) throws {
     self.connection = connection
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain, answered FROM holdfast_devices WHERE number = ? AND token_hash = ?")
+      "SELECT id, user, confirmed, chain, answered, forgotten FROM holdfast_devices WHERE number = ? AND token_hash = ?"
+    )
     move = try connection.statement(
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?),
@@ -39,7 +40,7 @@ final class SQLiteDeviceTable: DeviceTable {
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
     putAck = try connection.statement(
       """
-      INSERT INTO holdfast_acks (device, zone, epoch, seq) VALUES (?, ?, ?, ?) ON CONFLICT (device, zone)
+      INSERT INTO holdfast_acks (device, zone, epoch, seq, lost) VALUES (?, ?, ?, ?, ?) ON CONFLICT (device, zone)
       DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
       """)
     dropToken = try connection.statement("UPDATE holdfast_devices SET token_hash = NULL WHERE number = ?")
@@ -60,7 +61,8 @@ final class SQLiteDeviceTable: DeviceTable {
     guard try find.step() else { return nil }
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
-      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4))
+      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
+      isForgotten: find.integer(5) == 1)
   }
 
   func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
@@ -106,7 +108,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try dropAcks.run()
   }
 
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws {
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
     guard let ack else {
       try dropAck.bind(number, at: 1)
       try dropAck.bind(zone, at: 2)
@@ -116,7 +118,12 @@ final class SQLiteDeviceTable: DeviceTable {
     try putAck.bind(zone, at: 2)
     try putAck.bind(ack.epoch, at: 3)
     try putAck.bind(ack.seq, at: 4)
+    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 5)
     try putAck.run()
+  }
+
+  func remember(_ number: Int64) throws {
+    try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
   }
 
   func forgetToken(_ number: Int64) throws {

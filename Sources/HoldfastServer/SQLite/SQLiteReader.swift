@@ -22,7 +22,7 @@ final class SQLiteReader: StoreReader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered, session_used FROM holdfast_devices WHERE token_hash = ?"
+      "SELECT number, user, confirmed, chain, seen_at, answered, session_used, forgotten FROM holdfast_devices WHERE token_hash = ?"
     )
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
     findZones = try connection.statement(
@@ -53,7 +53,7 @@ final class SQLiteReader: StoreReader {
       key: DeviceKey(number: findDevice.integer(0), user: findDevice.text(1), token: token),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
       seenAt: findDevice.integer(4), answered: findDevice.integer(5),
-      isSessionUsed: findDevice.integer(6) == 1)
+      isSessionUsed: findDevice.integer(6) == 1, isForgotten: findDevice.integer(7) == 1)
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -134,6 +134,12 @@ final class SQLiteReader: StoreReader {
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
+
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    try SQLiteForgetting(on: connection).find(kind, after: place, terms, limit: limit)
+  }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges

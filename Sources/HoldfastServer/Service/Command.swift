@@ -12,6 +12,8 @@ enum Command: Sendable {
   case keepResult(KeptResult)
   /// The team's program was told of zones.
   case told([ToldZone])
+  /// Forgets what a pass found.
+  case forget(Forgettable, ForgettingTerms)
   /// Writes something of no meaning, to see whether writing works.
   case probe
 }
@@ -22,6 +24,7 @@ enum Outcome: Sendable, Equatable {
   case session(Session)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
+  case forgot(Forgotten)
 }
 
 /// A device that has just been given a token.

@@ -8,6 +8,8 @@ struct DeviceState {
   let chain: Fingerprint
   /// The greatest number up to which the device has said to have dealt with the answers.
   let answered: Int64
+  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
+  let isForgotten: Bool
 }
 
 /// The devices, their acks and their refusals.
@@ -40,7 +42,12 @@ protocol DeviceTable: AnyObject {
   func forgetAcks(_ number: Int64) throws
 
   /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be begun anew, or given up.
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws
+  ///
+  /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws
+
+  /// A device whose acks were forgotten has said all of them.
+  func remember(_ number: Int64) throws
 
   /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they begin it anew.
   ///

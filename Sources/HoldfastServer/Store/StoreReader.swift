@@ -38,6 +38,14 @@ protocol StoreReader: CollectionReader {
   /// - Parameter limit: how many at the most.
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
 
+  /// Looks for what may be forgotten.
+  ///
+  /// - Parameters:
+  ///   - place: where the look before has ended; empty for the first.
+  ///   - limit: how many are looked at.
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+
   /// Writes an array of the changes of a zone in seq order.
   ///
   /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
@@ -98,6 +106,8 @@ struct KnownDevice: Sendable {
   let answered: Int64
   /// Whether the session's first request was written.
   let isSessionUsed: Bool
+  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
+  let isForgotten: Bool
 }
 
 /// What the server knows about one zone of a device.

@@ -118,7 +118,9 @@ extension World {
 
   /// Tells the model what the server's clock shows.
   func tellTime() {
-    let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
+    let clock = time(on: SimulatedServer.machine)
+    latestServerTime = max(latestServerTime, clock)
+    let time = Timestamp.text(milliseconds: clock)
     oracle.server.time = max(oracle.server.time ?? time, time)
   }
 
@@ -160,6 +162,10 @@ extension World {
       guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
       return part["zone"]?.stringValue
     }
+    let resets = zones.count { $0["reset"]?.boolValue == true }
+    oracle.resets += resets
+    // Should it be a copy, it may now keep to itself what it created there.
+    if resets > 0 { oracle.refused(device: message.device.machine, code: "record-forgotten") }
     oracle.answered(user: userID(of: message.device), zones: told, server: server.view)
   }
 }
