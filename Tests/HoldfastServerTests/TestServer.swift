@@ -194,6 +194,11 @@ final class TestServer {
     return HTTPRequest(method: method, target: path, headers: headers, body: body)
   }
 
+  /// How far a user's devices are behind.
+  func lag(of user: String) throws -> [DeviceLag] {
+    try #require(inline).api.database.read { try $0.lag(of: user) }
+  }
+
   /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
   func findings() throws -> [String] {
     try Administration(location).doctor() + failures.lines.withLock { $0 }

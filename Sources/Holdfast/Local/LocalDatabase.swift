@@ -10,6 +10,8 @@ package final class LocalDatabase {
   let pages: any PageStorage
   /// Where snapshots are kept while they come; nil where there are none.
   let snapshots: SnapshotDownloads?
+  /// Tells the schema from others.
+  private(set) lazy var schemaFingerprint = Fingerprint(of: schemaText).text
   /// One entry a table of the schema.
   let sql: [TableStatements]
   /// The same, for parsing pages.

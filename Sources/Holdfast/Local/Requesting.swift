@@ -23,8 +23,10 @@ package struct PreparedRequest: Sendable {
 extension LocalDatabase {
   /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
-  /// - Parameter changeSetLimit: the greatest number of change sets, at least 1.
-  package func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
+  /// - Parameters:
+  ///   - changeSetLimit: the greatest number of change sets, at least 1.
+  ///   - app: what the server is told of the app; nil for nothing.
+  package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
       try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
     }
@@ -34,6 +36,7 @@ extension LocalDatabase {
       var request = SyncRequest()
       request.answers = state.confirmed
       request.isComplete = state.mustResend
+      request.client = app.map { ClientVersion(app: $0, schema: schemaFingerprint) }
       let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
       var digest = AckDigest()
       for row in zones {

@@ -36,6 +36,8 @@ package final class SyncConversation: @unchecked Sendable {
 
   private var machine: SyncMachine?
   private let random: @Sendable () -> UInt64
+  /// What the server is told of the app.
+  private let app: String?
   /// Whether streams of events can be had at all.
   let canStream: Bool
   var stream: EventStream
@@ -56,11 +58,13 @@ package final class SyncConversation: @unchecked Sendable {
   /// - Parameters:
   ///   - canStream: whether the way to the server can carry a stream of events.
   ///   - snapshotsFrom: the number of changes from which on a new zone comes as a snapshot; nil for never.
+  ///   - app: what the server is told of the app; nil for nothing.
   package init(
-    canStream: Bool, snapshotsFrom: Int? = SnapshotDownload.threshold,
+    canStream: Bool, snapshotsFrom: Int? = SnapshotDownload.threshold, app: String? = nil,
     random: @escaping @Sendable () -> UInt64
   ) {
     download.threshold = snapshotsFrom
+    self.app = app
     self.canStream = canStream
     self.random = random
     stream = EventStream(machine: EventStreamMachine(random: random))
@@ -161,7 +165,7 @@ package final class SyncConversation: @unchecked Sendable {
 
   private func send(changeSetLimit: Int, _ database: LocalDatabase) {
     do {
-      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit) else {
+      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit, app: app) else {
         return run(.signedOut, database)
       }
       if request.waiting > 0 {

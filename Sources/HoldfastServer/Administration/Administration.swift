@@ -35,13 +35,6 @@ public final class Administration {
     Listing(columns: ["user", "name", "created", "devices"], rows: try operators.users())
   }
 
-  /// All devices.
-  public func devices() throws -> Listing {
-    Listing(
-      columns: ["device", "user", "name", "signed in", "operations", "last written"],
-      rows: try operators.devices())
-  }
-
   /// Edits that met, newest first.
   ///
   /// - Parameter limit: how many at the most.

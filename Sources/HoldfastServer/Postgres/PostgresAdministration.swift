@@ -41,6 +41,15 @@ class PostgresAdministration: StoreAdministration {
       """)
   }
 
+  func reset(_ device: String, zone: String?) throws -> Int {
+    let numbers = try postgres.connection.query(
+      PostgresForgettingStatements.findNumber, PostgresParameters(device))
+    if numbers.isEmpty { return 0 }
+    return try postgres.connection.query(
+      PostgresForgettingStatements.resetAcks, PostgresParameters(numbers.int64(0, 0), zone)
+    ).count
+  }
+
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """

@@ -51,6 +51,8 @@ final class PostgresDevices: DeviceTable {
   private static let dropToken: PostgresStatement =
     "UPDATE holdfast.devices SET token_hash = NULL WHERE number = $1"
 
+  private static let writeClient: PostgresStatement =
+    "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
   private static let rememberDevice: PostgresStatement =
     "UPDATE holdfast.devices SET forgotten = false WHERE number = $1"
 
@@ -130,6 +132,10 @@ final class PostgresDevices: DeviceTable {
     let key = AckKey(device: number, zone: zone)
     acks[key] = .some(ack)
     if isDoubted, ack?.epoch.isEmpty == false { doubtedAcks.insert(key) } else { doubtedAcks.remove(key) }
+  }
+
+  func setClient(_ client: ClientVersion, of number: Int64) throws {
+    try store.connection.run(Self.writeClient, PostgresParameters(number, client.app, client.schema))
   }
 
   func remember(_ number: Int64) throws {

@@ -37,6 +37,20 @@ enum PostgresForgettingStatements {
   static let dropAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone <= $2"
   static let markDevice: PostgresStatement = "UPDATE holdfast.devices SET forgotten = true WHERE number = $1"
 
+  static let findNumber: PostgresStatement = "SELECT d.number FROM holdfast.devices d WHERE d.id = $1"
+  static let resetAcks: PostgresStatement = """
+    UPDATE holdfast.acks SET lost = true WHERE device = $1 AND epoch <> '' AND NOT lost AND zone = coalesce($2, zone)
+    RETURNING zone
+    """
+  static let findDevices: PostgresStatement = """
+    SELECT d.number, d.id, d.name, d.seen_at, d.app, d.app_schema FROM holdfast.devices d
+    WHERE d.account = coalesce($1, d.account) AND d.number > $2 ORDER BY d.number LIMIT $3
+    """
+  static let findAcksOfDevices: PostgresStatement =
+    "SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY ($1) AND a.epoch <> ''"
+  static let findSeqs: PostgresStatement =
+    "SELECT z.zone, z.seq FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+
   static let findConflicts: PostgresStatement = """
     SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > $1 AND c.id < $2 ORDER BY c.id LIMIT $3
     """

@@ -40,6 +40,15 @@ final class SQLiteAdministration: StoreAdministration {
       """)
   }
 
+  func reset(_ device: String, zone: String?) throws -> Int {
+    try connection.run(
+      """
+      UPDATE holdfast_acks SET lost = 1 WHERE device = (SELECT number FROM holdfast_devices WHERE id = ?1)
+      AND epoch <> '' AND lost = 0 AND (?2 IS NULL OR zone = ?2)
+      """, [.text(device), zone.map { .text($0) } ?? .null])
+    return connection.changes
+  }
+
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """

@@ -122,6 +122,12 @@ final class SQLiteDeviceTable: DeviceTable {
     try putAck.run()
   }
 
+  func setClient(_ client: ClientVersion, of number: Int64) throws {
+    try connection.run(
+      "UPDATE holdfast_devices SET app = ?, app_schema = ? WHERE number = ?",
+      [.text(client.app), .text(client.schema), .integer(number)])
+  }
+
   func remember(_ number: Int64) throws {
     try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
   }

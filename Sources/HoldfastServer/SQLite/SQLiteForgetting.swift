@@ -5,6 +5,23 @@ import HoldfastSQLite
 final class SQLiteForgetting: ForgettingTable {
   private let connection: Connection
 
+  /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
+  static let nextZones = """
+    WITH RECURSIVE next (zone) AS (
+    SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > ?1 ORDER BY t.zone LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > next.zone ORDER BY t.zone LIMIT 1)
+    FROM next WHERE next.zone IS NOT NULL LIMIT ?2
+    ) SELECT zone FROM next WHERE zone IS NOT NULL
+    """
+
+  /// The least ack of the live devices of a zone.
+  static let leastAck = """
+    SELECT min(a.seq) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
+    WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND a.seq BETWEEN ?3 AND ?4 AND d.seen_at > ?5
+    AND (?6 = 1 OR EXISTS (SELECT 1 FROM members m WHERE m.zone = ?1 AND m.user = d.user))
+    """
+
   init(on connection: Connection) { self.connection = connection }
 
   // MARK: Looking
@@ -45,14 +62,7 @@ final class SQLiteForgetting: ForgettingTable {
   /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
   private func zones(after place: String, _ terms: ForgettingTerms, limit: Int) throws -> FoundForgettable {
     let zones = try connection.rows(
-      """
-      WITH RECURSIVE next (zone) AS (
-        SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > ?1 ORDER BY t.zone LIMIT 1)
-        UNION ALL
-        SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > next.zone ORDER BY t.zone LIMIT 1)
-        FROM next WHERE next.zone IS NOT NULL LIMIT ?2
-      ) SELECT zone FROM next WHERE zone IS NOT NULL
-      """, [.text(place), .integer(Int64(limit))]
+      Self.nextZones, [.text(place), .integer(Int64(limit))]
     ).compactMap { $0[0].text }
     let found = try zones.filter { zone in
       let first = try connection.row(
@@ -88,11 +98,7 @@ final class SQLiteForgetting: ForgettingTable {
       let seq = row[0].integer, let purged = row[1].integer
     else { return nil }
     let ack = try connection.value(
-      """
-      SELECT min(a.seq) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
-      WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND a.seq BETWEEN ?3 AND ?4 AND d.seen_at > ?5
-      AND (?6 = 1 OR EXISTS (SELECT 1 FROM members m WHERE m.zone = ?1 AND m.user = d.user))
-      """,
+      Self.leastAck,
       [
         .text(zone), .text(terms.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
         row[2],

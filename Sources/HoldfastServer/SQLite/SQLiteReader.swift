@@ -15,6 +15,17 @@ final class SQLiteReader: StoreReader {
   /// Those that read records by their ids, by table, made when they are first used.
   var recordStatements: [Int: RecordStatements] = [:]
 
+  /// The zones of a device: those that it acks, and those of its user.
+  static let zonesOfDevice = """
+    SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
+    FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+    LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
+    UNION ALL
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
+    FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
+    AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
+    """
+
   init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection
     self.schema = schema
@@ -22,19 +33,10 @@ final class SQLiteReader: StoreReader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered, session_used, forgotten FROM holdfast_devices WHERE token_hash = ?"
+      "SELECT number, user, confirmed, chain, seen_at, answered, session_used, forgotten, app, app_schema FROM holdfast_devices WHERE token_hash = ?"
     )
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
-    findZones = try connection.statement(
-      """
-      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
-      FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
-      LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
-      UNION ALL
-      SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
-      FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
-      AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
-      """)
+    findZones = try connection.statement(Self.zonesOfDevice)
     findRefusals = try connection.statement(
       "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
   }
@@ -53,7 +55,9 @@ final class SQLiteReader: StoreReader {
       key: DeviceKey(number: findDevice.integer(0), user: findDevice.text(1), token: token),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
       seenAt: findDevice.integer(4), answered: findDevice.integer(5),
-      isSessionUsed: findDevice.integer(6) == 1, isForgotten: findDevice.integer(7) == 1)
+      isSessionUsed: findDevice.integer(6) == 1, isForgotten: findDevice.integer(7) == 1,
+      client: findDevice.isNull(8)
+        ? nil : ClientVersion(app: findDevice.text(8), schema: findDevice.text(9)))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {

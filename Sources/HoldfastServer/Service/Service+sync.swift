@@ -32,6 +32,7 @@ extension Service {
     for (zone, ack) in command.acks {
       try store.devices.setAck(number, zone: zone, ack, isDoubted: device.isForgotten)
     }
+    if let client = command.news { try store.devices.setClient(client, of: number) }
     if device.isForgotten, request.isComplete { try store.devices.remember(number) }
     if request.isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.

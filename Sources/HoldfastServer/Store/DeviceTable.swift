@@ -46,6 +46,9 @@ protocol DeviceTable: AnyObject {
   /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
   func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws
 
+  /// Writes what a device says of itself.
+  func setClient(_ client: ClientVersion, of number: Int64) throws
+
   /// A device whose acks were forgotten has said all of them.
   func remember(_ number: Int64) throws
 

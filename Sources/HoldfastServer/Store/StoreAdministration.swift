@@ -14,6 +14,11 @@ protocol StoreAdministration: AnyObject {
   /// Device, user's name, name, whether it is signed in, operations, last written.
   func devices() throws -> [[String]]
 
+  /// Marks the acks of a device, so that it must begin the zones anew; how many.
+  ///
+  /// - Parameter zone: the only zone concerned; nil for all.
+  func reset(_ device: String, zone: String?) throws -> Int
+
   /// At, zone, table, record, column, policy, winner, loser; newest first.
   func conflicts(limit: Int) throws -> [[String]]
 

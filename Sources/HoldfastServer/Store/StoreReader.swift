@@ -38,6 +38,11 @@ protocol StoreReader: CollectionReader {
   /// - Parameter limit: how many at the most.
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
 
+  /// How far devices are behind, in the order of their numbers.
+  ///
+  /// - Parameter user: whose; nil for all.
+  func lag(of user: String?) throws -> [DeviceLag]
+
   /// Looks for what may be forgotten.
   ///
   /// - Parameters:
@@ -108,6 +113,8 @@ struct KnownDevice: Sendable {
   let isSessionUsed: Bool
   /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
   let isForgotten: Bool
+  /// What it said of itself last.
+  let client: ClientVersion?
 }
 
 /// What the server knows about one zone of a device.

@@ -130,6 +130,8 @@ extension Scenario {
           let item = stage.makeItem(0, in: list)
           stage.settle()
           func reset() throws {
+            // What it has is known to the server.
+            stage.sync(0)
             try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
           }
           try reset()

@@ -98,6 +98,21 @@ struct ShardRules {
         SELECT q.device, q.number FROM holdfast.requests q WHERE q.at <= \$1 ORDER BY q.at LIMIT \$2
         """#),
     FanOut(
+      reason: "operators ask how far devices are behind",
+      pattern: #"""
+        SELECT d.number, d.id, .* FROM holdfast.devices d WHERE d.account = coalesce\(\$1, d.account\) .* LIMIT \$3
+        """#),
+    FanOut(
+      reason: "devices are on all shards",
+      pattern: #"""
+        SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY \(\$1\) AND a.epoch <> ''
+        """#),
+    FanOut(
+      reason: "operators name a device by its id",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.id = \$1
+        """#),
+    FanOut(
       reason: "the clock goes on from the latest stamp",
       pattern: #"""
         SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)
