@@ -44,7 +44,7 @@ extension Options {
       if let hours = try number("keep-tombstones", "hours", 0...1_000_000) {
         retention.tombstones = .seconds(hours * 3600)
       }
-      if let days = try number("forget-devices-after", "days", 1...36500) {
+      if let days = try number("forget-devices-after", "days", 2...36500) {
         retention.devices = .seconds(days * 86_400)
       }
       if let days = try number("keep-conflicts", "days", 1...36500) {

@@ -47,7 +47,7 @@ enum PostgresForgettingStatements {
     WHERE d.account = coalesce($1, d.account) AND d.number > $2 ORDER BY d.number LIMIT $3
     """
   static let findAcksOfDevices: PostgresStatement =
-    "SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY ($1) AND a.epoch <> ''"
+    "SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY ($1)"
   static let findSeqs: PostgresStatement =
     "SELECT z.zone, z.seq FROM holdfast.zones z WHERE z.zone = ANY ($1)"
 

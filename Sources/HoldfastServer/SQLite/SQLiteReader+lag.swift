@@ -7,7 +7,7 @@ extension SQLiteReader {
       """
       SELECT d.id, d.name, d.seen_at, d.app, d.app_schema, count(z.zone), coalesce(sum(z.seq > a.seq), 0),
       coalesce(sum(max(z.seq - a.seq, 0)), 0) FROM holdfast_devices d
-      LEFT JOIN holdfast_acks a ON a.device = d.number AND a.epoch <> ''
+      LEFT JOIN holdfast_acks a ON a.device = d.number
       LEFT JOIN holdfast_zones z ON z.zone = a.zone
       WHERE ?1 IS NULL OR d.user = ?1 GROUP BY d.number ORDER BY d.number
       """, [user.map { SQLiteValue.text($0) } ?? .null])

@@ -105,7 +105,7 @@ struct ShardRules {
     FanOut(
       reason: "devices are on all shards",
       pattern: #"""
-        SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY \(\$1\) AND a.epoch <> ''
+        SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY \(\$1\)
         """#),
     FanOut(
       reason: "operators name a device by its id",
