@@ -90,13 +90,15 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
+      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      // A zone that waits to be begun anew brings no further pages.
       let open = try connection.value(
         """
-        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages)
+        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
+          (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
-      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
       applied.resetWait = try resetWait()
     }
     pages.remove(usedPages)

@@ -157,6 +157,25 @@ extension Scenario {
           stage.expect("I12", stage.waiting(0).isEmpty, "and no more")
           stage.settle()
         }),
+      Scenario(
+        name: "A download that is reset twice", guards: "I12, I4", answerSize: 700,
+        takes: [.pageStaged, .resetBegun, .resetPutOff, .resetDone],
+        script: { stage in
+          stage.goOffline(1)
+          let list = stage.makeList(0)
+          for _ in 0..<10 { stage.makeItem(0, in: list) }
+          stage.sync(0)
+          for _ in 0..<2 {
+            stage.downloadTwoPages(1)
+            try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
+          }
+          // It has pages of a zone that waits, and comes to its end.
+          stage.sync(1)
+          stage.expect("I12", stage.waiting(1) == [list], "the second reset waits")
+          stage.pass(90_000)
+          stage.settle()
+          stage.expect("I4", stage.order(of: list, on: 1).count == 10, "the zone came whole")
+        }),
     ]
   }
 }
