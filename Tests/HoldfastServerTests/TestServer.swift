@@ -218,6 +218,19 @@ final class TestServer {
     return { line in failures.lines.withLock { $0.append(line) } }
   }
 
+  /// What takes the step of forgetting from a database.
+  static let withoutForgetting = (
+    sqlite: """
+    DROP INDEX holdfast_acks_of_zone; DROP INDEX IF EXISTS holdfast_requests_of_time;
+    ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
+    ALTER TABLE holdfast_devices DROP COLUMN app_schema;
+    """,
+    postgres: """
+    DROP INDEX holdfast.records_gone; DROP INDEX IF EXISTS holdfast.requests_of_time;
+    ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
+    """
+  )
+
   static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
 
   static let text = """

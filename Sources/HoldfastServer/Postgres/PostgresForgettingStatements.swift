@@ -82,9 +82,9 @@ extension PostgresTables {
   /// The same where tables are distributed, and have no key by the id alone.
   static let shardForgetting =
     forgetting + """
-      CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+      CREATE INDEX IF NOT EXISTS acks_of_zone ON holdfast.acks (zone);
       DO $$ BEGIN
-        IF to_regclass('holdfast.conflicts') IS NOT NULL THEN CREATE INDEX conflicts_of_time ON holdfast.conflicts (id); END IF;
+        IF to_regclass('holdfast.conflicts') IS NOT NULL THEN CREATE INDEX IF NOT EXISTS conflicts_of_time ON holdfast.conflicts (id); END IF;
       END $$;
 
       """

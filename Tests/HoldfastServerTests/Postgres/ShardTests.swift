@@ -43,6 +43,10 @@ import Testing
     _ = try server.signIn("alice", device: alice.id)
     try told(location, server)
     try listAll(location)
+    _ = try Administration(.postgres(location)).reset(.all, zone: nil)
+    server.world.advance(100 * ForgettingTests.day)
+    let forgotten = try #require(server.inline).forget()
+    #expect(forgotten.tombstones > 0 && forgotten.acks > 0)
     #expect(try server.findings().isEmpty)
     let flat = watch.statements.map { $0.replacing("\"", with: "").replacing(/\s+/, with: " ") }
     for fanOut in ShardRules.fanOuts {
