@@ -76,7 +76,8 @@ extension LocalDatabase {
           applied.quarantined += try quarantineCreates(in: Set(answer.parts.filter(\.isReset).map(\.zone)))
         }
         var session = ApplySession(hasEdits: try hasEdits())
-        for part in answer.parts {
+        // What comes with the acks of a copy comes again with the answer to its change sets.
+        for part in request.isRenewal ? [] : answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
         }
         try removeDeleted(session)
@@ -90,7 +91,7 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
-      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      if !answer.mustResend, !request.isRenewal { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
       // A zone that waits to be begun anew brings no further pages.
       let open = try connection.value(
         """
@@ -98,7 +99,7 @@ extension LocalDatabase {
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
-      applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
+      applied.hasMore = applied.hasMore || answer.mustResend || request.isRenewal || open?.integer == 1
       applied.resetWait = try resetWait()
     }
     pages.remove(usedPages)

@@ -177,9 +177,11 @@ extension LocalDatabase {
         ])
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
+      // What was never sent under another identity can't have been forgotten.
+      let isCopy = try state.device != nil && waitingOperations() > 0
       try connection.run(
-        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 2",
-        [.text(Fingerprint.beginning.text)])
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = ?",
+        [.text(Fingerprint.beginning.text), .integer(isCopy ? 2 : 1)])
       Trace.took(.renumbered)
       try renumber(from: 1)
     }
