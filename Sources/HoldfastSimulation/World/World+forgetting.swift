@@ -43,7 +43,9 @@ extension World {
 
   /// I11: all devices have acked, time has passed, and those that are gone are dead: no tombstone is left.
   func demandForgotten(sync: (SimulatedDevice) -> Void) {
-    guard let retention = plan.retention else { return }
+    guard var retention = plan.retention else { return }
+    // A device that only reads is seen once a day.
+    retention.devices = .seconds(172_800)
     // Later than all that the server has seen of its clock by a jump.
     let machine = SimulatedServer.machine
     clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + 4000 * Self.day
