@@ -29,6 +29,8 @@ let package = Package(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -44,6 +46,7 @@ let package = Package(
       name: "HoldfastServer",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium", "CZstd",
+        "COpenSSL",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -87,6 +90,7 @@ let package = Package(
       name: "HoldfastServerTests",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
+        "CSodium",
       ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],

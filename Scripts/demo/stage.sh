@@ -29,7 +29,8 @@ show() {
 # MARK: Devices. Each is a database file and nothing else.
 
 database() { echo "$folder/$1.db"; }
-jot() { "$bin/jot" "${@:2}" --db "$(database "$1")"; }
+# Nobody is there to be asked what edits that met come to.
+jot() { "$bin/jot" "${@:2}" --db "$(database "$1")" </dev/null; }
 device() { show "$1" jot "${@:2}"; jot "$@"; }
 phone() { device phone "$@"; }
 laptop() { device laptop "$@"; }

@@ -27,13 +27,18 @@ public final class Database {
   ///   - right: the position after, nil at the list's end.
   /// - Throws: `PositionError` when one of them is no position.
   public func position(after left: String?, before right: String?) throws -> String {
+    try run(
+      of: 1, between: try left.map { try Position(validating: $0) },
+      and: try right.map { try Position(validating: $0) })[0].string
+  }
+
+  /// Makes places in a row.
+  func run(of count: Int, between left: Position?, and right: Position?) throws -> [Position] {
     guard let replica = Position.Replica(try local.state().replica) else {
       throw StoreError(.databaseIsBroken, "The name of this device's positions is missing.")
     }
-    return Position.between(
-      try left.map { try Position(validating: $0) }, try right.map { try Position(validating: $0) },
-      replica: replica, nonce: environment.random()
-    ).string
+    return Position.run(
+      count: count, between: left, and: right, replica: replica, nonce: environment.random())
   }
 
   // MARK: Reading
@@ -86,11 +91,14 @@ public final class Database {
   ///
   /// - Throws: `SQLiteError` when a constraint forbids it.
   public func insert<R: Record>(_ record: R) throws {
-    let columns = try RowEncoder.encode(record)
+    try insert(try RowEncoder.encode(record), into: R.table)
+  }
+
+  func insert(_ columns: [(name: String, value: SQLiteValue)], into table: String) throws {
     let names = columns.map { "\"\($0.name)\"" }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     try local.connection.run(
-      "INSERT INTO \"\(R.table)\" (\(names)) VALUES (\(marks))", columns.map(\.value))
+      "INSERT INTO \"\(table)\" (\(names)) VALUES (\(marks))", columns.map(\.value))
   }
 
   /// Changes a record as it is now: only columns that `change` gives other values become edits, so what others

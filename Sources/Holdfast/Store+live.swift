@@ -16,10 +16,18 @@ extension Store {
   public func live<T: Decodable & Sendable>(
     _ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []
   ) -> AsyncThrowingStream<[T], any Error> {
+    live(sql, arguments) { names, rows in try rows.map { try T(from: RowDecoder(names: names, values: $0)) } }
+  }
+
+  /// The same, with what `make` makes of the rows.
+  func live<Result: Sendable>(
+    _ sql: String, _ arguments: [SQLiteValue] = [],
+    _ make: @escaping @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> Result
+  ) -> AsyncThrowingStream<Result, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let task = Task {
         do {
-          try await watch(sql, arguments) { (rows: [T]) in continuation.yield(rows) }
+          try await watch(sql, arguments) { continuation.yield(try make($0, $1)) }
           continuation.finish()
         } catch {
           continuation.finish(throwing: error)
@@ -29,8 +37,9 @@ extension Store {
     }
   }
 
-  private func watch<T: Decodable & Sendable>(
-    _ sql: String, _ arguments: [SQLiteValue], _ yield: @Sendable ([T]) -> Void
+  private func watch(
+    _ sql: String, _ arguments: [SQLiteValue],
+    _ tell: @Sendable (_ names: [String], _ rows: [[SQLiteValue]]) throws -> Void
   ) async throws {
     let tables = try await readers[0].perform { try $0.connection.tablesRead(by: sql) }
     let version = try await foreignVersion()
@@ -49,7 +58,7 @@ extension Store {
       let (names, rows) = try await read { try $0.rows(sql, arguments) }
       if rows == last { continue }
       last = rows
-      yield(try rows.map { try T(from: RowDecoder(names: names, values: $0)) })
+      try tell(names, rows)
     }
   }
 

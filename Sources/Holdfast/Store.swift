@@ -80,19 +80,6 @@ public final class Store: Sendable {
     }
   }
 
-  /// The change sets that the server refused for good, oldest first.
-  public func quarantined() async throws -> [QuarantinedChangeSet] {
-    try await readers[0].perform { local in
-      try local.connection.rows("SELECT n, at, operation, problem, body FROM holdfast_quarantine ORDER BY n")
-        .map {
-          QuarantinedChangeSet(
-            number: $0[0].integer ?? 0, at: Timestamp.text(milliseconds: $0[1].integer ?? 0),
-            operation: Int($0[2].integer ?? 0), problem: $0[3].text ?? "",
-            operations: String(decoding: $0[4].blob ?? [], as: UTF8.self))
-        }
-    }
-  }
-
   /// The user and device that the database belongs to; nil before the first sign-in.
   public func account() async throws -> Account? {
     try await readers[0].perform { local in
@@ -109,20 +96,6 @@ public final class Store: Sendable {
     }
     try await writer.perform { try $0.follow(publicZone, isFollowed) }
   }
-}
-
-/// A change set that the server refused for good, whole.
-public struct QuarantinedChangeSet: Sendable, Hashable {
-  /// Its number in the quarantine.
-  public let number: Int64
-  /// When it came there, RFC 3339.
-  public let at: String
-  /// The index of the operation that was refused, from 0.
-  public let operation: Int
-  /// The server's problem document, JSON.
-  public let problem: String
-  /// The operations, a JSON array as in the protocol.
-  public let operations: String
 }
 
 /// Whom a database belongs to.

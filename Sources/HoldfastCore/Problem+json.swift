@@ -29,6 +29,7 @@ extension Problem {
       writer.key("retry_after")
       writer.int64(Int64(retryAfter))
     }
+    taken?.write(to: &writer)
     members(&writer)
     writer.endObject()
   }
@@ -41,5 +42,6 @@ extension Problem {
     self.init(
       code, value["detail"]?.stringValue ?? "",
       retryAfter: value["retry_after"]?.integerValue.flatMap { Int(exactly: $0) })
+    if code == .uniqueTaken { taken = TakenValue(value) }
   }
 }

@@ -47,6 +47,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case conflictResolved = "conflict-resolved"
   case validationFailed = "validation-failed"
   case recordForgotten = "record-forgotten"
+  case changeSetUncertain = "change-set-uncertain"
+  case tooManyAttempts = "too-many-attempts"
+  case tokenLimited = "token-limited"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -150,6 +153,15 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         409, "The record may have been deleted, and the deletion forgotten",
         "Look whether it is missed; then send it again."
       )
+    case .changeSetUncertain:
+      (
+        409, "The device that this one is a copy of may have sent this already",
+        "Look at the records as they are now; send it again, or discard it."
+      )
+    case .tooManyAttempts:
+      (429, "There were too many wrong passwords", "Wait for Retry-After seconds; then try again.")
+    case .tokenLimited:
+      (403, "The token is not good for this", "Use another token; this one is limited by what it is for.")
     }
   }
 }
@@ -162,6 +174,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let detail: String
   /// After how many seconds sending again makes sense, where waiting helps.
   public let retryAfter: Int?
+  /// Of `uniqueTaken`, who has the value, and which one is free.
+  public var taken: TakenValue?
 
   /// A problem of its parts.
   public init(_ code: ProblemCode, _ detail: String = "", retryAfter: Int? = nil) {

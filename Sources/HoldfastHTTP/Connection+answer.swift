@@ -37,6 +37,7 @@ extension Connection {
     case nil: return .YES
     case .response(let response): return queue(response, request)
     case .failure(let status): return queue(core.failure(status), request)
+    case .stream(let status, let headers): return queueStream(exchange, status, headers, request)
     case .endOfStream: return .NO
     case .make(let make):
       enter(.handling)
@@ -45,23 +46,49 @@ extension Connection {
   }
 
   /// Hands an answer to libmicrohttpd, which sends it as the client takes it.
-  func queue(_ response: HTTPResponse, _ request: RequestHandle) -> MHD_Result {
+  ///
+  /// - Parameter isLast: whether the connection ends with it, as it does when the server stops.
+  func queue(_ response: HTTPResponse, _ request: RequestHandle, isLast: Bool = false) -> MHD_Result {
     let response = coded((200...599).contains(response.status) ? response : core.failure(500))
     guard let handle = makeHandle(response) else { return .NO }
     defer { MHD_destroy_response(handle) }
+    if isLast { MHD_add_response_header(handle, "Connection", "close") }
     enter(.writing, for: core.responseDeadline)
     return MHD_queue_response(request.connection, UInt32(response.status), handle)
   }
 
   private func makeHandle(_ response: HTTPResponse) -> OpaquePointer? {
     guard let handle = (response.file.map { makeBody($0) } ?? makeBody(response.body)) else { return nil }
-    for (name, value) in response.headers {
+    add(response.headers, to: handle)
+    if core.isStopping { MHD_add_response_header(handle, "Connection", "close") }
+    return handle
+  }
+
+  private func add(_ headers: [(name: String, value: String)], to handle: OpaquePointer) {
+    for (name, value) in headers {
       if !isFieldName(name) || !isFieldValue(value) || MHD_add_response_header(handle, name, value) == .NO {
         core.log("left out a header field of an answer: \(name.debugDescription)")
       }
     }
-    if core.isStopping { MHD_add_response_header(handle, "Connection", "close") }
-    return handle
+  }
+
+  /// Begins an answer that libmicrohttpd asks for piece by piece, until the stream ends.
+  private func queueStream(
+    _ exchange: Exchange, _ status: Int, _ headers: [(name: String, value: String)], _ request: RequestHandle
+  ) -> MHD_Result {
+    let kept = Unmanaged.passRetained(exchange)
+    guard
+      let handle = MHD_create_response_from_callback(
+        .max, HTTPStream.pieceSize, readStream, kept.toOpaque(), freeStream)
+    else {
+      kept.release()
+      return .NO
+    }
+    defer { MHD_destroy_response(handle) }
+    add(headers, to: handle)
+    MHD_add_response_header(handle, "Connection", "close")
+    enter(.streaming)
+    return MHD_queue_response(request.connection, UInt32(status), handle)
   }
 
   /// libmicrohttpd reads the file by offset as the client takes it, and closes the descriptor.
@@ -103,4 +130,16 @@ private final class KeptBody: Sendable {
 
 private func freeBody(_ context: UnsafeMutableRawPointer?) {
   if let context { Unmanaged<KeptBody>.fromOpaque(context).release() }
+}
+
+private func readStream(
+  _ context: UnsafeMutableRawPointer?, _: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int
+) -> Int {
+  guard let context, let buffer else { return -1 }
+  return Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue().readStreamed(
+    into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+}
+
+private func freeStream(_ context: UnsafeMutableRawPointer?) {
+  if let context { Unmanaged<Exchange>.fromOpaque(context).release() }
 }

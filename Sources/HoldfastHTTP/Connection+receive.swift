@@ -34,6 +34,8 @@ extension Connection {
     case (.refused, let data?):
       discarded += data.count
       return discarded > core.limits.lingeringBytes ? .NO : .YES
+    case (.refused, nil) where refusal != 0:
+      return queue(core.failure(refusal), request, isLast: true)
     case (.refused, nil), (.header, _), (.answer, _):
       return .NO
     }
@@ -74,6 +76,11 @@ extension Connection {
     body = []
     giveRoom()
     guard enter(.refusing, for: core.lingering) else { return .NO }
+    if core.isSecure {
+      // Nothing can be sent past libmicrohttpd: it is said when all content has come, if that is not too much.
+      refusal = status
+      return .YES
+    }
     sendWithoutWaiting(
       rawBytes(of: core.failure(status), method: String(cString: request.method)), to: descriptor)
     shutdown(descriptor, Int32(SHUT_WR))

@@ -21,6 +21,8 @@ final class Connection: @unchecked Sendable {
   let addressKey: [UInt8]
   let core: ServerCore
   let lock = Lock()
+  /// What it presents over TLS, kept as long as GnuTLS may use it; nil without TLS.
+  let certificate: TLSCertificate?
   private let timedPhase: Atomic<UInt64>
   private var exchange: Exchange?
   private var lastSwept: TimedPhase?
@@ -34,6 +36,8 @@ final class Connection: @unchecked Sendable {
   /// The entity tags of coded forms that the client has.
   var codedTags: [String] = []
   var discarded = 0
+  /// What the request is answered with when its content was thrown away; 0 when that was said already.
+  var refusal = 0
   /// How much of the room for contents this connection has.
   var room = 0
 
@@ -41,6 +45,7 @@ final class Connection: @unchecked Sendable {
     self.descriptor = descriptor
     remoteAddress = address.text
     addressKey = address.key
+    certificate = core.certificate
     self.core = core
     timedPhase = Atomic(TimedPhase(.idle, until: .now + core.requestDeadline).word)
   }
@@ -54,6 +59,7 @@ final class Connection: @unchecked Sendable {
     accepted = nil
     codedTags = []
     discarded = 0
+    refusal = 0
     giveRoom()
     expected?.end()
     expect(nil)

@@ -74,7 +74,7 @@ final class ConnectionTable: @unchecked Sendable {
       let answer = rawBytes(of: connection.core.failure(408), method: nil)
       lock.hold {
         guard connections[connection.descriptor] === connection else { return }
-        sendWithoutWaiting(answer, to: connection.descriptor)
+        if !connection.core.isSecure { sendWithoutWaiting(answer, to: connection.descriptor) }
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
       }
     }

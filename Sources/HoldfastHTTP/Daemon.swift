@@ -12,7 +12,8 @@ struct Daemon: @unchecked Sendable {
     let connections = UInt32(clamping: (core.limits.maximumConnections + 64) * threads)
     guard
       let handle = holdfast_http_start(
-        UInt32(threads), connections, core.limits.connectionMemory, receiveRequest, beginRequest, endRequest,
+        UInt32(threads), connections, core.limits.connectionMemory, core.isSecure ? 1 : 0,
+        receiveRequest, beginRequest, endRequest,
         notifyConnection, Unmanaged.passUnretained(core).toOpaque())
     else { return nil }
     self.handle = handle
@@ -33,6 +34,7 @@ private func notifyConnection(
   let connections = Unmanaged<ServerCore>.fromOpaque(core).takeUnretainedValue().connections
   if code == .CONNECTION_NOTIFY_STARTED {
     let connection = connections.connection(of: holdfast_http_descriptor(handle))
+    if let certificate = connection?.certificate { holdfast_http_present(handle, certificate.handle) }
     context.pointee = connection.map { Unmanaged.passRetained($0).toOpaque() }
   } else if let pointer = context.pointee {
     context.pointee = nil

@@ -7,6 +7,8 @@ enum Answer: Sendable {
   case make(@Sendable () -> HTTPResponse)
   /// An answer of this layer itself.
   case failure(Int)
+  /// A stream whose bytes libmicrohttpd sends itself.
+  case stream(status: Int, headers: [(name: String, value: String)])
   /// The answer was a stream, and has ended: the connection is to be closed.
   case endOfStream
 }
@@ -26,6 +28,13 @@ final class Exchange: @unchecked Sendable {
     case sent
   }
 
+  private struct Buffer {
+    var bytes: [UInt8] = []
+    var isEnded = false
+    /// Whether libmicrohttpd has asked in vain, and is to be woken.
+    var isSuspended = false
+  }
+
   private let core: ServerCore
   private let lock: Lock
   private let descriptor: Int32
@@ -33,6 +42,8 @@ final class Exchange: @unchecked Sendable {
   /// Used only while the state says that the request is not answered: so long the connection is there.
   private unowned let connection: Connection
   private var state = State.open
+  /// What waits to be sent of a stream over TLS, which only libmicrohttpd can send; nil for any other answer.
+  private var buffer: Buffer?
   private var onEnd: (@Sendable () -> Void)?
 
   init(_ connection: Connection, handle: OpaquePointer) {
@@ -93,10 +104,13 @@ final class Exchange: @unchecked Sendable {
   // MARK: Streams
 
   /// Sends the head of a stream; false if there is an answer already, or if the server is stopping. Any thread.
-  func beginStream(_ head: [UInt8], onEnd: @escaping @Sendable () -> Void) -> Bool {
+  func beginStream(
+    status: Int, headers: [(name: String, value: String)], onEnd: @escaping @Sendable () -> Void
+  ) -> Bool {
     lock.hold {
       // Who stops the server ends all streams, under their locks, when it has said so: none begins behind its back.
       if core.isStopping { return false }
+      if core.isSecure { return beginBuffer(status, headers, onEnd) }
       switch state {
       case .open: state = .streaming(isSuspended: false)
       case .waiting:
@@ -106,7 +120,7 @@ final class Exchange: @unchecked Sendable {
       }
       self.onEnd = onEnd
       prepareSocket()
-      write(head)
+      write(streamHead(status: status, headers: headers))
       return true
     }
   }
@@ -114,6 +128,7 @@ final class Exchange: @unchecked Sendable {
   /// Sends bytes of a stream; see `HTTPStream`.
   func sendStreamed(_ bytes: [UInt8]) -> Bool {
     lock.hold {
+      if buffer != nil { return append(bytes) }
       guard case .streaming = state else { return false }
       return write(bytes)
     }
@@ -126,6 +141,7 @@ final class Exchange: @unchecked Sendable {
   func end() {
     let onEnd = lock.hold {
       state = .sent
+      buffer = nil
       defer { self.onEnd = nil }
       return self.onEnd
     }
@@ -133,10 +149,74 @@ final class Exchange: @unchecked Sendable {
   }
 
   private func endHeldStream() {
+    if buffer != nil {
+      buffer?.isEnded = true
+      return wakeReader()
+    }
     guard case .streaming(let isSuspended) = state else { return }
     state = .answered(.endOfStream)
     if isSuspended { MHD_resume_connection(handle) }
   }
+
+  // MARK: Streams over TLS
+
+  private func beginBuffer(
+    _ status: Int, _ headers: [(name: String, value: String)], _ onEnd: @escaping @Sendable () -> Void
+  ) -> Bool {
+    let isWaiting: Bool
+    switch state {
+    case .open: isWaiting = false
+    case .waiting: isWaiting = true
+    case .answered, .streaming, .sent: return false
+    }
+    state = .answered(.stream(status: status, headers: headers))
+    buffer = Buffer()
+    self.onEnd = onEnd
+    prepareSocket()
+    if isWaiting { MHD_resume_connection(handle) }
+    return true
+  }
+
+  /// Gives libmicrohttpd what waits to be sent; without any, parks the connection until there is some, and returns 0. Only the HTTP thread
+  /// calls this.
+  ///
+  /// - Returns: how many bytes, or -1 at the end.
+  func readStreamed(into room: UnsafeMutableRawBufferPointer) -> Int {
+    lock.hold {
+      guard let waiting = buffer, !waiting.bytes.isEmpty else {
+        if buffer?.isEnded ?? true { return -1 }
+        buffer?.isSuspended = true
+        MHD_suspend_connection(handle)
+        return 0
+      }
+      let count = min(room.count, waiting.bytes.count)
+      room.copyBytes(from: waiting.bytes[..<count])
+      buffer?.bytes.removeFirst(count)
+      return count
+    }
+  }
+
+  private func append(_ bytes: [UInt8]) -> Bool {
+    guard let waiting = buffer, !waiting.isEnded else { return false }
+    if waiting.bytes.count + bytes.count > HTTPStream.bufferSize {
+      buffer?.bytes = []
+      endHeldStream()
+      // It may be waiting for room in the socket.
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      return false
+    }
+    buffer?.bytes += bytes
+    wakeReader()
+    return true
+  }
+
+  private func wakeReader() {
+    guard buffer?.isSuspended == true else { return }
+    buffer?.isSuspended = false
+    MHD_resume_connection(handle)
+  }
+
+  // MARK: The socket
 
   /// Writes all of it, or cuts the client, which has not taken what was written before.
   @discardableResult

@@ -71,6 +71,11 @@ public struct HTTPRequest: Sendable {
     return (weight ?? acceptedWeight(of: "*/*", in: field) ?? 0) > 0
   }
 
+  /// Whether `Accept-Encoding` names a content coding, and not with a weight of 0.
+  public func acceptsCoding(_ name: String) -> Bool {
+    headers["Accept-Encoding"].flatMap { acceptedWeight(of: name, in: $0) } ?? 0 > 0
+  }
+
   /// The value of the first parameter `name` of the query, or nil.
   public func queryValue(_ name: String) -> String? {
     query.isEmpty ? nil : queryItems.first { $0.name == name }?.value

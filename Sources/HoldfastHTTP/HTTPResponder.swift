@@ -45,7 +45,7 @@ public final class HTTPResponder: Sendable {
     status: Int = 200, headers: [(name: String, value: String)] = [],
     onEnd: @escaping @Sendable () -> Void
   ) -> HTTPStream? {
-    if exchange.beginStream(streamHead(status: status, headers: headers), onEnd: onEnd) {
+    if exchange.beginStream(status: status, headers: headers, onEnd: onEnd) {
       return HTTPStream(exchange)
     }
     exchange.answer(.failure(503))

@@ -27,6 +27,7 @@ public final class HTTPServer: Sendable {
   ///   - port: the port; 0, the default, is any free one.
   ///   - threads: how many threads read, handle and write, at least 1. Default: one for each processor.
   ///   - limits: what one client may cost.
+  ///   - certificate: what the server presents; it then speaks TLS 1.2 and 1.3 alone. Without TLS unless given.
   ///   - failure: makes the answers that the server gives itself: 400, 408, 413, 431, 500, 501 and 503. Called on any
   ///     of its threads.
   ///   - log: takes what an operator should know, a line at a time; called on any of its threads.
@@ -34,13 +35,14 @@ public final class HTTPServer: Sendable {
   /// - Throws: `HTTPServerError`, if the address is none or is taken, or if the system has no threads or descriptors.
   public init(
     address: String = "127.0.0.1", port: UInt16 = 0, threads: Int? = nil,
-    limits: HTTPLimits = HTTPLimits(),
+    limits: HTTPLimits = HTTPLimits(), certificate: TLSCertificate? = nil,
     failure: @escaping @Sendable (_ status: Int) -> HTTPResponse = { HTTPResponse.plain(status: $0) },
     log: @escaping @Sendable (String) -> Void = { _ in },
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void
   ) throws(HTTPServerError) {
     signal(SIGPIPE, SIG_IGN)
-    let core = ServerCore(limits: limits, handler: handler, failure: failure, log: log)
+    let core = ServerCore(
+      limits: limits, certificate: certificate, handler: handler, failure: failure, log: log)
     let listener = try Listener(address: address, port: port)
     guard let daemon = Daemon(core, threads: max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)) else {
       listener.closeSockets()
@@ -68,6 +70,11 @@ public final class HTTPServer: Sendable {
 
   deinit {
     stop(grace: .zero)
+  }
+
+  /// Presents another certificate to the clients that connect from now on. Any thread; without TLS it does nothing.
+  public func present(_ certificate: TLSCertificate) {
+    if core.isSecure { core.present(certificate) }
   }
 
   /// Stops the server and returns when it is stopped. The port is given back at once; idle connections and streams are closed;

@@ -2,7 +2,7 @@
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public struct Code: Sendable, Hashable {
-    private enum Value { case invalidAddress, cannotBind, outOfResources }
+    private enum Value { case invalidAddress, cannotBind, outOfResources, invalidCertificate }
     private let value: Value
 
     /// The address is no IP address.
@@ -11,6 +11,8 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
     public static let cannotBind = Code(value: .cannotBind)
     /// No threads, descriptors or memory.
     public static let outOfResources = Code(value: .outOfResources)
+    /// A certificate or its key can't be read, or they do not belong together.
+    public static let invalidCertificate = Code(value: .invalidCertificate)
   }
 
   /// What kind of failure it is.

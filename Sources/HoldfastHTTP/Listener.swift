@@ -78,7 +78,8 @@ struct Listener: Sendable {
         // On failure libmicrohttpd has closed the socket; no other can have its number before this thread accepts.
         if result == .NO { core.connections.remove(descriptor) }
       } else {
-        sendWithoutWaiting(rawBytes(of: core.failure(503), method: nil), to: descriptor)
+        // Over TLS there is nothing to be said before the handshake.
+        if !core.isSecure { sendWithoutWaiting(rawBytes(of: core.failure(503), method: nil), to: descriptor) }
         shutdown(descriptor, Int32(SHUT_WR))
         close(descriptor)
       }

@@ -11,15 +11,21 @@ final class ServerCore: Sendable {
   let idleTimeout: Milliseconds
   let responseDeadline: Milliseconds
   let lingering: Milliseconds
+  /// Whether connections speak TLS.
+  let isSecure: Bool
+  private let certificates: Mutex<TLSCertificate?>
   private let stopping = Atomic<Bool>(false)
   private let expired = Atomic<Bool>(false)
   private let bufferedBytes = Atomic<Int>(0)
 
   init(
-    limits: HTTPLimits, handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
+    limits: HTTPLimits, certificate: TLSCertificate?,
+    handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
     failure: @escaping @Sendable (Int) -> HTTPResponse, log: @escaping @Sendable (String) -> Void
   ) {
     self.limits = limits
+    isSecure = certificate != nil
+    certificates = Mutex(certificate)
     self.handler = handler
     self.failure = failure
     self.log = log
@@ -29,6 +35,12 @@ final class ServerCore: Sendable {
     lingering = Milliseconds(limits.lingering)
     connections = ConnectionTable(limits: limits)
   }
+
+  /// What new connections present over TLS; nil without TLS.
+  var certificate: TLSCertificate? { certificates.withLock { $0 } }
+
+  /// Takes another certificate for the connections that come.
+  func present(_ certificate: TLSCertificate) { certificates.withLock { $0 = certificate } }
 
   /// The server takes no new connections, and every answer closes its connection.
   var isStopping: Bool { stopping.load(ordering: .acquiring) }

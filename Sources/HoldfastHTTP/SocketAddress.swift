@@ -39,7 +39,7 @@ struct SocketAddress {
   }
 
   /// 4 bytes of IPv4, also of one that came as `::ffff:a.b.c.d`; 16 of IPv6.
-  private var bytes: [UInt8] {
+  var bytes: [UInt8] {
     withUnsafeBytes(of: storage) { raw in
       if family == AF_INET { return Array(raw[4..<8]) }
       let v6 = Array(raw[8..<24])
@@ -52,8 +52,10 @@ struct SocketAddress {
   var key: [UInt8] { Array(bytes.prefix(8)) }
 
   /// The address without port.
-  var text: String {
-    let bytes = self.bytes
+  var text: String { Self.text(bytes) }
+
+  /// The text of 4 bytes of IPv4, or of 16 of IPv6.
+  static func text(_ bytes: [UInt8]) -> String {
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))
     return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }

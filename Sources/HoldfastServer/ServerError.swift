@@ -3,7 +3,9 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   public struct Code: Sendable, Hashable {
     private enum Kind {
-      case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged
+      case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged,
+        rulesMissing,
+        rulesUnknown
     }
     private let kind: Kind
 
@@ -25,6 +27,10 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     public static let refused = Code(kind: .refused)
     /// The database contradicts itself; `holdfast doctor` says where.
     public static let damaged = Code(kind: .damaged)
+    /// The schema says `resolver` of a column, and no function was given.
+    public static let rulesMissing = Code(kind: .rulesMissing)
+    /// A rule is for a table or column that is not there.
+    public static let rulesUnknown = Code(kind: .rulesUnknown)
   }
 
   /// What kind of failure it is.

@@ -199,6 +199,44 @@ def deltas(c, a_list):
     expect(c.send("GET", f"/v1/zones/{a_list}/changes?since=ffffffff.1")[0], 410)
 
 
+def lists(c):
+    status, _, a_list = c.send("POST", "/v1/tables/lists", {"columns": {"title": "In order"}})
+
+    def item(place):
+        return {"list_id": a_list["id"], "title": "x", "position": place}
+
+    def create(place):
+        status, _, made = c.send("POST", "/v1/tables/items", {"columns": item(place)})
+        expect(status, 201)
+        return made["id"]
+
+    last = create({"at": "last"})
+    first = create({"at": "first"})
+    second = create({"after": first})
+    status, _, answer = c.send(
+        "POST", "/v1/batch",
+        {"operations": [
+            {"op": "create", "table": "items", "columns": item({"before": last})},
+            {"op": "update", "table": "items", "id": first, "columns": {"position": {"at": "last"}}},
+        ]})
+    expect((status, [r["status"] for r in answer["results"]]), (200, [201, 200]))
+    third = answer["results"][0]["record"]["id"]
+    address = f"/v1/tables/items?where.list_id={a_list['id']}&order=position&rank=position"
+    status, headers, page = c.send("GET", address + "&limit=3")
+    expect([(r["id"], r["rank"]) for r in page["records"]], [(second, 1), (third, 2), (last, 3)])
+    status, _, page = c.send("GET", page["next"])
+    expect([(r["id"], r["rank"]) for r in page["records"]], [(first, 4)])
+    status, headers, ranked = c.send("GET", f"/v1/tables/items/{first}?rank=position")
+    expect((status, ranked["rank"]), (200, 4))
+    expect(c.send("DELETE", f"/v1/tables/items/{third}")[0], 200)
+    status, _, ranked = c.send("GET", f"/v1/tables/items/{first}?rank=position", If_None_Match=headers["ETag"])
+    expect((status, ranked["rank"], ranked["rev"]), (200, 3, 2))
+    for place in [{"after": third}, {"after": new_id()}, {"at": "middle"}, {"next": first}]:
+        status, _, problem = c.send("PATCH", f"/v1/tables/items/{first}", {"columns": {"position": place}})
+        expect((status, problem["code"]), (422, "invalid-value"), place)
+    expect(c.send("GET", "/v1/tables/items?rank=title")[0], 400)
+
+
 def strangers(c, url, a_list):
     other = Client(url, "stranger" + uuid.uuid4().hex[:8])
     for path in [f"/v1/tables/lists/{a_list}", f"/v1/zones/{a_list}/changes", f"/v1/tables/items?zone={a_list}"]:
@@ -224,6 +262,7 @@ def main(url):
     repeats(c, a_list)
     index(c, a_list)
     deltas(c, a_list)
+    lists(c)
     strangers(c, url, a_list)
     codings(c)
     print("client.py: all is as the document says")

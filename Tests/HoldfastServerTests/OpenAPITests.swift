@@ -97,10 +97,13 @@ extension Address {
       case .sessions: "/v1/sessions"
       case .currentSession: "/v1/sessions/current"
       case .devices: "/v1/devices"
+      case .device: "/v1/devices/some"
+      case .password: "/v1/account/password"
       case .events: "/v1/events"
       case .records: "/v1/tables/lists"
       case .record: "/v1/tables/lists/some"
       case .restoration: "/v1/tables/lists/some/restore"
+      case .resolution: "/v1/tables/conflicts/some/resolve"
       case .batch: "/v1/batch"
       case .schema: "/v1/schema"
       case .openAPI: "/openapi.json"
@@ -112,8 +115,9 @@ extension Address {
       }
     }
     let all: [Address] = [
-      .sync, .accounts, .sessions, .currentSession, .devices, .events, .records(table: 0),
-      .record(table: 0, id: "some"), .restoration(table: 0, id: "some"), .batch, .schema, .openAPI, .health,
+      .sync, .accounts, .sessions, .currentSession, .devices, .device("some"), .password, .events,
+      .records(table: 0), .record(table: 0, id: "some"), .restoration(table: 0, id: "some"),
+      .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"),
     ]
     return all.map(path)

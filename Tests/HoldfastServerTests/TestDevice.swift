@@ -64,6 +64,13 @@ final class TestDevice {
     user = try #require(session["user"]?["id"]?.stringValue)
   }
 
+  /// A program with a token of its own.
+  init(_ server: TestServer, token: String) {
+    self.server = server
+    self.token = token
+    (id, user) = ("", "")
+  }
+
   func newID() -> String { server.world.id() }
 
   /// A request with change sets behind those that were confirmed.

@@ -88,14 +88,23 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  convenience init(_ schema: Schema? = nil, engine: Engine = .used) throws {
-    try self.init(schema) { try engine.makeLocation(in: $0) }
+  convenience init(_ schema: Schema? = nil, engine: Engine = .used, rules: Rules = Rules()) throws {
+    try self.init(schema, rules: rules) { try engine.makeLocation(in: $0) }
   }
 
-  init(_ schema: Schema? = nil, location make: (URL) throws -> DatabaseLocation) throws {
+  /// A server that takes the tokens of an identity provider.
+  convenience init(provider: IdentityProviderConfiguration) throws {
+    try self.init(location: Engine.used.makeLocation(in:), provider: provider)
+  }
+
+  init(
+    _ schema: Schema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation,
+    provider: IdentityProviderConfiguration? = nil
+  ) throws {
     location = try make(folder)
     inline = try InlineServer(
-      location, schema: try schema ?? Self.schema(), environment: world.environment, log: log())
+      location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment,
+      identityProvider: provider, log: log())
   }
 
   /// A server on a PostgreSQL database that has its tables.
@@ -138,6 +147,17 @@ final class TestServer {
       return try PostgresConnection(location.direct ?? location.url).query(sql).int64(0, 0)
     }
   }
+
+  /// What takes the step of identity from a database.
+  static let withoutIdentity = (
+    sqlite: """
+    ALTER TABLE holdfast_devices DROP COLUMN scope; ALTER TABLE holdfast_devices DROP COLUMN issued_after;
+    DROP TABLE holdfast_identities;
+    """,
+    postgres: """
+    ALTER TABLE holdfast.devices DROP COLUMN scope, DROP COLUMN issued_after; DROP TABLE holdfast.identities;
+    """
+  )
 
   /// The number that a query answers.
   func integer(_ sqlite: String, _ postgres: String) throws -> Int64? {

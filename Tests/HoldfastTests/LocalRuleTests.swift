@@ -139,7 +139,7 @@ struct LocalRuleTests {
     try await fixture.confirm(
       IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"), refusing: 1)
     #expect(try await fixture.value("SELECT title FROM items") == .text("Milk"))
-    #expect(try await fixture.store.quarantined().first?.operations.contains("Lost") == true)
+    #expect(try await fixture.store.quarantined().first?.operations.first?["title"] == "Lost")
   }
 
   @Test(

@@ -3,10 +3,15 @@ import Holdfast
 extension Command {
   static let sync = Command(
     "sync", "send what waits here, and fetch what is new",
-    details: "Progress goes to the standard error. Breaking off, even by kill -9, loses and doubles nothing.",
+    details: """
+      Progress goes to the standard error. Breaking off, even by kill -9, loses and doubles nothing. In a terminal
+      the questions that edits of others brought up are asked afterwards.
+      """,
     options: [.server, .json]
   ) { call in
-    try await Syncing(try call.open()).run(isJSON: call.isJSON)
+    let notebook = try call.open()
+    try await Syncing(notebook).run(isJSON: call.isJSON)
+    if !call.isJSON, try await Questions(notebook).ask() > 0 { try await Syncing(notebook).run() }
   }
 
   static let reset = Command(
@@ -51,35 +56,6 @@ extension Command {
       ]
       return lines.map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
     }
-  }
-
-  static let quarantine = Command(
-    "quarantine", "show the edits that the server refused, and why", options: [.json]
-  ) { call in
-    let sets = try await call.open().store.quarantined()
-    let json = sets.map { set in
-      JSONValue.object([
-        .init("number", .integer(set.number)), .init("at", .string(set.at)),
-        .init("operation", .integer(Int64(set.operation))),
-        .init("problem", (try? JSONValue(parsing: set.problem)) ?? .string(set.problem)),
-        .init("operations", (try? JSONValue(parsing: set.operations)) ?? .string(set.operations)),
-      ])
-    }
-    call.show(.array(json)) { terminal in
-      if sets.isEmpty { return "Nothing was refused.\n" }
-      return sets.map { set in
-        let problem = Problem(document: Array(set.problem.utf8))?.description ?? set.problem
-        return "\(terminal.paint("\(set.number)  \(set.at)", .dim))  \(problem)\n\(operations(set))"
-      }.joined()
-    }
-  }
-
-  private static func operations(_ set: QuarantinedChangeSet) -> String {
-    guard let operations = (try? JSONValue(parsing: set.operations))?.elements else { return "" }
-    return operations.prefix(10).map { operation in
-      let columns = operation["columns"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
-      return "   \(operation["op"]?.stringValue ?? "") \(operation["table"]?.stringValue ?? "") \(columns)\n"
-    }.joined()
   }
 
   static let schema = Command("schema", "print the schema that the server needs: `holdfast serve --schema`") {

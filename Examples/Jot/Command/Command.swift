@@ -32,11 +32,21 @@ struct Command: Sendable {
 /// All commands, in the order of the help.
 enum Commands {
   static let groups: [(title: String, commands: [Command])] = [
-    ("Lists", [.lists, .newList, .items, .add, .check, .rename, .note, .move, .renameList, .remove, .watch]),
+    (
+      "Lists",
+      [
+        .lists, .newList, .items, .add, .check, .rename, .note, .amount, .tag, .move, .renameList, .remove,
+        .undo,
+        .watch,
+      ]
+    ),
     ("Together", [.share, .members, .unshare]),
     (
       "Account and sync",
-      [.signUp, .signIn, .signOut, .sync, .reset, .status, .conflicts, .quarantine, .schema]
+      [
+        .signUp, .signIn, .signOut, .sync, .reset, .status, .conflicts, .resolve, .quarantineAmend,
+        .quarantineResend, .quarantineDiscard, .quarantine, .schema,
+      ]
     ),
     (
       "Catalogue of countries, languages and currencies",

@@ -43,7 +43,9 @@ struct Failure: Error {
     switch error.code {
     case .offline: .unreachable
     case .signedOut: .signedOut
-    case .recordMissing, .valueUnfit, .changeSetTooLarge: .data
+    case .recordMissing, .valueUnfit, .changeSetTooLarge, .conflictResolved, .operationRefused,
+      .nothingToUndo:
+      .data
     default: .other
     }
   }

@@ -36,10 +36,15 @@ extension Option {
   static let last = Option("last", "to the end of the list")
   static let before = Option("before", "ITEM", "in front of another item")
   static let after = Option("after", "ITEM", "behind another item")
+  static let to = Option("to", "LIST", "into another list")
   static let role = Option("role", "ROLE", "viewer, editor (unless said otherwise) or owner")
   static let removeData = Option("remove-data", "remove all lists from this device too")
   static let discardUnsent = Option("discard-unsent", "even edits that the server does not have yet")
   static let stop = Option("stop", "end to follow, and remove the catalogue from this device")
+  static let take = Option(
+    "take", "WHICH", "kept: the value in the list is right; other: the one that was not kept is")
+  static let value = Option("value", "TEXT", "neither is: this one is")
+  static let list = Option("list", "show what can be undone, and change nothing")
   static let limit = Option("limit", "N", "show at most so many; 40 unless given")
 }
 

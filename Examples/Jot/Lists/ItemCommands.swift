@@ -14,11 +14,11 @@ extension Command {
 
   static let add = Command(
     "add", taking: "LIST ITEM...", words: 1...10000,
-    "add items to the end of a list, and make the list when it is new",
+    "add items to a list, at its end unless a place is said, and make the list when it is new",
     details: """
       The items named are one change set: they arrive everywhere together. The lines of --file are one each, so
       that what was read stays when the reading breaks off.
-      """, options: [.file, .note, .sync]
+      """, options: [.file, .note, .first, .last, .before, .after, .sync]
   ) { call in
     let titles = Array(call.words.dropFirst())
     guard !titles.isEmpty || call.arguments.has(.file) else {
@@ -26,28 +26,30 @@ extension Command {
     }
     let lines = try call.arguments[.file].map(linesOfFile) ?? []
     let notebook = try call.open()
-    let (list, isNew) = try await notebook.store.write { database in
+    var (list, isNew, place) = try await notebook.store.write { database in
       let (list, isNew) = try listToAdd(to: call.words[0], database)
-      try add(titles, to: list, note: call.arguments[.note], database)
-      return (list, isNew)
+      let place = try call.place(in: list, database) ?? .last
+      return (list, isNew, try add(titles, to: list, at: place, call, database))
     }
     for line in lines {
-      try await notebook.store.write { try add([line], to: list, note: call.arguments[.note], $0) }
+      place = try await notebook.store.write { [list, place] in
+        try add([line], to: list, at: place, call, $0)
+      }
     }
     let added = (titles.count + lines.count).of("item")
     Terminal.output.write("Added \(added) to \(isNew ? "the new list " : "")\(list.title).\n")
     try await call.syncIfAsked(notebook)
   }
 
+  /// - Returns: the place behind what was added.
   private static func add(
-    _ titles: [String], to list: List, note: String?, _ database: Database
-  ) throws {
-    for title in titles {
-      try database.insert(
-        Item(
-          id: database.newID(), listID: list.id, title: title, note: note,
-          position: try database.position(after: try database.lastPosition(of: list), before: nil)))
+    _ titles: [String], to list: List, at place: Place, _ call: Invocation, _ database: Database
+  ) throws -> Place {
+    let items = titles.map {
+      Item(id: database.newID(), listID: list.id, title: $0, note: call.arguments[.note], position: "")
     }
+    try database.insert(items, at: place)
+    return items.last.map { .after($0.id) } ?? place
   }
 
   /// The list of a name, or a new one when none begins so.

@@ -10,12 +10,6 @@ extension Database {
     try fetch(Item.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list.id)])
   }
 
-  func lastPosition(of list: List) throws -> String? {
-    try first(
-      String.self, "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC, id DESC LIMIT 1",
-      [.text(list.id)])
-  }
-
   func members(of list: List) throws -> [Member] {
     try fetch(Member.self, "SELECT * FROM members WHERE zone = ? ORDER BY name, id", [.text(list.id)])
   }

@@ -2,39 +2,32 @@ import Holdfast
 
 extension Command {
   static let move = Command(
-    "move", taking: "LIST ITEM", words: 2...2, "move an item within its list",
-    details: "Say one of --first, --last, --before ITEM and --after ITEM.",
-    options: [.first, .last, .before, .after, .sync]
+    "move", taking: "LIST ITEM...", words: 2...1000, "move items within their list, or to another",
+    details: "Items that are moved together stand next to each other, in the order in which they are named.",
+    options: [.first, .last, .before, .after, .to, .sync]
   ) { call in
-    let places = [Option.first, .last, .before, .after].filter(call.arguments.has)
-    guard places.count == 1 else {
-      throw Failure(.usage, "Say one of --first, --last, --before ITEM and --after ITEM.")
-    }
     try await call.edit { database in
       let list = try database.list(call.words[0])
-      let item = try database.item(call.words[1], in: list)
-      // The neighbours are found as if the item were not there.
-      let others = try database.items(of: list).filter { $0.id != item.id }
-      let index = try index(in: others, places[0], call, list, database)
-      let left = index > 0 ? others[index - 1].position : nil
-      let right = index < others.count ? others[index].position : nil
-      let position = try database.position(after: left, before: right)
-      try database.update(Item.self, id: item.id) { $0.position = position }
-      return "Moved \(item.title)."
+      let items = try call.words.dropFirst().map { try database.item($0, in: list) }
+      let target = try call.arguments[.to].map { try database.list($0) } ?? list
+      guard let place = try call.place(in: target, database) ?? (target.id == list.id ? nil : .last) else {
+        throw Failure(.usage, Invocation.places)
+      }
+      try database.move(Item.self, ids: items.map(\.id), to: place, in: target.id)
+      return "Moved \(items.map(\.title).joined(separator: ", "))."
     }
   }
+}
 
-  /// How many of the others come before the place.
-  private static func index(
-    in others: [Item], _ place: Option, _ call: Invocation, _ list: List, _ database: Database
-  ) throws -> Int {
-    guard let words = call.arguments[place], place.value != nil else {
-      return place == .first ? 0 : others.count
-    }
-    let neighbour = try database.item(words, in: list)
-    guard let index = others.firstIndex(where: { $0.id == neighbour.id }) else {
-      throw Failure(.data, "\(neighbour.title) can't stand next to itself.")
-    }
-    return place == .before ? index : index + 1
+extension Invocation {
+  static let places = "Say one of --first, --last, --before ITEM and --after ITEM."
+
+  /// The place in a list that was said; nil when none was.
+  func place(in list: List, _ database: Database) throws -> Place? {
+    let said = [Option.first, .last, .before, .after].filter(arguments.has)
+    guard said.count < 2 else { throw Failure(.usage, Self.places) }
+    if let words = arguments[.before] { return .before(try database.item(words, in: list).id) }
+    if let words = arguments[.after] { return .after(try database.item(words, in: list).id) }
+    return said.first.map { $0 == .first ? .first : .last }
   }
 }

@@ -15,17 +15,20 @@ struct Item: Record {
   var title: String
   var done = false
   var note: String?
+  var amount = 1
+  var tags: [String]?
   /// Its place: the list's order is the order of these texts.
   var position: String
 
   enum CodingKeys: String, CodingKey {
-    case id, listID = "list_id", title, done, note, position
+    case id, listID = "list_id", title, done, note, amount, tags, position
   }
 
   var json: JSONValue {
     .object([
       .init("id", .string(id)), .init("title", .string(title)), .init("done", .bool(done)),
-      .init("note", JSONValue(note)), .init("position", .string(position)),
+      .init("note", JSONValue(note)), .init("amount", .integer(Int64(amount))),
+      .init("tags", .array((tags ?? []).map { .string($0) })), .init("position", .string(position)),
     ])
   }
 }

@@ -34,6 +34,15 @@ struct Terminal: Sendable {
     try? FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(contentsOf: Data(text.utf8))
   }
 
+  /// Whether a person can be asked: both ends are a terminal.
+  static var canAsk: Bool { output.isInteractive && isatty(STDIN_FILENO) == 1 }
+
+  /// Asks, and reads a line; nil at the end of the input.
+  static func ask(_ prompt: String) -> String? {
+    output.write(prompt)
+    return readLine()?.trimmingCharacters(in: .whitespaces)
+  }
+
   /// Reads a password without showing it.
   static func password(_ prompt: String) throws -> String {
     guard let typed = getpass(prompt) else {

@@ -126,15 +126,20 @@ extension LocalDatabase {
   private func settle(_ answer: SyncAnswer, _ state: DeviceState) throws -> Int {
     var quarantined = 0
     try takeBack(answer.refused.map(\.first))
+    var lacking = try answer.refused.isEmpty ? LackingRecords() : lackingRecords()
     for refused in answer.refused {
       guard
         let body = try connection.value(
           "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
       else { continue }
-      try quarantine(first: refused.first, body: body, operation: refused.operation, problem: refused.problem)
+      try quarantine(
+        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, &lacking)
       quarantined += 1
     }
     try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
+    // It can't be refused any more, and its number may be another's after a new identity.
+    try connection.run(
+      "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
     try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
     if connection.changes > 0 { Trace.took(.confirmed) }
     try connection.run(

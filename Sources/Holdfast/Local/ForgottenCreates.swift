@@ -22,12 +22,13 @@ extension LocalDatabase {
     if sets.isEmpty { return 0 }
     try takeBack(sets.sorted())
     let problem = Problem(.recordForgotten).document
+    var lacking = try lackingRecords()
     for first in sets.sorted() {
       guard
         let body = try connection.value(
           "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?.blob
       else { continue }
-      try quarantine(first: first, body: body, operation: first, problem: problem)
+      try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
       Trace.took(.createForgotten)
     }
     try renumber(from: 1)

@@ -14,6 +14,8 @@ package final class LocalDatabase {
   private(set) lazy var schemaFingerprint = Fingerprint(of: schemaText).text
   /// One entry a table of the schema.
   let sql: [TableStatements]
+  /// The same: the columns' policies.
+  let policies: [[String: MergePolicy]]
   /// The same, for parsing pages.
   let forms: [PageParser.Form]
 
@@ -29,6 +31,9 @@ package final class LocalDatabase {
     snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
+    policies = schema.tables.map { table in
+      Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, $0.policy) })
+    }
     forms = schema.tables.map(PageParser.Form.init)
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
@@ -86,13 +91,27 @@ package final class LocalDatabase {
     }
     // A snapshot has none.
     try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
-    try extend(tables)
+    let isOlder = version < DeviceTables.formatVersion
+    if isOlder { try renew() }
+    try extend(tables, renewingTriggers: isOlder)
+  }
+
+  /// Brings Holdfast's own tables of the first form, also those of a snapshot, to this one's.
+  private func renew() throws {
+    try connection.execute(DeviceTables.secondForm)
+    let known = try connection.rows("PRAGMA table_info(conflicts)").compactMap { $0[1].text }
+    let conflicts = schema.tables.count - 1
+    for (index, column) in schema.tables[conflicts].columns.enumerated() where !known.contains(column.name) {
+      try connection.execute(
+        "ALTER TABLE conflicts ADD COLUMN \(DeviceTables(schema: schema).column(index, of: conflicts))")
+    }
+    try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)")
   }
 
   /// Brings a database of an older schema to this one: adds tables and columns.
-  private func extend(_ tables: DeviceTables) throws {
+  private func extend(_ tables: DeviceTables, renewingTriggers isOlder: Bool) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
-    if stored == schemaText { return }
+    if stored == schemaText, !isOlder { return }
     let old = try Schema(json: Array(stored.utf8))
     let addition: SchemaAddition
     do { addition = try SchemaAddition(from: old, to: schema) } catch {
@@ -159,6 +178,7 @@ package final class LocalDatabase {
       // What a foreign writer left is a change set of its own.
       try seal(isStrict: false)
       let result = try body(Database(local: self, environment: environment))
+      _ = try keepUndo()
       try seal(isStrict: true)
       return result
     }

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 
 /// A record as it is at some point of its history here.
@@ -29,11 +30,14 @@ struct RecordHistory {
   /// The record before the first step; nil when there was none.
   private(set) var base: RecordState?
   private var steps: [Step] = []
+  private let policies: [String: MergePolicy]
 
   /// - Parameters:
   ///   - edits: of one record, oldest first.
   ///   - current: the record as it is here; nil when it is not.
-  init(_ edits: [Edit], current: RecordState?) {
+  ///   - policies: of the columns that combine two edits; the others may be left out.
+  init(_ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:]) {
+    self.policies = policies
     for edit in edits {
       switch edit.kind {
       case .create: steps.append(Step(edit: edit, change: .create(nil)))
@@ -86,6 +90,16 @@ struct RecordHistory {
     steps.removeAll { $0.edit.kind == .hidden || $0.edit.kind == .detached }
   }
 
+  /// What a column's step comes to on top of another value: as on the server, where the column's policy combines, else what it was.
+  private func taken(
+    _ column: String, from before: SQLiteValue, to new: SQLiteValue, on here: SQLiteValue?
+  ) -> SQLiteValue {
+    guard let here, here != before, let policy = policies[column] else { return new }
+    let combined = policy.combined(
+      base: Value(before), mine: Value(new), theirs: Value(here), minePrevails: true)
+    return combined.map { SQLiteValue($0.value) } ?? new
+  }
+
   /// Takes the steps that are left, from another beginning.
   ///
   /// - Returns: the record as it is to be here, and its edits with what they are based on now.
@@ -95,8 +109,9 @@ struct RecordHistory {
     for step in steps {
       switch step.change {
       case .update(let column, let before, let new):
-        edits.append(step.edit.with(base: state?.values[column] ?? before))
-        if let new { state?.values[column] = new }
+        let here = state?.values[column]
+        edits.append(step.edit.with(base: here ?? before))
+        if let new { state?.values[column] = taken(column, from: before, to: new, on: here) }
       case .create(let new):
         // Where a record is already, it comes back if the create is taken back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }

@@ -101,7 +101,8 @@ extension LocalDatabase {
       try seal(isStrict: false)
       try whileApplying {
         try takeBack([first])
-        try quarantine(first: first, body: body, operation: first, problem: problem)
+        var lacking = try lackingRecords()
+        try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
         try settleOrphans()
       }
       // The number was never dealt with by the server: what follows takes its place.
@@ -124,16 +125,31 @@ extension LocalDatabase {
     let state = try state()
     // A seed for somebody else is left behind at the sign-in.
     if state.device != nil, let known = state.name, known != name { throw otherUser(known) }
-    var members: [JSONValue.Member] = [.init("name", .string(device))]
-    // The device itself goes on, with its numbers.
-    if path == "v1/sessions", let known = state.device {
-      members.append(.init("id", .string(known)))
-      if state.session > 0 { members.append(.init("session", .integer(state.session))) }
-    }
+    let continued = path == "v1/sessions" ? state.device : nil
     let body = JSONValue.object([
-      .init("name", .string(name)), .init("password", .string(password)), .init("device", .object(members)),
+      .init("name", .string(name)), .init("password", .string(password)),
+      .init("device", sessionDevice(device, continued, state.session)),
     ])
     return TransportRequest(method: "POST", path: path, body: body.bytes)
+  }
+
+  /// The request of a sign-in with the token of an identity provider. Whose it is, only the server can tell.
+  package func sessionRequest(token: String, device: String) throws -> TransportRequest {
+    let state = try state()
+    let body = JSONValue.object([
+      .init("token", .string(token)), .init("device", sessionDevice(device, state.device, state.session)),
+    ])
+    return TransportRequest(method: "POST", path: "v1/sessions", body: body.bytes)
+  }
+
+  /// What a sign-in says of the device: one that was signed in before goes on itself, with its numbers.
+  private func sessionDevice(_ name: String, _ known: String?, _ session: Int64) -> JSONValue {
+    var members: [JSONValue.Member] = [.init("name", .string(name))]
+    if let known {
+      members.append(.init("id", .string(known)))
+      if session > 0 { members.append(.init("session", .integer(session))) }
+    }
+    return .object(members)
   }
 
   /// Binds the database to the session that the server answered with.
@@ -177,6 +193,7 @@ extension LocalDatabase {
         ])
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
+      if let applied = session.applied { try leaveOut(applied, confirmed: state.confirmed) }
       // What was never sent under another identity can't have been forgotten.
       let isCopy = try state.device != nil && waitingOperations() > 0
       try connection.run(
@@ -184,6 +201,35 @@ extension LocalDatabase {
         [.text(Fingerprint.beginning.text), .integer(isCopy ? 2 : 1)])
       Trace.took(.renumbered)
       try renumber(from: 1)
+    }
+  }
+
+  /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What that may or may not have done, as the
+  /// server does not remember so far back, waits in quarantine.
+  private func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
+    var uncertain: [(first: Int64, body: [UInt8])] = []
+    try whileApplying {
+      for row in try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first") {
+        guard let first = row[0].integer, let last = row[1].integer,
+          let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
+        else { continue }
+        if applied.entries.contains(.init(last: last, chain: chain)) {
+          Trace.took(.copyLeftOut)
+          try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
+          try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+        } else if confirmed < applied.completeFrom, last <= applied.completeFrom {
+          uncertain.append((first, body))
+        }
+      }
+      if uncertain.isEmpty { return }
+      Trace.took(.copyUncertain)
+      try takeBack(uncertain.map(\.first))
+      let problem = Problem(.changeSetUncertain).document
+      var lacking = try lackingRecords()
+      for set in uncertain {
+        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
+      }
+      try settleOrphans()
     }
   }
 
@@ -250,13 +296,17 @@ extension LocalDatabase {
           .integer(-number), .integer(-(number + last - old)), .text(chain.text), .text(next.text),
           .integer(old),
         ])
-      try connection.run(
-        "UPDATE holdfast_edits SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      for table in ["holdfast_edits", "holdfast_undo"] {
+        try connection.run(
+          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      }
       number += last - old + 1
       chain = next
     }
     try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
-    try connection.run("UPDATE holdfast_edits SET change_set = -change_set WHERE change_set < 0")
+    for table in ["holdfast_edits", "holdfast_undo"] {
+      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
+    }
     try connection.run(
       "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
@@ -281,7 +331,8 @@ extension LocalDatabase {
       try connection.execute(
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
-        DELETE FROM holdfast_zones; DELETE FROM holdfast_pages; DELETE FROM holdfast_resets;
+        DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_resets;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

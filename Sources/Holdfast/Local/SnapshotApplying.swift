@@ -136,10 +136,14 @@ struct SnapshotSource {
     tables = try schema.tables.enumerated().compactMap { index, table in
       // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
       guard let their = theirs.table(table.name) else { return nil }
+      // A file of an older form lacks columns of Holdfast's own tables.
+      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(table.name)\")").compactMap {
+        $0[1].text
+      }
       var (names, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
       for column in table.columns {
         names.append("\"\(column.name)\"")
-        if let same = their.columns.first(where: { $0.name == column.name }) {
+        if let same = their.columns.first(where: { $0.name == column.name }), there.contains(column.name) {
           guard same.type == column.type else {
             throw SnapshotFile.Unfit(reason: "its \(table.name).\(column.name) is of another type.")
           }

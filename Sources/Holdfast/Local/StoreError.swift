@@ -5,7 +5,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     private enum Kind: Sendable {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
-      case otherUser, unsentEdits, signedOut, recordMissing, valueUnfit, offline, refused
+      case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
+      case conflictResolved, operationRefused, nothingToUndo
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -30,12 +31,20 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let signedOut = Code(.signedOut)
     /// There is no such record on the device.
     public static let recordMissing = Code(.recordMissing)
+    /// A place is beside a record that is not in the list, or that is to be placed itself.
+    public static let notInList = Code(.notInList)
     /// A value does not fit its column, or a row does not fit the type it was to be read as.
     public static let valueUnfit = Code(.valueUnfit)
     /// The server can't be reached, or has no time; try again later.
     public static let offline = Code(.offline)
     /// The server refused the request.
     public static let refused = Code(.refused)
+    /// Somebody has chosen already which of two edits holds.
+    public static let conflictResolved = Code(.conflictResolved)
+    /// A rule of the schema refuses, on this device, an operation that was to be written again.
+    public static let operationRefused = Code(.operationRefused)
+    /// There is no transaction that could be undone, or none of this number.
+    public static let nothingToUndo = Code(.nothingToUndo)
   }
 
   /// What kind of error it is.

@@ -20,7 +20,8 @@ extension LocalDatabase {
 
   /// The steps from the server's record to the one here.
   func history(_ table: Int, _ id: String) throws -> RecordHistory {
-    RecordHistory(try edits(table, id), current: try row(table, id).map { state(table, $0) })
+    RecordHistory(
+      try edits(table, id), current: try row(table, id).map { state(table, $0) }, policies: policies[table])
   }
 
   /// A record with its values by the names of the columns.
@@ -76,18 +77,6 @@ extension LocalDatabase {
       history.drop(changeSets)
       try replay(history, from: beginning, table, id)
     }
-  }
-
-  /// Moves a change set, whose edits are taken back, from the outbox into quarantine.
-  func quarantine(first: Int64, body: [UInt8], operation: Int64, problem: [UInt8]) throws {
-    try connection.run(
-      "INSERT INTO holdfast_quarantine (at, operation, problem, body) VALUES (?, ?, ?, ?)",
-      [
-        .integer(try state().clock.milliseconds), .integer(operation - first),
-        .text(String(decoding: problem, as: UTF8.self)), .blob(body),
-      ])
-    Trace.took(.quarantined)
-    try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns

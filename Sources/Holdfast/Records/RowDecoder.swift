@@ -93,8 +93,8 @@ struct RowDecoder: Decoder {
         guard let text = value.text, let date = RowDate.date(text) as? T else { throw unfit("Date") }
         return date
       }
-      // An object or an array is kept as JSON; any other type asks this container for its plain value.
-      if let text = value.text, text.hasPrefix("{") || text.hasPrefix("["),
+      // An object or an array is kept as JSON; any other type asks this container for its plain value. A text may begin like one.
+      if let text = value.text, type != String.self, text.hasPrefix("{") || text.hasPrefix("["),
         !(type is any RawRepresentable.Type)
       {
         return try JSONDecoder().decode(type, from: Data(text.utf8))

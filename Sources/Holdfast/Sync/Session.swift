@@ -11,6 +11,8 @@ struct Session: Sendable {
   let token: String
   /// Counts the device's sessions; 0 when the server does not say.
   let number: Int64
+  /// Where this device is a copy: the last change sets of the one that it is a copy of; nil when the server does not say.
+  let applied: AppliedChangeSets?
 
   /// Reads the server's answer; nil when a part is missing.
   init?(body: [UInt8]) {
@@ -21,6 +23,7 @@ struct Session: Sendable {
     self.device = device
     self.token = token
     number = value["device"]?["session"]?.integerValue ?? 0
+    applied = value["applied"].flatMap(AppliedChangeSets.init(json:))
   }
 
   private static func named(_ value: JSONValue?) -> Named? {

@@ -21,6 +21,17 @@ extension SyncEngine {
     try await open("v1/sessions", name: name, password: password, device: device)
   }
 
+  /// Signs this device in by the word of an identity provider. One that was signed in before goes on where it was.
+  ///
+  /// - Parameters:
+  ///   - token: a JWT of the provider that the server knows.
+  ///   - device: what the device is called: 1 to 64 characters.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser` when the database has
+  ///   another user's data.
+  public func signIn(token: String, device: String) async throws {
+    try await open { try $0.sessionRequest(token: token, device: device) }
+  }
+
   /// Signs this device out. Without a connection the token stays valid on the server, but is forgotten here.
   ///
   /// - Parameters:
@@ -40,9 +51,11 @@ extension SyncEngine {
   }
 
   private func open(_ path: String, name: String, password: String, device: String) async throws {
-    let request = try await store.writer.perform {
-      try $0.sessionRequest(path, name: name, password: password, device: device)
-    }
+    try await open { try $0.sessionRequest(path, name: name, password: password, device: device) }
+  }
+
+  private func open(_ make: @escaping @Sendable (LocalDatabase) throws -> TransportRequest) async throws {
+    let request = try await store.writer.perform { try make($0) }
     let answer: TransportAnswer
     do { answer = try await transport.send(request) } catch {
       throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")

@@ -24,50 +24,6 @@ enum ZonesCommand: Subcommand {
   }
 }
 
-/// `holdfast users`: lists accounts.
-enum UsersCommand: Subcommand {
-  static let form = CommandForm(name: "users", summary: "Lists the accounts.", options: .database)
-
-  static func run(_ options: Options) throws -> Int32 {
-    show(try Administration(options.location).users())
-    return 0
-  }
-}
-
-/// `holdfast devices`: lists devices.
-enum DevicesCommand: Subcommand {
-  static let form = CommandForm(
-    name: "devices", summary: "Lists the devices and how far they are behind, or has some begin anew.",
-    arguments: "[list | reset [DEVICE]]", argumentCount: 0...2,
-    options: [
-      .init(name: "user", value: "NAME", help: "Resets all devices of this user"),
-      .init(name: "all", value: nil, help: "Resets all devices"),
-      .init(name: "zone", value: "ZONE", help: "Resets this zone alone"),
-    ] + .database,
-    notes:
-      "A device that is reset fetches its zones anew with its next sync, under the edits that it has not sent."
-  )
-
-  static func run(_ options: Options) throws -> Int32 {
-    let words = options.arguments
-    switch words.first ?? "list" {
-    case "list" where words.count <= 1:
-      show(try Administration(options.location).devices())
-    case "reset":
-      let chosen: [DeviceSelection] =
-        words.dropFirst().map { .device($0) } + (options["user"].map { [.user($0)] } ?? [])
-        + (options.has("all") ? [.all] : [])
-      guard let selection = chosen.first, chosen.count == 1 else {
-        throw UsageError("holdfast devices reset takes one of DEVICE, --user and --all.")
-      }
-      let count = try Administration(options.location).reset(selection, zone: options["zone"])
-      print("\(count) zones will be fetched anew.")
-    default: throw UsageError("holdfast devices takes \(form.arguments).")
-    }
-    return 0
-  }
-}
-
 /// `holdfast conflicts`: lists edits that met.
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(
@@ -101,7 +57,7 @@ enum DoctorCommand: Subcommand {
 }
 
 /// Prints a listing with its columns one under the other. What users have typed must not steer the operator's terminal.
-private func show(_ given: Administration.Listing) {
+func show(_ given: Administration.Listing) {
   let listing = (columns: given.columns, rows: given.rows.map { $0.map(withoutControls) })
   let widths = listing.columns.indices.map { column in
     ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0

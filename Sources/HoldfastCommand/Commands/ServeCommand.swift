@@ -29,7 +29,7 @@ enum ServeCommand: Subcommand {
       ),
       .init(
         name: "cache-size", value: "MB", help: "How much of them is kept; 4096 unless given"),
-    ] + .retention + .database,
+    ] + identity + .retention + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
 
@@ -41,6 +41,7 @@ enum ServeCommand: Subcommand {
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
+    try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
     if let text = options["cache-size"] {

@@ -19,6 +19,9 @@ public struct ColumnEdit: Hashable, Sendable {
     self.stamp = stamp
     self.device = device
   }
+
+  /// Whether the edit is later than the last change; the greater device decides between two of one moment.
+  public func isLater(than last: ColumnStamp) -> Bool { (stamp, device) > (last.stamp, last.device) }
 }
 
 /// What becomes of an edit of one column.
@@ -31,6 +34,12 @@ public enum ColumnMerge: Hashable, Sendable {
   case won
   /// Somebody else did, and keeps the column: the edit is logged.
   case lost
+  /// The column gets a value that holds both edits. It may be the one that is there, though not the edit's. Both are logged only where it lacks something of one.
+  case combined(Combination)
+  /// Somebody else did, and the team's function is to be asked.
+  case resolving
+  /// The two edits together are no value: increments whose sum has more than 64 bits.
+  case impossible
 
   /// Decides. Pure: the same everywhere.
   ///
@@ -41,16 +50,29 @@ public enum ColumnMerge: Hashable, Sendable {
   public static func decide(current: Value, last: ColumnStamp, edit: ColumnEdit, policy: MergePolicy)
     -> ColumnMerge
   {
+    if let base = edit.base, let merge = combine(base, current, last, edit, policy) { return merge }
     if current == edit.value { return .unchanged }
     if last.device == edit.device { return .applied }
     // What the editor saw says more than the rev: the record may have been read while an older edit of one's own still hid its value.
     let isKnown = edit.base.map { $0 == current } ?? (last.rev <= edit.rev)
     if isKnown { return .applied }
     switch policy {
-    case .latest, .counter, .set, .text, .resolver:
-      return (edit.stamp, edit.device) > (last.stamp, last.device) ? .won : .lost
+    case .latest, .counter, .set, .text: return edit.isLater(than: last) ? .won : .lost
     case .client: return .won
     case .server, .ask: return .lost
+    case .resolver: return .resolving
     }
+  }
+
+  /// What the policies make that combine an edit, with its base, with what is there. Who changed the column last says nothing here: a
+  /// device's own edit before this one may have been combined with somebody else's.
+  private static func combine(
+    _ base: Value, _ current: Value, _ last: ColumnStamp, _ edit: ColumnEdit, _ policy: MergePolicy
+  ) -> ColumnMerge? {
+    let combination = policy.combined(
+      base: base, mine: edit.value, theirs: current, minePrevails: edit.isLater(than: last))
+    guard let combination else { return policy == .counter ? .impossible : nil }
+    if combination.isLossy || combination.value != edit.value { return .combined(combination) }
+    return combination.value == current ? .unchanged : .applied
   }
 }

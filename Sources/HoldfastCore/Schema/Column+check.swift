@@ -23,6 +23,9 @@ extension Column {
       if isTooDeep(text) {
         throw Problem(.invalidValue, "\(name) nests deeper than \(Column.jsonDepthLimit).")
       }
+      if policy == .set, !MergePolicy.isSet(text) {
+        throw Problem(.invalidValue, "\(name) must be an array of texts, each once.")
+      }
     case (.integer, .integer(let number)):
       if number < minimum ?? .min || number > maximum ?? .max {
         throw Problem(.invalidValue, "\(name) must be from \(minimum ?? .min) to \(maximum ?? .max).")

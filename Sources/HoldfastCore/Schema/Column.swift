@@ -36,6 +36,16 @@ public enum MergePolicy: String, Sendable, CaseIterable {
   case ask
   /// What the team's own function on the server says.
   case resolver
+
+  /// The only type of columns that can have the policy; nil when all can.
+  public var columnType: ColumnType? {
+    switch self {
+    case .counter: .integer
+    case .set: .json
+    case .text: .text
+    case .latest, .server, .client, .ask, .resolver: nil
+    }
+  }
 }
 
 /// What a reference points to, and what the end of the parent does.
@@ -87,12 +97,15 @@ public struct Column: Hashable, Sendable {
   public var policy: MergePolicy
   /// For references, what it points to.
   public var reference: Reference?
+  /// For positions, the reference column whose records form one list. Nil for the one that decides the table's zone, or, where another
+  /// rule does, for the whole zone as one list.
+  public var within: String?
 
   /// A column of its parts. Whether they fit together is checked by `Schema`.
   public init(
     _ name: String, _ type: ColumnType, required: Bool = false, default defaultValue: Value? = nil,
     maximumLength: Int? = nil, minimum: Int64? = nil, maximum: Int64? = nil, oneOf: [String] = [],
-    policy: MergePolicy = .latest, reference: Reference? = nil
+    policy: MergePolicy = .latest, reference: Reference? = nil, within: String? = nil
   ) {
     self.name = name
     self.type = type
@@ -104,6 +117,7 @@ public struct Column: Hashable, Sendable {
     self.oneOf = oneOf
     self.policy = policy
     self.reference = reference
+    self.within = within
   }
 
   /// The greatest length of a text in Unicode scalars.

@@ -65,19 +65,21 @@ extension Column {
       if reference.across { members.append(.init("across", true)) }
     }
     if required { members.append(.init("required", true)) }
-    if let defaultValue { members.append(.init("default", defaultValue.json(for: type))) }
+    if let defaultValue { members.append(.init("default", json(of: defaultValue))) }
     if let maximumLength { members.append(.init("max_length", .integer(Int64(maximumLength)))) }
     if let minimum { members.append(.init("min", .integer(minimum))) }
     if let maximum { members.append(.init("max", .integer(maximum))) }
     if !oneOf.isEmpty { members.append(.init("one_of", .array(oneOf.map { .string($0) }))) }
+    if let within { members.append(.init("within", .string(within))) }
     if policy != .latest { members.append(.init("merge", .string(policy.rawValue))) }
     return .object(members)
   }
 }
 
-extension Value {
-  fileprivate func json(for type: ColumnType) -> JSONValue {
-    switch self {
+extension Column {
+  /// A value of the column in the form of the wire.
+  public func json(of value: Value) -> JSONValue {
+    switch value {
     case .null: .null
     case .integer(let number): type == .boolean ? .bool(number == 1) : .integer(number)
     case .real(let number): .real(number)

@@ -1,5 +1,5 @@
-/// What a schema adds to the one that a database was made for. Limits, defaults, roles and policies may change freely, and indexes may
-/// come and go; anything else than additions is refused.
+/// What a schema adds to the one that a database was made for. Limits, defaults, roles, policies and the lists of positions may change
+/// freely, and indexes may come and go; anything else than additions is refused.
 public struct SchemaAddition: Sendable {
   /// The indexes of the tables that are new.
   public private(set) var tables: [Int] = []
@@ -37,8 +37,9 @@ public struct SchemaAddition: Sendable {
     var faults: [SchemaError.Fault] = []
     if before.zone != table.zone { faults.append(Self.fault("\(place).zone", "was changed")) }
     if before.unique != table.unique { faults.append(Self.fault("\(place).unique", "was changed")) }
-    for columns in table.indexes where !before.indexes.contains(columns) { indexes.append((index, columns)) }
-    for columns in before.indexes where !table.indexes.contains(columns) {
+    let (kept, wanted) = (before.serverIndexes, table.serverIndexes)
+    for columns in wanted where !kept.contains(columns) { indexes.append((index, columns)) }
+    for columns in kept where !wanted.contains(columns) {
       droppedIndexes.append((index, columns))
     }
     for column in before.columns where table.index(of: column.name) == nil {

@@ -51,7 +51,7 @@ package struct SchemaCheck {
       if !seen.insert(column.name).inserted {
         faults.append(.init(place, "The column is declared twice; keep one."))
       }
-      faults += columnFaults(column, at: place)
+      faults += columnFaults(column, at: place) + listFaults(column, of: table, at: "\(place).within")
     }
     for (index, group) in table.unique.enumerated() {
       let place = "\(place).unique.\(index)"
@@ -82,6 +82,12 @@ package struct SchemaCheck {
         faults.append(.init("\(place).default", "A reference has no default; leave it out."))
       }
     }
+    if let type = column.policy.columnType, type != column.type {
+      faults.append(
+        .init(
+          "\(place).merge",
+          "\(column.policy.rawValue) is for columns of type \(type.rawValue); choose another policy."))
+    }
     if column.maximumLength != nil, column.type != .text {
       faults.append(.init("\(place).max_length", "Only texts have a length; leave it out."))
     }
@@ -104,6 +110,18 @@ package struct SchemaCheck {
       }
     }
     return faults
+  }
+
+  /// What is wrong with the list that a column says it is of.
+  private func listFaults(_ column: Column, of table: Table, at place: String) -> [SchemaError.Fault] {
+    guard let name = column.within else { return [] }
+    if column.type != .position {
+      return [.init(place, "Only a position belongs to a list; leave it out.")]
+    }
+    if table.columns.contains(where: { $0.name == name && $0.type == .reference }) { return [] }
+    return [
+      .init(place, "There is no reference column \"\(name)\" in the table; declare it, or name another.")
+    ]
   }
 
   private func zoneFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {

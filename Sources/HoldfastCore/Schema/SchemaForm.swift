@@ -99,7 +99,7 @@ struct SchemaForm {
       members,
       [
         "type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete",
-        "across",
+        "across", "within",
       ], at: place)
     let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
     var column = Column(name, type)
@@ -128,6 +128,7 @@ struct SchemaForm {
           .init("\(place).\(name)", "Only a reference, which says \"to\", has this; leave it out."))
       }
     }
+    column.within = value["within"].flatMap { text($0, at: "\(place).within") }
     if let value = value["default"] {
       column.defaultValue = defaultValue(value, of: column, at: "\(place).default")
     }

@@ -74,6 +74,9 @@ public struct Table: Hashable, Sendable {
     ],
     unique: [["user"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
 
+  /// The one column of `conflicts` that people write.
+  public static let resolutionColumn = "resolution"
+
   /// Edits that met, with both values. The server makes them; people say which one holds.
   public static let conflicts = Table(
     "conflicts", zone: .server,
@@ -83,7 +86,7 @@ public struct Table: Hashable, Sendable {
       Column("base", .json), Column("winner_value", .json), Column("loser_value", .json),
       Column("winner_user", .text), Column("winner_device", .text), Column("winner_at", .timestamp),
       Column("loser_user", .text), Column("loser_device", .text), Column("loser_at", .timestamp),
-      Column("resolution", .text, oneOf: ["winner", "loser", "other"]), Column("resolved_by", .text),
+      Column(resolutionColumn, .text, oneOf: ["winner", "loser", "other"]), Column("resolved_by", .text),
       Column("resolved_at", .timestamp),
     ], indexes: [["record_id"], ["resolution"]])
 }

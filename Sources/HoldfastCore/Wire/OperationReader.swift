@@ -34,7 +34,7 @@ public struct OperationReader: Sendable {
     }
     guard let name = fields.table else { throw Problem(.invalidOperation, "table is missing.") }
     guard let table = schema.index(of: name) else { throw Problem(.unknownTable, name) }
-    if schema.tables[table].zone == .server { throw Problem(.readOnlyTable, name) }
+    if schema.tables[table].zone == .server, kind != .update { throw Problem(.readOnlyTable, name) }
     guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
     // A record that a team's table had before, or SQL made, may have another id; so has one that is brought back.
     guard kind == .create ? Identifier.isUUID(id) : Identifier.isPossible(id) else {
@@ -45,6 +45,7 @@ public struct OperationReader: Sendable {
     }
     guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
     let (settings, zone) = try settings(fields, kind: kind, table: schema.tables[table])
+    try schema.tables[table].checkWritable(settings)
     return Operation(
       kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
   }

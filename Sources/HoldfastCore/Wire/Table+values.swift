@@ -25,6 +25,16 @@ extension Table {
     return values
   }
 
+  /// Checks that people may write what an update sets: of a table that the server writes, their choice alone.
+  ///
+  /// - Throws: `Problem.readOnlyTable` naming the column.
+  public func checkWritable(_ settings: [Operation.Setting]) throws(Problem) {
+    if zone != .server { return }
+    for setting in settings where columns[setting.column].name != Table.resolutionColumn {
+      throw Problem(.readOnlyTable, "\(name).\(columns[setting.column].name)")
+    }
+  }
+
   /// Fills in what is missing of a whole record: defaults, or null.
   ///
   /// - Throws: `Problem.valueMissing` naming a column that must have a value.

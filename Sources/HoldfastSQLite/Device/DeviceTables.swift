@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 1
+  package static let formatVersion: Int64 = 2
 
   let schema: Schema
 
@@ -43,7 +43,8 @@ package struct DeviceTables {
     );
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
-      at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL
+      at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL,
+      because INTEGER
     );
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
@@ -54,6 +55,17 @@ package struct DeviceTables {
       n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, file TEXT NOT NULL
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
+    \(undo)
+    """
+
+  /// What the second form has over the first, besides the columns of `conflicts` that people write, and their triggers.
+  package static let secondForm = "ALTER TABLE holdfast_quarantine ADD COLUMN because INTEGER; \(undo)"
+
+  private static let undo = """
+    CREATE TABLE holdfast_undo (
+      n INTEGER PRIMARY KEY AUTOINCREMENT,
+      change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, changes TEXT NOT NULL
+    );
     """
 
   /// The wall clock in milliseconds, as SQLite tells it.
@@ -100,13 +112,7 @@ package struct DeviceTables {
   /// The triggers of one table, which record edits and keep the schema's rules for local writes.
   package func triggers(_ index: Int) -> String {
     let table = schema.tables[index]
-    if table.zone == .server {
-      return ["INSERT", "UPDATE", "DELETE"].map { event in
-        trigger(
-          "guard_\(event.lowercased())", "BEFORE \(event)", on: table, "",
-          [refusal("\(table.name) is written by the server alone")])
-      }.joined()
-    }
+    if table.zone == .server { return guards(table) + updateTrigger(table, "resolution") }
     return createTrigger(table) + updateTriggers(table) + deleteTriggers(index) + uniqueTriggers(table)
   }
 
@@ -121,21 +127,34 @@ package struct DeviceTables {
   }
 
   private func updateTriggers(_ table: Table) -> String {
-    var sql = trigger(
+    trigger(
       "identity", "BEFORE UPDATE OF \"id\"", on: table, " AND NEW.\"id\" IS NOT OLD.\"id\"",
       [refusal("the id of a record can not change")])
-    for column in table.columns {
-      let name = column.name
-      let known = """
-        coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
-        AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
-        """
-      sql += trigger(
-        "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table,
-        " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
-        [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
-    }
-    return sql
+      + table.columns.map { updateTrigger(table, $0.name) }.joined()
+  }
+
+  private func updateTrigger(_ table: Table, _ name: String) -> String {
+    let known = """
+      coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
+      AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
+      """
+    return trigger(
+      "update_\(name)", "AFTER UPDATE OF \"\(name)\"", on: table,
+      " AND NEW.\"\(name)\" IS NOT OLD.\"\(name)\"",
+      [edits("('\(table.name)', NEW.\"id\", 'update', '\(name)', OLD.\"\(name)\", \(known), \(Self.now))")])
+  }
+
+  /// What people may do to a table of the server's: choose, once.
+  private func guards(_ table: Table) -> String {
+    let refused = [refusal("\(table.name) is written by the server; people write resolution, once")]
+    let others = ["id", "zone", "rev"] + table.columns.map(\.name).filter { $0 != "resolution" }
+    let isChoice = """
+      OLD."resolution" IS NULL AND coalesce(NEW."resolution" IN ('winner', 'loser', 'other'), 0)
+      \(others.map { " AND NEW.\"\($0)\" IS OLD.\"\($0)\"" }.joined())
+      """
+    return trigger("guard_insert", "BEFORE INSERT", on: table, "", refused)
+      + trigger("guard_update", "BEFORE UPDATE", on: table, " AND NOT (\(isChoice))", refused)
+      + trigger("guard_delete", "BEFORE DELETE", on: table, "", refused)
   }
 
   private func deleteTriggers(_ index: Int) -> String {

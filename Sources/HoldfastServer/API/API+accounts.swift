@@ -22,14 +22,14 @@ extension API {
   func signIn(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
     let credentials = try Credentials(body: request.body, allowsDeviceID: true)
+    if let (token, device) = try credentials.byToken() { return try signIn(token, device, credentials) }
     let (name, password, device) = try credentials.complete()
+    let attempt = try guesses.begin(name: name, address: request.remoteAddress, at: environment.now())
     return .password { [self] in
       do {
         let account = try read { try $0.store.account(name) }
-        let stored = account?.password ?? decoy
-        guard environment.passwords.verify(password, stored), let account else {
-          return .problem(Problem(.credentialsWrong))
-        }
+        let stored = try verify(password, against: account?.password, attempt)
+        guard let account else { throw Problem(.credentialsWrong) }
         let token = makeToken(random: environment.random)
         let signIn = SignIn(
           user: account.id, password: stored, device: credentials.deviceID, session: credentials.session,
@@ -40,43 +40,63 @@ extension API {
     }
   }
 
-  /// `POST /v1/devices`: one more device for the user of the token.
-  func copyDevice(_ request: HTTPRequest) throws -> Step {
-    let known = try read { try self.device(of: request, $0) }
+  /// Compares a password with a stored one, if there is one; else it takes as long.
+  ///
+  /// - Returns: the stored one.
+  /// - Throws: `Problem.credentialsWrong`.
+  private func verify(
+    _ password: String, against stored: String?, _ attempt: Guesses.Attempt
+  ) throws(Problem) -> String {
+    let stored = stored ?? ""
+    let isRight = environment.passwords.verify(password, stored.isEmpty ? decoy : stored)
+    guard isRight, !stored.isEmpty else {
+      attempt.fail()
+      throw Problem(.credentialsWrong)
+    }
+    attempt.succeed()
+    return stored
+  }
+
+  /// `PUT /v1/account/password`.
+  func changePassword(_ request: HTTPRequest) throws -> Step {
+    let (key, account) = try read { reader in
+      let key = try device(of: request, reader).key
+      return (key, try reader.store.account(id: key.user))
+    }
     try requireJSON(request)
-    let name = try Credentials.deviceName(body: request.body)
-    let token = makeToken(random: environment.random)
-    return .write(.copyDevice(known.key, name: name, token: TokenHash(of: token))) {
-      Self.session($0, token: token, status: 201)
+    let body = try PasswordBody(request.body)
+    guard let account else { throw Problem(.tokenInvalid) }
+    let attempt = try guesses.begin(
+      name: account.name, address: request.remoteAddress, at: environment.now())
+    return .password { [self] in
+      do {
+        let old = try verify(body.old, against: account.password, attempt)
+        guard let new = environment.passwords.hash(body.new) else {
+          return .problem(Problem(.busy, retryAfter: 5))
+        }
+        let change = PasswordChange(key: key, old: old, new: new, keepsSessions: body.keepsSessions)
+        return .write(.changePassword(change), Self.done)
+      } catch { return .problem(problem(of: error)) }
     }
   }
 
-  /// `DELETE /v1/sessions/current`.
-  func signOut(_ request: HTTPRequest) throws -> Step {
-    let known = try read { try self.device(of: request, $0) }
-    return .write(.signOut(known.key)) { result in
-      switch result {
-      case .success: .empty(status: 204)
-      case .failure(let problem): .problem(problem)
-      }
-    }
-  }
-
-  private static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse
-  {
+  static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
     case .success(.done), .success(.rest), .success(.forgot): return .problem(Problem(.internalError))
     case .success(.session(let session)):
-      let body: JSONValue = [
-        "user": ["id": .string(session.user), "name": .string(session.userName)],
-        "device": [
-          "id": .string(session.device), "name": .string(session.deviceName),
-          "session": .integer(session.number),
-        ],
-        "token": .string(token),
+      var members: [JSONValue.Member] = [
+        .init("user", ["id": .string(session.user), "name": .string(session.userName)]),
+        .init(
+          "device",
+          [
+            "id": .string(session.device), "name": .string(session.deviceName),
+            "session": .integer(session.number),
+          ]),
+        .init("token", .string(token)),
       ]
-      return .json(status: status, body.bytes)
+      if let applied = session.applied { members.append(.init("applied", applied.json)) }
+      return .json(status: status, JSONValue.object(members).bytes)
     }
   }
 }

@@ -4,8 +4,10 @@ import HoldfastHTTP
 extension API {
   /// `GET /v1/events`.
   func events(_ request: HTTPRequest) throws -> Step {
-    let device = try read { try self.device(of: request, $0) }
-    return .events(device.key, lastEventID: request.headers["Last-Event-ID"])
+    let key = try read { try sender(of: request, $0).key }
+    // Whether a JWT is still good can't be asked with each event.
+    if case .provider = key.use { throw Problem(.tokenLimited, "Begin a session for a stream.") }
+    return .events(key, lastEventID: request.headers["Last-Event-ID"])
   }
 
   /// What the device of a token may hear of; nil when the token is no longer good, or nothing can be read: the device comes
@@ -15,6 +17,11 @@ extension API {
       return try read { reader in
         try reader.store.transaction { () throws -> EventHub.Listener? in
           guard let device = try reader.store.device(token) else { return nil }
+          if let scope = device.key.use.scope {
+            return EventHub.Listener(
+              device: device.key.number, user: device.key.user, zones: scope.zones?.sorted() ?? [],
+              hearsAll: scope.zones == nil)
+          }
           let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
           return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)
         }

@@ -6,15 +6,16 @@ extension API {
   /// `GET /v1/tables/{table}`: PROTOCOL.md, sections 9.5 and 9.6.
   func index(_ request: HTTPRequest, table: Int) throws -> Step {
     try read { reader in
-      let user = try device(of: request, reader).key.user
+      let (key, store) = try sender(of: request, reader)
       let parameters = try QueryParameters(request)
       if let page = parameters["page"] {
-        try parameters.requireOnly("page")
-        return try self.page(page, of: table, for: user, Preconditions(request), reader.store)
+        try parameters.requireOnly("page", "rank")
+        let rank = try parameters["rank"].map { try schema.tables[table].rankColumn($0) }
+        return try self.page(page, of: table, rank: rank, for: key.user, Preconditions(request), store)
       }
       let query = try IndexQuery(parameters, of: table, in: schema)
-      return try reader.store.moment {
-        try answer(query, for: user, Preconditions(request), reader.store)
+      return try store.moment {
+        try answer(query, for: key.user, Preconditions(request), store)
       }
     }
   }
@@ -41,7 +42,7 @@ extension API {
     writer.beginObject()
     writer.key("records")
     let form = PageForm(
-      table: query.table, columns: query.columns, size: environment.answerSize, user: user)
+      table: query.table, columns: query.columns, rank: query.rank, size: environment.answerSize, user: user)
     let written = try write(ids.prefix(query.limit), form, store, to: &writer)
     if query.counts {
       writer.key("count")
@@ -52,7 +53,7 @@ extension API {
       return .answer(.content(writer.bytes, validators))
     }
     let token = makeToken(random: environment.random)
-    let next = nextPage(of: query.table, token, written, to: &writer)
+    let next = nextPage(of: query.table, token, written, rank: query.rank, to: &writer)
     writer.endObject()
     let response = HTTPResponse.content(writer.bytes, validators, next: next)
     let table = schema.tables[query.table]

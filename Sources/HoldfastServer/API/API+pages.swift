@@ -7,6 +7,8 @@ extension API {
     let table: Int
     /// The indexes of the columns to show; nil for all.
     let columns: [Int]?
+    /// The index of the position column whose ranks are shown.
+    let rank: Int?
     /// The size in bytes from which on no further record is begun.
     let size: Int
     /// Who reads.
@@ -18,9 +20,12 @@ extension API {
 
   /// A later page of a result: its ids are those of the first moment, its values those of now.
   ///
-  /// - Parameter name: `TOKEN.N`: the result, and how many of its ids came before.
+  /// - Parameters:
+  ///   - name: `TOKEN.N`: the result, and how many of its ids came before.
+  ///   - rank: the column whose ranks are shown.
   func page(
-    _ name: String, of table: Int, for user: String, _ preconditions: Preconditions, _ store: any StoreReader
+    _ name: String, of table: Int, rank: Int?, for user: String, _ preconditions: Preconditions,
+    _ store: any StoreReader
   ) throws -> Step {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let start = Int(parts[1]), start >= 0, String(start) == parts[1] else {
@@ -48,12 +53,12 @@ extension API {
       writer.beginObject()
       writer.key("records")
       let form = PageForm(
-        table: table, columns: head.columns?.compactMap { definition.index(of: $0) },
+        table: table, columns: head.columns?.compactMap { definition.index(of: $0) }, rank: rank,
         size: environment.answerSize, user: user)
       let written = try write(ids[first..<(first + end - start)], form, store, to: &writer)
       var next: String?
       if start + written < head.count {
-        next = nextPage(of: table, String(parts[0]), start + written, to: &writer)
+        next = nextPage(of: table, String(parts[0]), start + written, rank: rank, to: &writer)
       }
       writer.endObject()
       return .answer(.content(writer.bytes, validators, next: next))
@@ -70,6 +75,7 @@ extension API {
     writer.beginArray()
     defer { writer.endArray() }
     let limit = writer.count + form.size
+    var ranks = form.rank.map { PageRanks($0, of: Array(ids), in: schema) }
     while written < ids.count {
       let portion = ids.dropFirst(written).prefix(Self.portion)
       let found = try store.records(Array(portion), of: form.table, for: form.user)
@@ -77,7 +83,9 @@ extension API {
         if writer.count >= limit, written > 0 { return written }
         switch found[id] {
         case .live(let record, let creator):
-          records.write(record, created: creator, columns: form.columns, to: &writer)
+          let rank = try ranks?.rank(of: record, store)
+          if ranks != nil, rank == nil { return written }
+          records.write(record, created: creator, columns: form.columns, rank: rank, to: &writer)
         case .deleted(let tombstone):
           records.writeShort(Expectation.Key(table: form.table, id: id), tombstone, to: &writer)
         case nil: writeGone(id, of: form.table, to: &writer)
@@ -101,8 +109,11 @@ extension API {
   }
 
   /// Writes where a result goes on, and gives it.
-  func nextPage(of table: Int, _ token: String, _ start: Int, to writer: inout JSONWriter) -> String {
-    let next = "/v1/tables/\(schema.tables[table].name)?page=\(token).\(start)"
+  func nextPage(
+    of table: Int, _ token: String, _ start: Int, rank: Int?, to writer: inout JSONWriter
+  ) -> String {
+    let ranked = rank.map { "&rank=\(schema.tables[table].columns[$0].name)" } ?? ""
+    let next = "/v1/tables/\(schema.tables[table].name)?page=\(token).\(start)\(ranked)"
     writer.key("next")
     writer.string(next)
     return next

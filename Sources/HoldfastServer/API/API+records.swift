@@ -4,21 +4,30 @@ import HoldfastHTTP
 extension API {
   /// `GET /v1/tables/{table}/{id}`.
   func record(_ request: HTTPRequest, _ table: Int, _ id: String) throws -> Step {
+    var rank: Value?
     let found = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
-        return try reader.store.records([id], of: table, for: user)[id]
+        let (key, store) = try sender(of: request, reader)
+        let parameters = try QueryParameters(request)
+        try parameters.requireOnly("rank")
+        let column = try parameters["rank"].map { try schema.tables[table].rankColumn($0) }
+        let found = try store.records([id], of: table, for: key.user)[id]
+        if case .live(let record, _) = found, let column {
+          var ranks = PageRanks(column, of: [id], in: schema)
+          rank = try ranks.rank(of: record, store)
+        }
+        return found
       }
     }
     let key = Expectation.Key(table: table, id: id)
     switch found {
     case nil: return .problem(Problem(.recordUnknown))
     case .live(let record, let creator):
-      let tag = EntityTag(rev: record.rev)
-      return .answer(
-        conditional(request, tag) {
-          records.write(record, created: creator, columns: nil, to: &$0)
-        })
+      var writer = JSONWriter(capacity: 1024)
+      records.write(record, created: creator, columns: nil, rank: rank, to: &writer)
+      // Others move, and the rank is another, without a new rev.
+      let tag = rank == nil ? EntityTag(rev: record.rev) : Self.tag(of: writer.bytes)
+      return .answer(conditional(request, tag) { $0.rawValue(writer.bytes) })
     case .deleted(let tombstone):
       var writer = JSONWriter(capacity: 512)
       let problem = Problem(.recordDeleted)
@@ -31,15 +40,18 @@ extension API {
   func records(_ request: HTTPRequest, _ table: Int) throws -> Step {
     let body = try read { reader in
       try reader.store.transaction {
-        let user = try device(of: request, reader).key.user
-        try QueryParameters(request).requireOnly("ids")
-        let ids = try self.ids(of: request)
-        return try results(ids, of: table, for: user, reader.store)
+        let (key, store) = try sender(of: request, reader)
+        let parameters = try QueryParameters(request)
+        try parameters.requireOnly("ids")
+        let ids = try self.ids(in: parameters)
+        return try results(ids, of: table, for: key.user, store)
       }
     }
-    let tag = EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))
-    return .answer(
-      conditional(request, tag) { $0.rawValue(body) })
+    return .answer(conditional(request, Self.tag(of: body)) { $0.rawValue(body) })
+  }
+
+  private static func tag(of body: [UInt8]) -> EntityTag {
+    EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))
   }
 
   /// Reads some records at a time: many large ones would fill the memory. Those behind the limit are to be asked for again.
@@ -99,16 +111,10 @@ extension API {
   private func conditional(
     _ request: HTTPRequest, _ tag: EntityTag, _ body: (inout JSONWriter) -> Void
   ) -> HTTPResponse {
-    let headers = [
-      ("ETag", tag.text), ("Cache-Control", "private, no-cache"),
-      ("Vary", "Authorization, Accept-Encoding, A-IM"),
-    ]
-    if Preconditions(request).match(tag: tag.opaque, seconds: nil) {
-      return HTTPResponse(status: 304, headers: headers)
-    }
+    let validators = HTTPResponse.Validators(tag: tag.opaque)
+    if Preconditions(request).match(tag: tag.opaque, seconds: nil) { return .notModified(validators) }
     var writer = JSONWriter(capacity: 1024)
     body(&writer)
-    return HTTPResponse(
-      status: 200, headers: headers + [("Content-Type", "application/json")], body: writer.bytes)
+    return .content(writer.bytes, validators)
   }
 }

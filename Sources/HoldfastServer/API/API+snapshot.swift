@@ -32,10 +32,11 @@ extension API {
   private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneState {
     try read { reader in
       try reader.store.transaction {
-        let device = try device(of: request, reader)
+        let (key, store) = try sender(of: request, reader)
+        try requireAllTables(key)
         // A text that is no zone's name would be an error of PostgreSQL.
         guard zone.utf8.count <= 64, !zone.utf8.contains(0),
-          let state = try reader.store.zone(zone, for: device.key.user), !state.role.isEmpty
+          let state = try store.zone(zone, for: key.user), !state.role.isEmpty
         else { throw Problem(.notFound) }
         return state
       }
@@ -68,7 +69,7 @@ extension API {
   /// Answers with the form of a snapshot that the request takes; nil when its file is gone.
   private func answer(_ request: HTTPRequest, _ snapshot: Snapshot, _ snapshots: Snapshots) -> HTTPResponse? {
     let coding: SnapshotCoding =
-      Self.takesZstandard(request.headers["Accept-Encoding"] ?? "") ? .zstd : .identity
+      request.acceptsCoding("zstd") ? .zstd : .identity
     if let answer = send(request, snapshot, coding) { return answer }
     snapshots.cache.forget(snapshot)
     return nil
@@ -112,14 +113,5 @@ extension API {
     let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
     let tags = field.flatMap { EntityTag.List($0) }?.tags ?? []
     return tags.first { $0.opaque.hasPrefix("\(now)-") }.map { "\"\($0.opaque)\"" }
-  }
-
-  /// Whether `Accept-Encoding` has zstd, and not with a weight of 0.
-  private static func takesZstandard(_ field: String) -> Bool {
-    field.lowercased().split(separator: ",").contains { item in
-      let parts = item.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-      guard parts.first == "zstd" else { return false }
-      return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) ?? 0 <= 0 }
-    }
   }
 }

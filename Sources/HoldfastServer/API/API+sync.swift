@@ -6,7 +6,7 @@ extension API {
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
     // The writer looks at the device again: what writes in any case need not be looked up here.
-    if let key = keys[try tokenHash(of: request)] {
+    if let key = keys[try bearer(of: request).hash], case .session = key.use {
       let body = try SyncRequest(body: request.body, operations: operations)
       if !body.changeSets.isEmpty { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }

@@ -7,6 +7,7 @@ extension API {
     case table(Int)
     case record(Int, String)
     case restoration(Int, String)
+    case resolution(String)
     case batch
   }
 
@@ -18,13 +19,16 @@ extension API {
   /// A request of REST that writes: PROTOCOL.md, sections 9.2 to 9.4.
   func change(_ request: HTTPRequest, at target: RestTarget) throws -> Step {
     // A stranger's body is not read.
-    let key = try keys[tokenHash(of: request)] ?? read { try device(of: request, $0).key }
+    let key = try writer(of: request)
     let id = try requestID(request)
     let condition = try condition(request, at: target)
     if request.method != "DELETE" {
       try requireJSON(request, orPatch: request.method == "PATCH")
     }
     let (form, items) = try content(request, at: target, condition)
+    if let scope = key.use.scope {
+      for case .success(let item) in items { try scope.check(item, in: schema) }
+    }
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items)
@@ -47,10 +51,14 @@ extension API {
     switch (target, request.method) {
     case (.batch, _): return try reader.batch(body)
     case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
+    case (.resolution(let id), _): return try reader.resolution(of: id, body)
     case (.table(let table), "POST"): return try reader.creations(in: table, body)
     case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
     case (.table(let table), _):
-      return (try isAtomic(request) ? .atomic : .each, reader.deletions(in: table, try ids(of: request)))
+      let parameters = try QueryParameters(request)
+      return (
+        try isAtomic(parameters) ? .atomic : .each, reader.deletions(in: table, try ids(in: parameters))
+      )
     case (.record(let table, let id), "PATCH"):
       return try reader.one(.update, table, id, condition, body)
     case (.record(let table, let id), "PUT"): return try reader.one(.replace, table, id, condition, body)
@@ -61,8 +69,8 @@ extension API {
   /// The ids that a query names.
   ///
   /// - Throws: `Problem.invalidRequest` when there are none, or too many.
-  func ids(of request: HTTPRequest) throws(Problem) -> [String] {
-    guard let ids = request.queryList("ids"), ids != [""] else {
+  func ids(in parameters: QueryParameters) throws(Problem) -> [String] {
+    guard let ids = parameters.list("ids"), ids != [""] else {
       throw Problem(.invalidRequest, "ids must name records, with commas between.")
     }
     if ids.count > Self.queryIDLimit {
@@ -71,8 +79,8 @@ extension API {
     return ids
   }
 
-  private func isAtomic(_ request: HTTPRequest) throws(Problem) -> Bool {
-    switch request.queryValue("atomic") {
+  private func isAtomic(_ parameters: QueryParameters) throws(Problem) -> Bool {
+    switch parameters["atomic"] {
     case nil, "false": return false
     case "true": return true
     default: throw Problem(.invalidRequest, "atomic is true or false.")

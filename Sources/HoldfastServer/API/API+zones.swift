@@ -5,9 +5,9 @@ extension API {
   /// `GET /v1/zones`: all that the user may read.
   func zones(_ request: HTTPRequest) throws -> Step {
     try read { reader in
-      let user = try device(of: request, reader).key.user
+      let (key, store) = try sender(of: request, reader)
       try QueryParameters(request).requireOnly()
-      let sight = try reader.store.sight(of: user, publicZones: schema.publicZones)
+      let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
       let validators = CollectionScope(sight, epoch: database.epoch).validators
       if Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
@@ -35,7 +35,8 @@ extension API {
   /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
     try read { reader in
-      let device = try device(of: request, reader).key
+      let (key, store) = try sender(of: request, reader)
+      try requireAllTables(key)
       let parameters = try QueryParameters(request)
       try parameters.requireOnly("since", "limit")
       let limit = try parameters.number("limit", in: 1...10000) ?? 1000
@@ -46,20 +47,20 @@ extension API {
         }
         return token
       }
-      return try reader.store.transaction {
-        let sight = try reader.store.sight(of: device.user, publicZones: schema.publicZones)
+      return try store.transaction {
+        let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
         guard let found = sight.zone(name) else { throw Problem(.notFound) }
         let asked = ZoneState(
           zone: found.zone,
           ack: SyncCommand.Ack(zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0),
           isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
-        guard let zone = try reader.store.refreshed([asked], for: device.user).first, !zone.role.isEmpty
+        guard let zone = try store.refreshed([asked], for: key.user).first, !zone.role.isEmpty
         else {
           throw Problem(.notFound)
         }
         if zone.isFenced(epoch: database.epoch) { throw Problem(.tokenFenced) }
         var writer = JSONWriter()
-        let end = try reader.writePart(zone, to: &writer, count: Int64(limit))
+        let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
         let validators = HTTPResponse.Validators(tag: end.tag)
         if Preconditions(request).match(tag: validators.tag, seconds: nil) {
           return .answer(.notModified(validators))
@@ -67,5 +68,12 @@ extension API {
         return .answer(.content(writer.bytes, validators))
       }
     }
+  }
+
+  /// Checks that a token is for all tables: the changes of a zone are those of all of them, and so is its snapshot.
+  ///
+  /// - Throws: `Problem.tokenLimited`.
+  func requireAllTables(_ key: DeviceKey) throws(Problem) {
+    if key.use.scope?.tables != nil { throw Problem(.tokenLimited, "A zone has records of all tables.") }
   }
 }

@@ -19,6 +19,10 @@ final class API: Sendable {
   let log: @Sendable (String) -> Void
   /// Who may call from a browser.
   let crossOrigin: CrossOrigin
+  /// Counts wrong passwords.
+  let guesses: Guesses
+  /// Checks the JWTs of an identity provider; nil where there is none.
+  let provider: IdentityProvider?
   /// What a password is verified against when there is no account of the name.
   let decoy: String
   private let schemaBody: [UInt8]
@@ -31,6 +35,7 @@ final class API: Sendable {
   init(
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
     snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []),
+    guessLimit: Int = Guesses.defaultLimit, provider: IdentityProvider? = nil,
     log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
@@ -38,6 +43,8 @@ final class API: Sendable {
     self.clock = clock
     self.log = log
     self.crossOrigin = crossOrigin
+    self.provider = provider
+    guesses = Guesses(limit: guessLimit)
     self.database = database
     self.snapshots = snapshots
     operations = OperationReader(schema: schema)
@@ -64,10 +71,12 @@ final class API: Sendable {
 
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
-    do { return try route(request) } catch { return .problem(problem(of: error)) }
+    do { return try introduction(of: request) ?? route(request) } catch {
+      return .problem(problem(of: error))
+    }
   }
 
-  private func route(_ received: HTTPRequest) throws -> Step {
+  func route(_ received: HTTPRequest) throws -> Step {
     var request = received
     let address = try Address(of: request, in: schema)
     let methods = address.methods(in: schema)
@@ -83,17 +92,21 @@ final class API: Sendable {
     switch address {
     case .sync: return try sync(request)
     case .accounts: return try signUp(request)
-    case .sessions: return try signIn(request)
+    case .sessions: return try request.method == "DELETE" ? endOtherSessions(request) : signIn(request)
     case .currentSession: return try signOut(request)
-    case .devices: return try copyDevice(request)
+    case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
+    case .device(let id): return try revoke(request, device: id)
+    case .password: return try changePassword(request)
     case .events: return try events(request)
     case .records(let table):
-      if !isRead(request) { return try change(request, at: .table(table)) }
+      if request.method != "GET" { return try change(request, at: .table(table)) }
       let namesIDs = request.queryItems.contains { $0.name == "ids" }
       return try namesIDs ? records(request, table) : index(request, table: table)
     case .record(let table, let id):
-      return try isRead(request) ? record(request, table, id) : change(request, at: .record(table, id))
+      return try request.method == "GET"
+        ? record(request, table, id) : change(request, at: .record(table, id))
     case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
+    case .resolution(let id): return try change(request, at: .resolution(id))
     case .batch: return try change(request, at: .batch)
     case .snapshot(let zone): return try snapshot(request, of: zone)
     case .schema: return .answer(.json(schemaBody))
@@ -104,8 +117,6 @@ final class API: Sendable {
     case .changes(let zone): return try changes(request, zone: zone)
     }
   }
-
-  private func isRead(_ request: HTTPRequest) -> Bool { ["GET", "HEAD"].contains(request.method) }
 
   private func readiness() -> Step {
     if isStopping.load(ordering: .acquiring) {
@@ -130,24 +141,51 @@ final class API: Sendable {
     return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
   }
 
-  /// The device that sends the request.
+  /// The device that sends the request, with the token of a session: programs have others, which are not taken here.
+  ///
+  /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `tokenLimited`.
+  func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+    let device = try anyDevice(of: request, reader)
+    guard case .session = device.key.use else { throw Problem(.tokenLimited) }
+    return device
+  }
+
+  /// Who sends a request of REST, and all that the token lets be read.
   ///
   /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
-  func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
-    let token = try tokenHash(of: request)
-    guard let device = try reader.store.device(token) else { throw Problem(.tokenInvalid) }
+  func sender(of request: HTTPRequest, _ reader: Reader) throws -> (key: DeviceKey, store: any StoreReader) {
+    let key = try anyDevice(of: request, reader).key
+    guard let scope = key.use.scope else { return (key, reader.store) }
+    return (key, ScopedReader(reader.store, scope, schema))
+  }
+
+  /// The device of the request's token, whatever that may be used for.
+  private func anyDevice(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+    let bearer = try bearer(of: request)
+    guard var device = try reader.store.device(bearer.hash) else { throw Problem(.tokenInvalid) }
+    if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
+    guard device.key.use.isTaken(after: device.issuedAfter) else { throw Problem(.tokenInvalid) }
     keys.insert(device.key)
     return device
   }
 
-  func tokenHash(of request: HTTPRequest) throws(Problem) -> TokenHash {
+  /// What a request of REST is to be written with. The writer looks at the device again.
+  func writer(of request: HTTPRequest) throws -> DeviceKey {
+    let bearer = try bearer(of: request)
+    guard var key = keys[bearer.hash] else { return try read { try anyDevice(of: request, $0).key } }
+    if let issuedAt = bearer.issuedAt { key.use = .provider(issuedAt: issuedAt) }
+    return key
+  }
+
+  /// The text behind `Bearer`.
+  func bearerText(of request: HTTPRequest) throws(Problem) -> Substring {
     guard let header = request.headers["Authorization"] else { throw Problem(.tokenMissing) }
     // By bytes: this is done for every request. A letter with bit 5 set is lower-case.
     let scheme = "bearer ".utf8
     guard header.utf8.count > scheme.count, zip(header.utf8, scheme).allSatisfy({ $0 | 0x20 == $1 }) else {
       throw Problem(.tokenMissing)
     }
-    return TokenHash(of: Substring(header.utf8.dropFirst(scheme.count)))
+    return Substring(header.utf8.dropFirst(scheme.count))
   }
 
   /// Checks that a body says that it is JSON.

@@ -8,12 +8,17 @@ enum Address: Equatable {
   case sessions
   case currentSession
   case devices
+  /// The device of this id.
+  case device(String)
+  case password
   case events
   /// The records of a table, by its index in the schema.
   case records(table: Int)
   case record(table: Int, id: String)
   /// Where a record is brought back.
   case restoration(table: Int, id: String)
+  /// Where a value of a conflict is taken.
+  case resolution(id: String)
   case batch
   case schema
   case openAPI
@@ -40,6 +45,7 @@ enum Address: Equatable {
     case ["v1", "sessions"]: self = .sessions
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
+    case ["v1", "account", "password"]: self = .password
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
     case ["v1", "zones"]: self = .zones
@@ -48,6 +54,10 @@ enum Address: Equatable {
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
     default:
+      if parts.count == 3, parts[0] == "v1", parts[1] == "devices", !parts[2].isEmpty {
+        self = .device(parts[2])
+        return
+      }
       guard parts.count == 4, parts[0] == "v1", parts[1] == "zones" else { throw Problem(.notFound) }
       switch parts[3] {
       case "changes": self = .changes(parts[2])
@@ -66,6 +76,9 @@ enum Address: Equatable {
     if rest.isEmpty { return .records(table: table) }
     if rest[0].isEmpty { throw Problem(.notFound) }
     if rest.count == 1 { return .record(table: table, id: rest[0]) }
+    if rest.count == 2, rest[1] == "resolve", schema.tables[table].zone == .server {
+      return .resolution(id: rest[0])
+    }
     if rest.count == 2, rest[1] == "restore" { return .restoration(table: table, id: rest[0]) }
     throw Problem(.notFound)
   }
@@ -73,16 +86,24 @@ enum Address: Equatable {
   /// What may be done here, besides `HEAD` and `OPTIONS`.
   private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .sessions, .devices, .batch: ["POST"]
+    case .sync, .accounts, .batch, .resolution: ["POST"]
+    case .sessions: ["POST", "DELETE"]
+    case .devices: ["GET", "POST"]
+    case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
-      schema.tables[table].zone == .server ? reading : reading + writing
-    case .currentSession: ["DELETE"]
+      schema.tables[table].zone == .server ? choosing : reading + writing
+    case .currentSession, .device: ["DELETE"]
     case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
 
   private var reading: [String] {
     if case .restoration = self { [] } else { ["GET"] }
+  }
+
+  /// Of conflicts, which people read and choose from.
+  private var choosing: [String] {
+    if case .restoration = self { [] } else { ["GET", "PATCH"] }
   }
 
   private var writing: [String] {

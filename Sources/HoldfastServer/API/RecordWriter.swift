@@ -25,7 +25,10 @@ struct RecordWriter: Sendable {
   /// - Parameters:
   ///   - created: the id of the request that created it, where there was one and its sender asks.
   ///   - columns: the indexes of the columns to show, in their order; nil for all.
-  func write(_ record: Record, created: String?, columns: [Int]?, to writer: inout JSONWriter) {
+  ///   - rank: its rank, or null; nil where none is asked for.
+  func write(
+    _ record: Record, created: String?, columns: [Int]?, rank: Value? = nil, to writer: inout JSONWriter
+  ) {
     let source = sources[record.table]
     writer.beginObject()
     writeHead(source, id: record.id, zone: record.zone, rev: record.rev, seq: record.seq, to: &writer)
@@ -36,6 +39,10 @@ struct RecordWriter: Sendable {
       Self.write(record.values[column], of: source.columns[column], to: &writer)
     }
     writer.endObject()
+    if let rank {
+      writer.key("rank")
+      if case .integer(let number) = rank { writer.int64(number) } else { writer.null() }
+    }
     writeCreated(created, to: &writer)
     writer.endObject()
   }

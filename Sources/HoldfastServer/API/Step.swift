@@ -11,6 +11,10 @@ enum Step: Sendable {
   case events(DeviceKey, lastEventID: String?)
   /// Takes tens of milliseconds and much memory: a password is hashed.
   case password(@Sendable () -> Step)
+  /// Takes as long as the answer of somebody else's server.
+  case fetch(@Sendable () -> Step)
+  /// The command is to be applied first; what comes then is decided by its outcome.
+  case first(Command, @Sendable (Result<Outcome, Problem>) -> Step)
   /// Takes seconds and much disk: a snapshot is built. One after the other.
   case build(@Sendable () -> Step)
 

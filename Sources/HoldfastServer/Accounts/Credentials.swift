@@ -4,12 +4,16 @@ import HoldfastCore
 struct Credentials: Sendable {
   private(set) var name: String?
   private(set) var password: String?
+  /// A JWT in place of name and password.
+  private(set) var token: String?
   private(set) var deviceName: String?
   private(set) var deviceID: String?
   /// Which of the device's sessions the sender had last; nil when it does not say.
   private(set) var session: Int64?
 
-  /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`.
+  /// Reads `{"name", "password", "device": {"name", "id"?, "session"?}}`, or `token` in place of the first two.
+  ///
+  /// - Parameter allowsDeviceID: whether it is a sign-in, not a sign-up.
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
   init(body: [UInt8], allowsDeviceID: Bool) throws(Problem) {
@@ -19,6 +23,7 @@ struct Credentials: Sendable {
         switch key {
         case "name": read.name = try reader.readString()
         case "password": read.password = try reader.readString()
+        case "token" where allowsDeviceID: read.token = try reader.readString()
         case "device":
           try reader.readObject { key, reader in
             switch key {
@@ -43,11 +48,26 @@ struct Credentials: Sendable {
   func complete() throws(Problem) -> (name: String, password: String, device: String) {
     guard let name else { throw Problem(.invalidRequest, "name is missing.") }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
+    if token != nil { throw Problem(.invalidRequest, "token takes the place of name and password.") }
     // No database keeps such a text.
-    if name.utf8.contains(0) || deviceID?.utf8.contains(0) == true {
-      throw Problem(.invalidRequest, "name and device.id can't have U+0000.")
+    if name.utf8.contains(0) { throw Problem(.invalidRequest, "name can't have U+0000.") }
+    return (name, password, try device())
+  }
+
+  /// The token of a sign-in in place of name and password, nil without one; and the name of the device.
+  ///
+  /// - Throws: `Problem.invalidRequest`.
+  func byToken() throws(Problem) -> (token: String, device: String)? {
+    guard let token else { return nil }
+    if name != nil || password != nil {
+      throw Problem(.invalidRequest, "token takes the place of name and password.")
     }
-    return (name, password, try Self.checkedDeviceName(deviceName))
+    return (token, try device())
+  }
+
+  private func device() throws(Problem) -> String {
+    if deviceID?.utf8.contains(0) == true { throw Problem(.invalidRequest, "device.id can't have U+0000.") }
+    return try Self.checkedDeviceName(deviceName)
   }
 
   /// Reads `{"name"}`, the name of a device.

@@ -20,6 +20,20 @@ struct TokenHash: Sendable, Hashable {
     }
   }
 
+  /// The hash of no token: that of the device of an identity at a client, which JWTs stand for. It is made with a key, as no text's is.
+  init(of identity: Identity, client: String) {
+    let parts = [identity.issuer, identity.subject, client].flatMap { part in
+      withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
+    }
+    let key = Array("holdfast: the device of a JWT".utf8)
+    bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+      if let hash = buffer.baseAddress {
+        _ = crypto_generichash(hash, 32, parts, UInt64(parts.count), key, key.count)
+      }
+      count = 32
+    }
+  }
+
   /// Lends the hash.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try bytes.withUnsafeBytes(body)

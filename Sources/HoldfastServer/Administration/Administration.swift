@@ -40,7 +40,7 @@ public final class Administration {
   /// - Parameter limit: how many at the most.
   public func conflicts(limit: Int = 100) throws -> Listing {
     Listing(
-      columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser"],
+      columns: ["at", "zone", "table", "record", "column", "policy", "winner", "loser", "resolution"],
       rows: try operators.conflicts(limit: limit))
   }
 

@@ -6,6 +6,8 @@ struct EventHub {
     let device: Int64
     let user: String
     let zones: [String]
+    /// Whether it hears of all zones, whatever `zones` names.
+    var hearsAll = false
   }
 
   /// What is to be sent on a stream.
@@ -38,6 +40,7 @@ struct EventHub {
   private var ofDevice: [Int64: Int] = [:]
   private var ofUser: [String: Set<Int>] = [:]
   private var ofZone: [String: Set<Int>] = [:]
+  private var ofAllZones: Set<Int> = []
   private var inSlot: [Set<Int>] = Array(repeating: [], count: slots)
   /// The streams that are to be told something, longest waiting first.
   private var waiting: [Int] = []
@@ -92,7 +95,8 @@ struct EventHub {
 
   /// The zones that moved since an event; nil when that is not known, or when the device may have gained or lost some.
   private func missed(by listener: Listener, since id: String?) -> [String]? {
-    guard let moment = id.flatMap(text.counter(of:)), moment >= log.floor, moment <= log.counter,
+    guard !listener.hearsAll, let moment = id.flatMap(text.counter(of:)), moment >= log.floor,
+      moment <= log.counter,
       !log.hasMoved(.user(listener.user), since: moment),
       !log.hasMoved(.device(listener.device), since: moment)
     else { return nil }
@@ -102,9 +106,11 @@ struct EventHub {
   private mutating func enter(_ number: Int, _ listener: Listener) {
     ofUser[listener.user, default: []].insert(number)
     for zone in listener.zones { ofZone[zone, default: []].insert(number) }
+    if listener.hearsAll { ofAllZones.insert(number) }
   }
 
   private mutating func leave(_ number: Int, _ listener: Listener) {
+    ofAllZones.remove(number)
     ofUser[listener.user]?.remove(number)
     if ofUser[listener.user]?.isEmpty == true { ofUser[listener.user] = nil }
     for zone in listener.zones {
@@ -132,7 +138,7 @@ struct EventHub {
     }
     // In an order that a simulation can repeat.
     for (zone, author) in moves.zones.sorted(by: { $0.key < $1.key }) {
-      for number in ofZone[zone, default: []].sorted()
+      for number in ofZone[zone, default: []].union(ofAllZones).sorted()
       where author == nil || streams[number]?.listener.device != author {
         add(zone, to: number)
       }

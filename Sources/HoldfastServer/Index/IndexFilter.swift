@@ -50,7 +50,7 @@ struct IndexFilter: Equatable {
     case "gte": tests = [.above(try value(item.value, of: column), orEqual: true)]
     case "lt": tests = [.below(try value(item.value, of: column), orEqual: false)]
     case "lte": tests = [.below(try value(item.value, of: column), orEqual: true)]
-    case "in": tests = [.among(try values(item.raw, of: column))]
+    case "in": tests = [.among(try values(item.list, of: column))]
     case "prefix": tests = try prefix(item.value, of: column)
     case "null":
       guard let flag = Bool(item.value) else {
@@ -64,16 +64,12 @@ struct IndexFilter: Equatable {
     return tests.map { IndexFilter(column: index, test: $0) }
   }
 
-  private static func values(_ raw: Substring, of column: Column) throws(Problem) -> [Value] {
-    let parts = raw.split(separator: ",", omittingEmptySubsequences: false)
-    if parts.count > valueLimit {
+  private static func values(_ texts: [String], of column: Column) throws(Problem) -> [Value] {
+    if texts.count > valueLimit {
       throw Problem(.invalidValue, "\(column.name).in takes at most \(valueLimit) values.")
     }
     var values: [Value] = []
-    for part in parts {
-      guard let text = HTTPRequest.decoded(part) else {
-        throw Problem(.invalidRequest, "The query has a wrong escape.")
-      }
+    for text in texts {
       let value = try value(text, of: column)
       if !values.contains(value) { values.append(value) }
     }

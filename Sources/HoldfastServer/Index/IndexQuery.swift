@@ -21,6 +21,8 @@ struct IndexQuery: Equatable {
   /// The indexes of the columns to show, in their order; nil for all.
   private(set) var columns: [Int]?
   private(set) var counts = false
+  /// The index of the position column whose ranks are shown.
+  private(set) var rank: Int?
   /// The index that answers the filters; nil when there are none.
   private(set) var index: TableIndex?
   /// Whether what changed since can be told: the whole collection is asked for.
@@ -38,6 +40,7 @@ struct IndexQuery: Equatable {
       case "limit": limit = try parameters.number("limit", in: 1...Self.pageLimit) ?? limit
       case "order": order = try Self.order(item.value, of: definition)
       case "columns": columns = try Self.columns(item.value, of: definition)
+      case "rank": rank = try definition.rankColumn(item.value)
       case "count":
         guard let flag = Bool(item.value) else {
           throw Problem(.invalidRequest, "count must be true or false.")

@@ -8,6 +8,11 @@ struct QueryParameters {
     /// As it was sent: a comma that belongs to a value is `%2C` there.
     let raw: Substring
     let value: String
+
+    /// The values between the commas, each unescaped after they were parted.
+    var list: [String] {
+      raw.split(separator: ",", omittingEmptySubsequences: false).compactMap(HTTPRequest.decoded)
+    }
   }
 
   let items: [Item]
@@ -34,6 +39,9 @@ struct QueryParameters {
 
   /// The value of a parameter, or nil.
   subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+  /// The values of a parameter that has many, or nil.
+  func list(_ name: String) -> [String]? { items.first { $0.name == name }?.list }
 
   /// Checks that there are no others than these.
   ///

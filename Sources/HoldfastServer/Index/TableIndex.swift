@@ -7,7 +7,7 @@ struct TableIndex: Equatable {
     case reference(Int)
     /// The unique group of this number.
     case unique(Int)
-    /// The declared index of this number.
+    /// The index of this number among those that are declared or of lists.
     case declared(Int)
   }
 
@@ -35,7 +35,7 @@ extension Schema {
       }
     }
     return references(inZone: true)
-      + table.indexes.enumerated().map { TableIndex(kind: .declared($0), columns: $1) }
+      + table.serverIndexes.enumerated().map { TableIndex(kind: .declared($0), columns: $1) }
       + table.unique.enumerated().map { TableIndex(kind: .unique($0), columns: $1) }
       + references(inZone: false)
   }

@@ -5,9 +5,11 @@ extension OpenAPIDocument {
   var servicePaths: [OpenAPIPath] {
     [
       OpenAPIPath(address: "/v1/accounts", operations: [signUp]),
-      OpenAPIPath(address: "/v1/sessions", operations: [signIn]),
+      OpenAPIPath(address: "/v1/account/password", operations: [changePassword]),
+      OpenAPIPath(address: "/v1/sessions", operations: [signIn, endOthers]),
       OpenAPIPath(address: "/v1/sessions/current", operations: [signOut]),
-      OpenAPIPath(address: "/v1/devices", operations: [copyDevice]),
+      OpenAPIPath(address: "/v1/devices", operations: [devices, copyDevice]),
+      OpenAPIPath(address: "/v1/devices/{device}", operations: [revoke]),
       OpenAPIPath(address: "/v1/sync", operations: [sync]),
       OpenAPIPath(address: "/v1/events", operations: [events]),
       OpenAPIPath(address: "/v1/batch", operations: [batch]),
@@ -21,65 +23,16 @@ extension OpenAPIDocument {
     ]
   }
 
-  private static let json = ["application/json"]
-  private static let text: JSONValue = ["type": "string"]
+  static let json = ["application/json"]
+  static let text: JSONValue = ["type": "string"]
   private static let anything: JSONValue = ["type": "object"]
-  private static let session = OpenAPISchema.reference("session")
+  static let session = OpenAPISchema.reference("session")
 
   /// What is answered to everybody.
   private func open(_ id: String, _ summary: String) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: id, summary: summary,
       answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false)
-  }
-
-  // MARK: Accounts and devices
-
-  private func credentials(_ device: [JSONValue.Member]) -> JSONValue {
-    OpenAPISchema.object(
-      [
-        .init("name", ["type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"]),
-        .init(
-          "password",
-          [
-            "type": "string", "minLength": 2, "maxLength": 1024, "description": "8 to 1,024 bytes.",
-          ]),
-        .init("device", OpenAPISchema.object([.init("name", deviceName)] + device, required: ["name"])),
-      ], required: ["name", "password", "device"])
-  }
-
-  private var deviceName: JSONValue { ["type": "string", "minLength": 1, "maxLength": 64] }
-
-  private var signUp: OpenAPIOperation {
-    OpenAPIOperation(
-      method: "post", id: "sign_up", summary: "Makes an account, and a first session.",
-      body: (credentials([]), Self.json),
-      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)],
-      problems: [409, 422, 507], isSecured: false)
-  }
-
-  private var signIn: OpenAPIOperation {
-    let device: [JSONValue.Member] = [
-      .init("id", OpenAPISchema.newIdentifier),
-      .init("session", ["type": "integer", "format": "int64"]),
-    ]
-    return OpenAPIOperation(
-      method: "post", id: "sign_in", summary: "Begins a session.", body: (credentials(device), Self.json),
-      answers: [OpenAPIOperation.answer(200, "The session.", Self.session)], problems: [401, 507],
-      isSecured: false)
-  }
-
-  private var signOut: OpenAPIOperation {
-    OpenAPIOperation(
-      method: "delete", id: "sign_out", summary: "Ends the session: its token is dead.",
-      answers: [OpenAPIOperation.empty(204, "It has ended.")], problems: [507])
-  }
-
-  private var copyDevice: OpenAPIOperation {
-    OpenAPIOperation(
-      method: "post", id: "copy_device", summary: "Gives a copied device an identity of its own.",
-      body: (OpenAPISchema.object([.init("name", deviceName)], required: ["name"]), Self.json),
-      answers: [OpenAPIOperation.answer(201, "The session.", Self.session)], problems: [507])
   }
 
   // MARK: Devices with a copy
@@ -115,7 +68,7 @@ extension OpenAPIDocument {
   // MARK: Zones and batches
 
   private var batch: OpenAPIOperation {
-    let tables = schema.tables.filter { $0.zone != .server }.map { JSONValue.string($0.name) }
+    let tables = schema.tables.map { JSONValue.string($0.name) }
     let identifier: JSONValue = ["type": "string", "minLength": 1, "maxLength": 64]
     let operation = OpenAPISchema.object(
       [

@@ -6,8 +6,9 @@ extension OpenAPIDocument {
     let (collection, record) = ("/v1/tables/\(table.name)", "/v1/tables/\(table.name)/{id}")
     if table.zone == .server {
       return [
-        OpenAPIPath(address: collection, operations: [index(table)]),
-        OpenAPIPath(address: record, operations: [read(table)]),
+        OpenAPIPath(address: collection, operations: [index(table), bulkUpdate(table)]),
+        OpenAPIPath(address: record, operations: [read(table), update(table)]),
+        OpenAPIPath(address: record + "/resolve", operations: [resolve(table)]),
       ]
     }
     return [
@@ -75,12 +76,20 @@ extension OpenAPIDocument {
       query("count", "Whether to say how many there are.", ["type": "boolean"]),
       query(
         "page", "From the Link of the page before.", ["type": "string", "pattern": "^[0-9A-Za-z_.-]{1,100}$"]),
-    ]
+    ] + rank(table)
       + table.columns.flatMap { column in
         filters(of: column).map { name, type in
           query("where." + column.name + name, "", type, isExploded: false)
         }
       }
+  }
+
+  /// The parameter that asks for ranks, of a table that has positions.
+  private func rank(_ table: Table) -> [JSONValue] {
+    let positions = table.columns.filter { $0.type == .position }.map(\.name)
+    if positions.isEmpty { return [] }
+    let schema: JSONValue = ["type": "string", "enum": .array(positions.map { .string($0) })]
+    return [OpenAPIParameter.make("rank", in: "query", "Shows the place in the list, from 1.", schema)]
   }
 
   private func filters(of column: Column) -> [(name: String, type: JSONValue)] {
@@ -112,7 +121,7 @@ extension OpenAPIDocument {
   private func read(_ table: Table) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: "read_\(table.name)", summary: "One record.",
-      parameters: [OpenAPIParameter.id.reference, OpenAPIParameter.ifNoneMatch.reference],
+      parameters: [OpenAPIParameter.id.reference, OpenAPIParameter.ifNoneMatch.reference] + rank(table),
       answers: [recordAnswer(200, "The record.", table), OpenAPIOperation.empty(304, "It is as it was.")],
       problems: [404, 410])
   }
@@ -182,6 +191,18 @@ extension OpenAPIDocument {
       answers: [
         OpenAPIOperation.answer(200, "What stays of it.", OpenAPISchema.reference("short_form")),
         OpenAPIOperation.empty(204, "There is no such record."),
+      ], problems: Self.writeProblems)
+  }
+
+  private func resolve(_ table: Table) -> OpenAPIOperation {
+    OpenAPIOperation(
+      method: "post", id: "resolve_\(table.name)", summary: "Takes a value of a conflict into its record.",
+      parameters: [OpenAPIParameter.id.reference] + OpenAPIParameter.requestIDs,
+      body: (component(table, "resolve"), Self.types),
+      answers: [
+        OpenAPIOperation.answer(
+          200, "The record that the conflict is about.", OpenAPISchema.reference("record_or_short_form"),
+          headers: [.tag])
       ], problems: Self.writeProblems)
   }
 

@@ -79,7 +79,8 @@ struct OpenAPIOperation {
           "requestBody",
           ["required": true, "content": .object(body.types.map { .init($0, ["schema": body.schema]) })]))
     }
-    let always = [400, 406, 408, 431, 500, 503] + (isSecured ? [401] : []) + (body == nil ? [] : [413, 415])
+    let always =
+      [400, 406, 408, 431, 500, 503] + (isSecured ? [401, 403] : []) + (body == nil ? [] : [413, 415])
     let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
     // libmicrohttpd answers a target beyond its memory itself, with a page of its own without a type.
     let tooLong: JSONValue = ["description": "The address is too long."]

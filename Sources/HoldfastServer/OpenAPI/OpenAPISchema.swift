@@ -49,7 +49,8 @@ struct OpenAPISchema {
               "code", ["type": "string", "enum": .array(ProblemCode.allCases.map { .string($0.rawValue) })]),
             .init("title", text), .init("status", ["type": "integer"]), .init("detail", text),
             .init("remedy", text), .init("errors", Self.list(Self.object([], isOpen: true))),
-            .init("record", Self.reference("record_or_short_form")),
+            .init("record", ["anyOf": [Self.reference("record_or_short_form"), Self.identifier]]),
+            .init("columns", Self.list(text)), .init("proposal", Self.object([], isOpen: true)),
           ], required: ["type", "code", "title", "status"], isOpen: true)),
       .init(
         "record",
@@ -112,15 +113,16 @@ struct OpenAPISchema {
 
   private func components(of table: Table) -> [JSONValue.Member] {
     let isMember = table.zone == .explicit
-    let all = table.columns.map { JSONValue.Member($0.name, value(of: $0)) }
+    let all = table.columns.map { JSONValue.Member($0.name, given(to: $0)) }
     let needed = table.columns.filter { $0.required && $0.defaultValue == nil }.map(\.name)
-    let columns = Self.object(all)
+    let shown = Self.object(table.columns.map { .init($0.name, value(of: $0)) })
     let record = Self.object(
       [
         .init("table", ["const": .string(table.name)]), .init("id", Self.identifier),
         .init("zone", Self.identifier),
-        .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", columns),
+        .init("rev", Self.counter), .init("seq", Self.counter), .init("columns", shown),
         .init("created_by_request_id", ["type": "string"]),
+        .init("rank", ["type": ["integer", "null"], "minimum": 1]),
       ], required: ["table", "id", "zone", "rev", "seq", "columns"], isOpen: true)
     let whole = Self.object(all, required: needed)
     let zone: [JSONValue.Member] = isMember ? [.init("zone", Self.identifier)] : []
@@ -139,12 +141,13 @@ struct OpenAPISchema {
             .init("results", Self.list(["type": "object"])),
           ], isOpen: true)),
     ]
-    guard table.zone != .server else { return components }
+    if table.zone == .server { return components + choices(of: table) }
     let create = Self.object(
       [.init("id", Self.newIdentifier)] + zone + [.init("columns", whole)], required: must)
-    let update = Self.object([.init("columns", columns), .init("rev", Self.base)], required: ["columns"])
+    components += updates(
+      of: table, table.columns.map { .init($0.name, increment(of: $0, or: given(to: $0))) })
     components += [
-      .init("\(table.name)_create", create), .init("\(table.name)_update", update),
+      .init("\(table.name)_create", create),
       .init(
         "\(table.name)_replace",
         Self.object([.init("columns", whole), .init("rev", Self.base)] + zone, required: ["columns"])),
@@ -152,16 +155,45 @@ struct OpenAPISchema {
       .init(
         "\(table.name)_creates",
         ["anyOf": [Self.reference("\(table.name)_create"), bulk(of: Self.reference("\(table.name)_create"))]]),
-      .init(
-        "\(table.name)_updates",
-        bulk(
-          of: Self.object(
-            [
-              .init("id", Self.identifier), .init("rev", Self.base), .init("if_match", Self.base),
-              .init("columns", columns),
-            ], required: ["id", "columns"]))),
     ]
     return components
+  }
+
+  /// The bodies of updates.
+  private func updates(of table: Table, _ all: [JSONValue.Member]) -> [JSONValue.Member] {
+    let columns = Self.object(all)
+    let one = Self.object([.init("columns", columns), .init("rev", Self.base)], required: ["columns"])
+    let item = Self.object(
+      [
+        .init("id", Self.identifier), .init("rev", Self.base), .init("if_match", Self.base),
+        .init("columns", columns),
+      ], required: ["id", "columns"])
+    return [.init("\(table.name)_update", one), .init("\(table.name)_updates", bulk(of: item))]
+  }
+
+  /// What an update gives a column: a value, or what to add to the one that is there.
+  private func increment(of column: Column, or value: JSONValue) -> JSONValue {
+    let texts = Self.list(["type": "string"])
+    switch column.policy {
+    case .counter:
+      let add: JSONValue = ["type": "integer", "format": "int64"]
+      return ["anyOf": [value, Self.object([.init("add", add)], required: ["add"])]]
+    case .set: return ["anyOf": [value, Self.object([.init("add", texts), .init("remove", texts)])]]
+    case .latest, .server, .client, .text, .ask, .resolver: return value
+    }
+  }
+
+  /// The bodies that choose from a conflict.
+  private func choices(of table: Table) -> [JSONValue.Member] {
+    let column = table.columns.filter { $0.name == Table.resolutionColumn }.map {
+      JSONValue.Member($0.name, value(of: $0))
+    }
+    let take = Self.object(
+      [.init("take", ["type": "string", "enum": ["winner", "loser"]])], required: ["take"])
+    let other = Self.object([.init("value", [:])], required: ["value"])
+    return updates(of: table, column) + [
+      .init("\(table.name)_resolve", ["anyOf": [take, other]])
+    ]
   }
 
   /// Many at once. One of another form gets a result that says so, and the others stand.
@@ -169,6 +201,16 @@ struct OpenAPISchema {
     let items = Self.list(["anyOf": [item, [:]]], atLeast: 1, atMost: 1000)
     return Self.object(
       [.init("records", items), .init("atomic", ["type": "boolean"])], required: ["records"])
+  }
+
+  /// What a write takes for a column: a position may be said by a place in the list.
+  private func given(to column: Column) -> JSONValue {
+    if column.type != .position { return value(of: column) }
+    let places = ["after", "before"].map { name in
+      Self.object([.init(name, Self.identifier)], required: [name])
+    }
+    let end = Self.object([.init("at", ["enum": ["first", "last"]])], required: ["at"])
+    return ["anyOf": .array([value(of: column)] + places + [end])]
   }
 
   /// The values of a column.
@@ -205,7 +247,13 @@ struct OpenAPISchema {
           #"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$"#
         ),
       ]
-    case .json: break
+    case .json:
+      if column.policy == .set {
+        members += [
+          .init("type", column.required ? "array" : ["array", "null"]), .init("items", ["type": "string"]),
+          .init("uniqueItems", true),
+        ]
+      }
     case .reference:
       type("string")
       members += [.init("minLength", 1), .init("maxLength", 64)]

@@ -10,6 +10,12 @@ final class PostgresAccounts: AccountTable {
   private static let findID: PostgresStatement = "SELECT id FROM holdfast.accounts WHERE name = $1"
   private static let findAccount: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1"
+  private static let changePassword: PostgresStatement =
+    "UPDATE holdfast.accounts SET password = $2 WHERE id = $1"
+  private static let findIdentity: PostgresStatement =
+    "SELECT account FROM holdfast.identities WHERE issuer = $1 AND subject = $2"
+  private static let insertIdentity: PostgresStatement =
+    "INSERT INTO holdfast.identities (issuer, subject, account) VALUES ($1, $2, $3)"
   private static let insert: PostgresStatement =
     "INSERT INTO holdfast.accounts (id, name, password, created_at) VALUES ($1, $2, $3, $4)"
 
@@ -35,5 +41,20 @@ final class PostgresAccounts: AccountTable {
   func add(_ id: String, name: String, password: String, at now: Stamp) throws {
     try store.connection.run(Self.insert, PostgresParameters(id, name, password, now.milliseconds))
     names[id] = name
+  }
+
+  func setPassword(_ password: String, of id: String) throws {
+    try store.connection.run(Self.changePassword, PostgresParameters(id, password))
+  }
+
+  func user(of identity: Identity) throws -> String? {
+    let rows = try store.connection.query(
+      Self.findIdentity, PostgresParameters(identity.issuer, identity.subject))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
+  func add(_ identity: Identity, of user: String) throws {
+    try store.connection.run(
+      Self.insertIdentity, PostgresParameters(identity.issuer, identity.subject, user))
   }
 }

@@ -50,11 +50,23 @@ class PostgresAdministration: StoreAdministration {
     ).count
   }
 
+  func tokens() throws -> [[String]] {
+    try rows(
+      """
+      SELECT d.id, a.name, d.scope, \(Self.time("d.seen_at")), CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END
+      FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account WHERE d.scope IS NOT NULL ORDER BY a.name
+      """)
+  }
+
+  func user(ofDevice id: String) throws -> String? {
+    try rows("SELECT account FROM holdfast.devices WHERE id = $1", PostgresParameters(id)).first?[0]
+  }
+
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """
       SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, '(deleted)'),
-      loser_value::text FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
+      loser_value::text, coalesce(resolution, 'open') FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
       """, PostgresParameters(Int64(limit)))
   }
 

@@ -10,6 +10,8 @@ final class PostgresDevices: DeviceTable {
     var confirmed: Int64
     var chain: Int64
     var answered: Int64
+    var applied: [UInt8]
+    let issuedAfter: Int64?
     var clock: Int64 = 0
     var hasMoved = false
     /// The last numbers of the refusals that it has not dealt with.
@@ -48,8 +50,15 @@ final class PostgresDevices: DeviceTable {
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
     "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
-  private static let dropToken: PostgresStatement =
-    "UPDATE holdfast.devices SET token_hash = NULL WHERE number = $1"
+  private static let dropToken: PostgresStatement = """
+    UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
+      issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
+    """
+  private static let findToken: PostgresStatement =
+    "SELECT number FROM holdfast.devices WHERE token_hash = $1"
+  private static let findOwned: PostgresStatement = """
+    SELECT number, id, token_hash IS NOT NULL FROM holdfast.devices WHERE account = $1 ORDER BY number
+    """
 
   private static let writeClient: PostgresStatement =
     "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
@@ -72,7 +81,8 @@ final class PostgresDevices: DeviceTable {
     return DeviceState(
       id: row.id, user: row.user, confirmed: row.confirmed,
       chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
-      isForgotten: row.isForgotten)
+      applied: AppliedChangeSets(bytes: row.applied),
+      issuedAfter: row.issuedAfter, isForgotten: row.isForgotten)
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
@@ -82,11 +92,11 @@ final class PostgresDevices: DeviceTable {
     return found.isEmpty ? nil : (found.text(0, 0), found.text(0, 1))
   }
 
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
-    rows[number]?.confirmed = confirmed
-    rows[number]?.chain = Int64(bitPattern: chain.value)
-    let known = rows[number]?.answered ?? 0
-    rows[number]?.answered = max(answered, known)
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+    rows[number]?.confirmed = state.confirmed
+    rows[number]?.chain = Int64(bitPattern: state.chain.value)
+    rows[number]?.answered = state.answered
+    rows[number]?.applied = state.applied.bytes
     rows[number]?.clock = clock.rawValue
     rows[number]?.hasMoved = true
   }
@@ -155,7 +165,7 @@ final class PostgresDevices: DeviceTable {
 
   func add(_ device: NewDevice) throws { try store.writing.add(device) }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     try store.writing.session(of: device, user: user)
   }
 
@@ -164,8 +174,20 @@ final class PostgresDevices: DeviceTable {
     try store.writing.beginSession(number, of: device, name: name, token: token, at: now)
   }
 
-  func forgetToken(_ number: Int64) throws {
-    try store.connection.run(Self.dropToken, PostgresParameters(number))
+  func hasDevice(of token: TokenHash) throws -> Bool {
+    let hash = PostgresParameters(token.withBytes { Array($0) })
+    return try !store.connection.query(Self.findToken, hash).isEmpty
+  }
+
+  func devices(of user: String) throws -> [OwnedDevice] {
+    let found = try store.connection.query(Self.findOwned, PostgresParameters(user))
+    return found.indices.map {
+      OwnedDevice(number: found.int64($0, 0), id: found.text($0, 1), hasToken: found.bool($0, 2))
+    }
+  }
+
+  func revoke(_ number: Int64, at now: Stamp) throws {
+    try store.connection.run(Self.dropToken, PostgresParameters(number, now.milliseconds))
     rows[number]?.token = nil
   }
 }

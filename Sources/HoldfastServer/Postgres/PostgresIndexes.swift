@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 
 /// What is made after the opening's transaction, as it would keep writers out while it lasts: indexes that were added to tables with
-/// records, of reference columns and of those that the schema declares, and the check of foreign keys.
+/// records, of reference columns, of lists and of those that the schema declares, and the check of foreign keys.
 struct PostgresIndexes {
   /// An index that should be there.
   private struct Wanted {
@@ -17,29 +17,52 @@ struct PostgresIndexes {
   }
 
   private let tables: PostgresTables
+  private let layout: PostgresLayout
   private let connection: PostgresConnection
 
   /// Makes what is missing. Another node that starts at the same time leaves it to this one; what is left undone by a crash is done at the
   /// next opening.
-  static func make(_ tables: PostgresTables, on connection: PostgresConnection) throws(PostgresError) {
-    try PostgresIndexes(tables: tables, connection: connection).make()
+  static func make(
+    _ tables: PostgresTables, _ layout: PostgresLayout, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    try PostgresIndexes(tables: tables, layout: layout, connection: connection).make()
   }
 
   private var wanted: [Wanted] {
-    let links = tables.schema.links.map { link in
+    let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }.map { link in
       Wanted(
         table: link.table, name: tables.indexName(for: link),
         make: tables.index(for: link, concurrently: true),
         validation: tables.validation(of: link))
     }
-    let declared = tables.schema.tables.enumerated().flatMap { index, table in
-      table.indexes.map { columns in
-        Wanted(
-          table: index, name: PostgresTables.indexName(columns, of: table.name),
-          make: tables.index(columns, of: index, concurrently: true))
-      }
+    let others = tables.schema.tables.indices.flatMap { index in
+      layout.relations[index].hasZone ? made(of: index) : adopted(of: index)
     }
-    return links + declared
+    return links + others
+  }
+
+  /// Those of a table that Holdfast made.
+  private func made(of index: Int) -> [Wanted] {
+    let table = tables.schema.tables[index]
+    return table.serverIndexes.map { columns in
+      Wanted(
+        table: index, name: PostgresTables.indexName(columns, of: table.name),
+        make: tables.index(columns, of: index, concurrently: true))
+    }
+  }
+
+  /// Those of a table of the team, whose indexes are the team's, but for those of lists: of a table that knows no zones, where the records of a
+  /// list refer to one.
+  private func adopted(of index: Int) -> [Wanted] {
+    let (table, relation) = (tables.schema.tables[index], layout.relations[index])
+    return table.columns.indices.filter { table.columns[$0].type == .position }.compactMap { position in
+      guard let list = table.list(of: position) else { return nil }
+      let name = PostgresTables.indexName(table.listIndex(of: position), of: table.name)
+      let keys = "\(relation.columns[list].name), \(relation.columns[position].bytes(""))"
+      return Wanted(
+        table: index, name: name,
+        make: "CREATE INDEX CONCURRENTLY \(name) ON \(tables.relation(of: index)) (\(keys))")
+    }
   }
 
   private func make() throws(PostgresError) {
@@ -56,33 +79,36 @@ struct PostgresIndexes {
     try connection.execute("SELECT pg_advisory_unlock(5216694956356254583)")
   }
 
-  /// Drops a declared index that the schema has no longer. In an adopted table indexes are the team's.
+  /// Drops an index that the schema has no longer. In an adopted table those that are declared are the team's.
   static func drop(
     _ columns: [String], of table: Int, _ tables: PostgresTables, on connection: PostgresConnection
   ) throws(PostgresError) {
     let name = tables.schema.tables[table].name
     let rows = try connection.query(
       "SELECT 1 FROM holdfast.tables WHERE name = $1 AND adopted", PostgresParameters(name))
-    guard rows.isEmpty else { return }
-    let index = Wanted(table: table, name: PostgresTables.indexName(columns, of: name), make: "")
-    let place = PostgresIndexes(tables: tables, connection: connection).qualified(index)
-    try connection.execute("DROP INDEX IF EXISTS \(place)")
+    guard rows.isEmpty || columns.last == "id" else { return }
+    let index = PostgresTables.indexName(columns, of: name)
+    try connection.execute("DROP INDEX IF EXISTS \(qualified(index, of: tables.relation(of: table)))")
   }
 
-  /// Whether there is a valid index. In an adopted table indexes are the team's.
+  /// Whether there is a valid index. In a table of somebody else none can be made, and what would be found by it is found without.
   private func has(_ index: Wanted) throws(PostgresError) -> Bool {
     let rows = try connection.query(
       """
-      SELECT (SELECT adopted FROM holdfast.tables WHERE name = $2)
-        OR EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass($1) AND i.indisvalid)
+      SELECT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass($1) AND i.indisvalid) OR EXISTS (
+        SELECT FROM pg_class c WHERE c.oid = to_regclass($2) AND NOT (
+          pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(c.relnamespace, 'CREATE')))
       """,
-      PostgresParameters(qualified(index), tables.schema.tables[index.table].name))
+      PostgresParameters(qualified(index), tables.relation(of: index.table)))
     return rows.bool(0, 0)
   }
 
-  /// An index is in the schema of its table.
   private func qualified(_ index: Wanted) -> String {
-    let relation = tables.relation(of: index.table)
-    return relation.split(separator: ".").dropLast().map { $0 + "." }.joined() + index.name
+    Self.qualified(index.name, of: tables.relation(of: index.table))
+  }
+
+  /// An index is in the schema of its table.
+  private static func qualified(_ index: String, of relation: String) -> String {
+    relation.split(separator: ".").dropLast().map { $0 + "." }.joined() + index
   }
 }

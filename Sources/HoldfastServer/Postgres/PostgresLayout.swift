@@ -13,6 +13,11 @@ struct PostgresLayout: Sendable {
     /// What the database puts where a new record has no value; nil for null.
     var filling: String?
     let type: ColumnType
+
+    /// A text column in the order of its bytes.
+    ///
+    /// - Parameter row: the table, with a point behind it, or nothing.
+    func bytes(_ row: String) -> String { "(\(row)\(name)::text) COLLATE \"C\"" }
   }
 
   /// One table.

@@ -36,7 +36,7 @@ struct PostgresOpening {
     let opening = PostgresOpening(
       connection: connection, standing: standing, distribution: location.distribution)
     let (opened, later) = try opening.open(schema, random)
-    try PostgresIndexes.make(later, on: connection)
+    try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
   }
 

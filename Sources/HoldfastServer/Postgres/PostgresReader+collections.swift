@@ -24,11 +24,33 @@ extension PostgresReader {
     return Sight(zones, losses: answers[2].isEmpty ? 0 : answers[2].int64(0, 0))
   }
 
+  func sight(ofZones zones: [String]?) throws -> Sight {
+    var names = PostgresParameters()
+    if let zones { names.append(array: zones) }
+    let rows = try connection.query(
+      zones == nil ? PostgresCollections.findAllZones : PostgresCollections.findZones, names)
+    return Sight(
+      rows.indices.map {
+        Sight.Zone(
+          zone: rows.text($0, 0), seq: rows.int64($0, 1), purged: rows.int64($0, 2), role: Role.owner.rawValue
+        )
+      }, losses: 0)
+  }
+
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String] {
     let index = PostgresIndexStatement(
       query, collections.schema.tables[query.table], collections.layout.relations[query.table], zones: zones,
       limit: limit)
     return try connection.queryOnce(index.statement, index.parameters).texts
+  }
+
+  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+    let statements = PostgresListStatements(list: list, relation: collections.layout.relations[list.table])
+    var wanted = PostgresParameters(list.zone)
+    wanted.append(array: ids)
+    guard let parameters = statements.parameters(wanted) else { return [:] }
+    let rows = try connection.query(statements.ranks, parameters)
+    return Dictionary(uniqueKeysWithValues: rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
   }
 
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresReader {
-  func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord] {
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord] {
     let source = statements.sources[table]
     // No record has any other, and PostgreSQL takes no text with U+0000.
     let ids = Set(ids.filter(Identifier.isPossible)).sorted()

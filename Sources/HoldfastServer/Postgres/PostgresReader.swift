@@ -20,7 +20,7 @@ class PostgresReader: StoreReader {
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.forgotten, d.app, d.app_schema
+      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
@@ -36,6 +36,12 @@ class PostgresReader: StoreReader {
     """
   }
 
+  private static let findAccountOfID: PostgresStatement =
+    "SELECT name, password FROM holdfast.accounts WHERE id = $1"
+  private static let listDevices: PostgresStatement = """
+    SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast.devices
+    WHERE account = $1 ORDER BY seen_at DESC, number DESC LIMIT $2
+    """
   private static let findAccount: PostgresStatement =
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
   private static let findZones: PostgresStatement = """
@@ -76,11 +82,13 @@ class PostgresReader: StoreReader {
     guard !rows.isEmpty else { return nil }
     known = (rows.int64(0, 0), zones, Self.refusals(rows))
     return KnownDevice(
-      key: DeviceKey(number: rows.int64(0, 0), user: rows.text(0, 1), token: token),
+      key: DeviceKey(
+        number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
+        use: try .init(scope: rows.optionalText(0, 11))),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
       seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6),
-      isForgotten: rows.bool(0, 11),
-      client: rows.optionalText(0, 12).map { ClientVersion(app: $0, schema: rows.optionalText(0, 13) ?? "") })
+      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), isForgotten: rows.bool(0, 13),
+      client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
   /// The rows of a device with its refusals, and its zones.
@@ -98,7 +106,8 @@ class PostgresReader: StoreReader {
   ///
   /// - Parameter creators: of the statement that asks for the latter.
   func findRecords(
-    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String, _ creators: PostgresParameters
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
+    _ creators: PostgresParameters
   ) throws -> (records: [PostgresRows], creators: PostgresRows) {
     var wanted = PostgresParameters()
     wanted.append(array: ids)
@@ -113,6 +122,20 @@ class PostgresReader: StoreReader {
   func account(_ name: String) throws -> (id: String, password: String)? {
     let rows = try connection.query(Self.findAccount, PostgresParameters(name))
     return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
+  }
+
+  func account(id: String) throws -> (name: String, password: String)? {
+    let rows = try connection.query(Self.findAccountOfID, PostgresParameters(id))
+    return rows.isEmpty ? nil : (rows.text(0, 0), rows.text(0, 1))
+  }
+
+  func devices(of user: String, limit: Int) throws -> [ListedDevice] {
+    let rows = try connection.query(Self.listDevices, PostgresParameters(user, Int64(limit)))
+    return rows.indices.map {
+      ListedDevice(
+        number: rows.int64($0, 0), id: rows.text($0, 1), name: rows.text($0, 2), seenAt: rows.int64($0, 3),
+        hasSession: rows.bool($0, 4))
+    }
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneState] {

@@ -7,7 +7,7 @@ struct PostgresRecordStatements: Sendable {
   struct Source: Sendable {
     let table: Table
     let columns: [PostgresLayout.Column]
-    /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read.
+    /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read; all where it is null.
     let find: PostgresStatement
     /// The same of the zone `$1`, the ids being `$3`.
     let findInZone: PostgresStatement
@@ -28,7 +28,8 @@ struct PostgresRecordStatements: Sendable {
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
         LEFT JOIN holdfast.members m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """
-      let mayRead = "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' END) IS NOT NULL"
+      let mayRead =
+        "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' WHEN $2 IS NULL THEN 'owner' END) IS NOT NULL"
       return Source(
         table: table, columns: relation.columns,
         find: PostgresStatement(

@@ -38,9 +38,41 @@ final class PostgresRecordTable: RecordTable {
   }
 
   func remove(_ id: String) throws {
-    store.working.change(Expectation.Key(table: index, id: id)) { entry in
+    change(id) { entry in
       if let zone = entry.home { entry.places[zone] = nil }
       entry.values = nil
+    }
+  }
+
+  func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String? {
+    let changed = store.lists.position(side, mark, in: list, besides: id, store.working.changed)
+    guard let stored = try storedPosition(side, mark, in: list, besides: id) else { return changed }
+    guard let changed else { return stored }
+    return side == .before ? max(stored, changed) : min(stored, changed)
+  }
+
+  /// The position in the database, of a record that the transaction has not changed.
+  private func storedPosition(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String? {
+    if store.zonesMade.contains(list.zone) { return nil }
+    let statements = PostgresListStatements(list: list, relation: store.layout.relations[index])
+    let statement = statements.near(side)
+    // The first that is found is it, but for what is passed over; each record of the transaction is passed over once.
+    var limit = 2
+    while true {
+      guard let parameters = statements.parameters(PostgresParameters(list.zone, mark, Int64(limit)))
+      else { return nil }
+      let rows = try store.connection.query(statement, parameters)
+      for row in rows.indices where rows.text(row, 0) != id {
+        if store.working.changed[Expectation.Key(table: index, id: rows.text(row, 0))] == nil {
+          return rows.text(row, 1)
+        }
+      }
+      if rows.count < limit { return nil }
+      limit *= 8
     }
   }
 
@@ -54,7 +86,7 @@ final class PostgresRecordTable: RecordTable {
   }
 
   private func put(_ record: Record) {
-    store.working.change(Expectation.Key(table: index, id: record.id)) { entry in
+    change(record.id) { entry in
       if let home = entry.home, home != record.zone { entry.places[home] = nil }
       entry.places[record.zone] = PostgresWorkingSet.Place(
         state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps)
@@ -62,31 +94,40 @@ final class PostgresRecordTable: RecordTable {
     }
   }
 
+  private func change(_ id: String, _ body: (inout PostgresWorkingSet.Entry) -> Void) {
+    let key = Expectation.Key(table: index, id: id)
+    store.working.change(key, body)
+    store.lists.put(key, store.working[key])
+  }
+
   /// Looks for another record with the same unique values, in the transaction and in the database. Only where they are new: a zone that
   /// is made by this transaction has no other records in the database.
   private func checkUnique(_ record: Record, against old: PostgresWorkingSet.Entry?) throws {
-    for (number, group) in table.unique.enumerated() {
+    for group in table.unique {
       let columns = group.compactMap { table.index(of: $0) }
-      let values = columns.map { record.values[$0] }
-      if values.contains(.null) { continue }
-      if let known = old?.values, old?.home == record.zone, columns.map({ known[$0] }) == values { continue }
-      for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
-        if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
-          throw taken(group)
-        }
+      if let known = old?.values, old?.home == record.zone,
+        columns.allSatisfy({ known[$0] == record.values[$0] })
+      {
+        continue
       }
-      if store.zonesMade.contains(record.zone) { continue }
-      let others = try store.writing.ids(of: index, sharing: number, values, in: record.zone)
-      if others.contains(where: {
-        $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
-      }) {
-        throw taken(group)
-      }
+      if let other = try holder(of: group, like: record) { throw taken(group, by: other) }
     }
   }
 
-  private func taken(_ group: [String]) -> Problem {
-    Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
+  func holder(of group: [String], like record: Record) throws -> String? {
+    guard let number = table.unique.firstIndex(of: group) else { return nil }
+    let columns = group.compactMap { table.index(of: $0) }
+    let values = columns.map { record.values[$0] }
+    if values.contains(.null) { return nil }
+    for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
+      if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
+        return key.id
+      }
+    }
+    if store.zonesMade.contains(record.zone) { return nil }
+    return try store.writing.ids(of: index, sharing: number, values, in: record.zone).first {
+      $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
+    }
   }
 }
 

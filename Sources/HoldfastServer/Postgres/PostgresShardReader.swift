@@ -46,7 +46,8 @@ final class PostgresShardReader: PostgresReader {
 
   /// Looks up in which zones the records are, then reads each zone's. What has gone to another zone between the two is looked up again.
   override func findRecords(
-    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String, _ creators: PostgresParameters
+    _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
+    _ creators: PostgresParameters
   ) throws -> (records: [PostgresRows], creators: PostgresRows) {
     var wanted = PostgresParameters(source.table.name)
     wanted.append(array: ids)

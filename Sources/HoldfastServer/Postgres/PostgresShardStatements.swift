@@ -59,18 +59,18 @@ struct PostgresShardStatements {
 
   static let nextDevice: PostgresStatement = "SELECT nextval('holdfast.device_numbers')"
   static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     """
   static let lockSession: PostgresStatement =
-    "SELECT session, session_used FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
+    "SELECT session, session_used, applied FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
   static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $2, name = $3, seen_at = $4, session = $5, session_used = false
     WHERE number = $1
     """
   static let moveDevice: PostgresStatement = """
     UPDATE holdfast.devices SET confirmed = $2, chain = $3, answered = $4, clock = $5, seen_at = $6,
-      session_used = true WHERE number = $1
+      session_used = true, applied = $7 WHERE number = $1
     """
   static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 AND last <= $2"
@@ -98,7 +98,8 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, forgotten FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten
+      FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(

@@ -25,6 +25,7 @@ extension PostgresShardWriting {
       }
     }
     store.working.settle()
+    store.lists.removeAll()
   }
 
   private func writeZones(_ pipe: PostgresPipeline) {
@@ -106,7 +107,7 @@ extension PostgresShardWriting {
           PostgresShardStatements.moveDevice,
           PostgresParameters(
             number, row.confirmed, row.chain, row.answered, row.clock,
-            Stamp(rawValue: row.clock).milliseconds))
+            Stamp(rawValue: row.clock).milliseconds, row.applied))
       }
       if row.forgotten > 0 {
         pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.forgotten))

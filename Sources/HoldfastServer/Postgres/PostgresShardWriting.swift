@@ -62,17 +62,17 @@ final class PostgresShardWriting: PostgresWriting {
       PostgresShardStatements.addDevice,
       PostgresParameters(
         number, device.id, device.user, device.name, device.token.withBytes { Array($0) },
-        device.clock.rawValue, device.clock.milliseconds))
+        device.clock.rawValue, device.clock.milliseconds, device.scope, device.issuedAfter))
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     let found = try store.connection.query(
       PostgresShardStatements.findDevice, PostgresParameters(device, user))
     if found.isEmpty { return nil }
     let number = found.int64(0, 0)
     let rows = try store.connection.query(PostgresShardStatements.lockSession, PostgresParameters(number))
     numbers = [device: number]
-    return rows.isEmpty ? nil : (rows.int64(0, 0), rows.bool(0, 1))
+    return LastSession(rows)
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

@@ -19,7 +19,8 @@ enum PostgresShards {
         number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
         token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
         answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
+        applied bytea NOT NULL DEFAULT ''
       ) WITH (fillfactor = 50);
       CREATE INDEX devices_of_account ON holdfast.devices (account);
       CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
@@ -36,6 +37,7 @@ enum PostgresShards {
     ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
     ("holdfast.created", .by("device"), 2),
     ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
+    ("holdfast.identities", .everywhere, 4),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.

@@ -37,6 +37,8 @@ final class PostgresStore: Store {
   let memberRole: Int
 
   var working = PostgresWorkingSet()
+  /// The lists of what has changed.
+  var lists: PostgresLists
   /// Zones that the transaction makes.
   var zonesMade: [String] = []
   /// How many of them are in the database already.
@@ -63,6 +65,7 @@ final class PostgresStore: Store {
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
     self.schema = schema
+    lists = PostgresLists(schema)
     self.layout = layout
     self.lane = lane
     self.node = node
@@ -98,6 +101,7 @@ final class PostgresStore: Store {
 
   private func start(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     working.removeAll()
+    lists.removeAll()
     zonesMade.removeAll(keepingCapacity: true)
     zonesWritten = 0
     zonesMoved.removeAll(keepingCapacity: true)
@@ -140,6 +144,7 @@ final class PostgresStore: Store {
 
   func undoPart() throws {
     working.undoPart()
+    lists.removeAll()
     zonesMade.removeLast(zonesMade.count - part.zonesMade)
     zonesWritten = min(zonesWritten, part.zonesMade)
     deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)

@@ -7,7 +7,8 @@ extension PostgresTables {
         account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
         token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
         answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false
+        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
+        applied bytea NOT NULL DEFAULT ''
       ) WITH (fillfactor = 50);
       CREATE INDEX devices_of_account ON holdfast.devices (account);
       CREATE INDEX acks_of_zone ON holdfast.acks (zone);

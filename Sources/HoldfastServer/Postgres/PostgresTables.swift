@@ -40,7 +40,7 @@ struct PostgresTables {
       let name = PostgresName.made("holdfast", table.name, "unique", String(number))
       sql += "CREATE UNIQUE INDEX \(name) ON \(relation) (\"zone\"\(columns));\n"
     }
-    for columns in table.indexes { sql += self.index(columns, of: index) + ";\n" }
+    for columns in table.serverIndexes { sql += self.index(columns, of: index) + ";\n" }
     if isDistributed, table.name == Table.conflicts.name {
       sql += "CREATE INDEX conflicts_of_time ON \(relation) (id);\n"
     }
@@ -123,7 +123,7 @@ struct PostgresTables {
     return PostgresName.made("holdfast", table.name, "of", table.columns[link.column].name)
   }
 
-  /// The statement that makes a declared index: in the order of bytes, whatever the collation of its columns.
+  /// The statement that makes an index that is declared or of lists: in the order of bytes, whatever the collation of its columns.
   ///
   /// - Parameter concurrently: without keeping writers out; not inside a transaction.
   func index(_ columns: [String], of index: Int, concurrently: Bool = false) -> String {

@@ -16,10 +16,11 @@ final class PostgresWholeWriting: PostgresWriting {
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
   private static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at) VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     """
   private static let findSession: PostgresStatement =
-    "SELECT session, session_used FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
+    "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
   private static let changeSession: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
     WHERE id = $5
@@ -93,12 +94,11 @@ final class PostgresWholeWriting: PostgresWriting {
       Self.addDevice,
       PostgresParameters(
         device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
-        device.clock.milliseconds))
+        device.clock.milliseconds, device.scope, device.issuedAfter))
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
-    let found = try store.connection.query(Self.findSession, PostgresParameters(device, user))
-    return found.isEmpty ? nil : (found.int64(0, 0), found.bool(0, 1))
+  func session(of device: String, user: String) throws -> LastSession? {
+    LastSession(try store.connection.query(Self.findSession, PostgresParameters(device, user)))
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

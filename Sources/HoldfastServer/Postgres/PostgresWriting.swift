@@ -36,8 +36,17 @@ protocol PostgresWriting: AnyObject {
   func add(_ device: NewDevice) throws
 
   /// The session of a user's device, whose row is locked.
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)?
+  func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins another session of a device whose session was asked for.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+}
+
+extension LastSession {
+  /// The first of some rows; nil when there is none.
+  init?(_ rows: PostgresRows) {
+    if rows.isEmpty { return nil }
+    self.init(
+      number: rows.int64(0, 0), isUsed: rows.bool(0, 1), applied: AppliedChangeSets(bytes: rows.bytes(0, 2)))
+  }
 }

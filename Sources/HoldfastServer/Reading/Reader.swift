@@ -16,6 +16,11 @@ struct Reader {
     self.answerSize = answerSize
   }
 
+  /// The same over another view of the database.
+  func reading(_ store: any StoreReader) -> Reader {
+    Reader(store, epoch: epoch, answerSize: answerSize)
+  }
+
   /// Whether a request says anything that has to be written.
   func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws -> Bool {
     if !command.request.changeSets.isEmpty || command.request.isComplete || command.news != nil {

@@ -28,6 +28,17 @@ struct RestItem: Sendable {
     case replace
     case delete
     case restore
+    /// Takes a value of a conflict.
+    case resolve
+  }
+
+  /// A place in a list, as the sender says it.
+  enum Place: Sendable, Equatable {
+    case first
+    case last
+    /// Beside the record of this id.
+    case before(String)
+    case after(String)
   }
 
   /// What the sender insists on.
@@ -46,9 +57,23 @@ struct RestItem: Sendable {
   let condition: Condition?
   /// The columns of JSON that are merged into what is there.
   let patches: [Int]
+  /// Columns that change by what is there: counters and sets.
+  var increments: [RestIncrement] = []
+  /// Of `resolve`, what is taken.
+  var choice: ConflictChoice?
+  /// The columns of positions that are made in the transaction, and where.
+  var places: [Int: Place] = [:]
 
   /// The record.
   var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }
+}
+
+/// The value that somebody takes of a conflict.
+enum ConflictChoice: Sendable {
+  case winner
+  case loser
+  /// Any other: its JSON.
+  case value([UInt8])
 }
 
 /// What became of one item.

@@ -65,7 +65,7 @@ struct RestReader {
       switch verb {
       case .update: ["columns", "rev"]
       case .replace: ["columns", "rev", "zone"]
-      case .create, .delete, .restore: ["columns"]
+      case .create, .delete, .restore, .resolve: ["columns"]
       }
     let place = Place(members: members, verb: verb, table: table, id: id, condition: condition)
     return try read(body) { fields in (.single, [item(fields, place)]) }
@@ -137,18 +137,19 @@ struct RestReader {
       }
       if fields.isWrong(name) { throw Problem(.invalidOperation, "\(name) has a wrong type.") }
     }
-    guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init) else {
+    guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init), verb != .resolve else {
       throw Problem(.invalidOperation, "op must be create, update, replace, delete or restore.")
     }
     let index = try place.table ?? table(fields.table)
     let table = schema.tables[index]
-    if table.zone == .server { throw Problem(.readOnlyTable, table.name) }
+    if table.zone == .server, verb != .update { throw Problem(.readOnlyTable, table.name) }
     let id = try self.id(place.id ?? fields.id, verb, table)
     try checkMembers(fields, verb, table)
-    let (settings, patches) = try settings(fields, verb, table)
+    let (settings, patches, changes) = try settings(fields, verb, table)
+    try table.checkWritable(settings)
     let kind: Operation.Kind =
       switch verb {
-      case .update: .update
+      case .update, .resolve: .update
       case .delete: .delete
       case .create, .replace, .restore: .create
       }
@@ -158,7 +159,8 @@ struct RestReader {
         // Without a rev it is based on the record as it will be; its time is that of the service.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: Stamp(rawValue: .max),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
-      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches)
+      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches,
+      increments: changes.increments, places: changes.places)
   }
 
   private func table(_ name: String?) throws(Problem) -> Int {
@@ -202,10 +204,23 @@ struct RestReader {
 
   private func settings(
     _ fields: RestFields, _ verb: RestItem.Verb, _ table: Table
-  ) throws -> ([Operation.Setting], patches: [Int]) {
-    if verb == .delete { return ([], []) }
+  ) throws -> ([Operation.Setting], patches: [Int], ChangesInPlace) {
+    var changes = ChangesInPlace()
+    if verb == .delete { return ([], [], changes) }
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
-    var values = try table.values(in: columns)
+    var values = try table.values(in: columns) { key, reader in
+      if verb == .update, let increment = try RestIncrement(key, of: table, &reader) {
+        changes.increments.append(increment)
+        return true
+      }
+      guard try reader.peekKind() == .object,
+        let index = table.columns.firstIndex(where: { $0.type == .position && key.matches($0.name) })
+      else { return false }
+      changes.places[index] = try RestItem.Place(&reader, table.columns[index].name)
+      return true
+    }
+    // Each is there, and is filled in when its turn has come.
+    for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
       values[index].map { Operation.Setting(column: index, value: $0) }
@@ -214,7 +229,42 @@ struct RestReader {
       verb == .update && table.columns[setting.column].type == .json
         && setting.value.text?.utf8.first == UInt8(ascii: "{")
     }
-    return (settings, patches.map(\.column))
+    return (settings, patches.map(\.column), changes)
+  }
+}
+
+/// The columns of an item whose value is decided when its turn has come, by what is there then.
+private struct ChangesInPlace {
+  var increments: [RestIncrement] = []
+  var places: [Int: RestItem.Place] = [:]
+}
+
+extension RestItem.Place {
+  /// Reads `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
+  ///
+  /// - Throws: `Problem.invalidValue` naming the column.
+  fileprivate init(_ reader: inout JSONReader, _ column: String) throws {
+    var members: [(name: String, value: String?)] = []
+    try reader.readObject { key, reader in
+      guard members.count < 2 else { return try reader.skipValue() }
+      if try reader.peekKind() == .string {
+        members.append((key.string, try reader.readString()))
+      } else {
+        members.append((key.string, nil))
+        try reader.skipValue()
+      }
+    }
+    switch (members.count, members.first?.name, members.first?.value) {
+    case (1, "after", let id?) where Identifier.isPossible(id): self = .after(id)
+    case (1, "before", let id?) where Identifier.isPossible(id): self = .before(id)
+    case (1, "at", "first"): self = .first
+    case (1, "at", "last"): self = .last
+    default:
+      throw Problem(
+        .invalidValue,
+        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
+      )
+    }
   }
 }
 

@@ -11,15 +11,15 @@ final class RestRun {
 
   /// The records that the items created.
   private(set) var created: [CreatedRecord] = []
-  private let service: Service
+  let service: Service
   private let command: RestCommand
-  private let author: Author
+  let author: Author
   /// How many bytes of records the answer takes yet.
   private var room: Int
   /// What each item found.
   private var before: [Int: Sight] = [:]
 
-  private var stores: RecordStores { service.stores }
+  var stores: RecordStores { service.stores }
 
   init(_ command: RestCommand, by author: Author, on service: Service) {
     self.command = command
@@ -41,6 +41,7 @@ final class RestRun {
   }
 
   private func runAlone(_ item: RestItem, _ index: Int) throws -> RestResult {
+    if item.verb == .resolve { return try resolve(item) }
     let refused = try service.run([item.operation], by: author, keeper: 0) { [unowned self] _, _ in
       try prepare(item, index)
     }
@@ -77,9 +78,15 @@ final class RestRun {
     let sight = try look(item.key)
     before[index] = sight
     try check(item.condition, of: item.verb, sight)
+    let operation = try decide(item, sight)
+    return item.places.isEmpty ? operation : try place(operation, item.places, sight)
+  }
+
+  /// What an item does to what is there; its places are not looked up yet.
+  private func decide(_ item: RestItem, _ sight: Sight) throws -> Operation {
     let operation = item.operation
     switch (item.verb, sight) {
-    case (.delete, _), (.create, .nothing): return operation
+    case (.delete, _), (.create, .nothing), (.resolve, _): return operation
     case (.create, .live), (.restore, .live): throw Problem(.recordExists)
     case (.create, .deleted): throw Problem(.recordDeleted)
     case (.update, .nothing), (.restore, .nothing): throw Problem(.recordUnknown)
@@ -87,7 +94,8 @@ final class RestRun {
     case (.update, .deleted), (.replace, .deleted):
       // It is no success, and what is no success leaves nothing of an atomic request.
       if command.form == .atomic { throw Problem(.recordDeleted) }
-      return operation.made(.update, settings: operation.settings.filter { $0.value != .null })
+      let settings = operation.settings.filter { $0.value != .null }
+      return operation.made(.update, settings: try settings + increased(item, of: nil))
     case (.replace, .nothing):
       if !Identifier.isUUID(operation.id) { throw Problem(.invalidID, "A new record takes a UUID.") }
       if stores.schema.tables[operation.table].zone == .explicit, operation.zone == nil {
@@ -121,7 +129,7 @@ final class RestRun {
 
   /// Merges an item's JSON into the record's.
   private func patched(_ item: RestItem, _ record: Record) throws -> Operation {
-    if item.patches.isEmpty { return item.operation }
+    if item.patches.isEmpty, item.increments.isEmpty { return item.operation }
     let columns = stores.schema.tables[record.table].columns
     let settings = try item.operation.settings.map { setting in
       guard item.patches.contains(setting.column), case .text(let patch) = setting.value else {
@@ -137,7 +145,17 @@ final class RestRun {
       try columns[setting.column].check(value)
       return Operation.Setting(column: setting.column, value: value)
     }
-    return item.operation.made(.update, settings: settings)
+    return item.operation.made(.update, settings: try settings + increased(item, of: record))
+  }
+
+  /// What an item's increments make of a record; of nothing, where there is none.
+  private func increased(_ item: RestItem, of record: Record?) throws -> [Operation.Setting] {
+    let columns = stores.schema.tables[item.key.table].columns
+    return try item.increments.map { increment in
+      let current = record?.values[increment.column] ?? .null
+      let value = try increment.applied(to: current, columns[increment.column])
+      return Operation.Setting(column: increment.column, value: value, base: current)
+    }
   }
 
   // MARK: After an item
@@ -173,7 +191,7 @@ final class RestRun {
   }
 
   /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
-  private func show(_ record: Record, _ creator: String?) -> ShownRecord {
+  func show(_ record: Record, _ creator: String?) -> ShownRecord {
     let isWhole = room > 0 || command.form == .single
     room -= record.size
     if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
@@ -182,7 +200,7 @@ final class RestRun {
     return ShownRecord(record: head, creator: creator, isWhole: false)
   }
 
-  private func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
+  func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
     switch (problem.code, try look(item.key)) {
     case (.preconditionFailed, .live(let record)):
       let creator = try service.store.requests.creator(of: item.key, for: author.user)
@@ -194,7 +212,7 @@ final class RestRun {
   }
 
   /// A record as the sender may see it: one of a zone that is not the sender's is not there.
-  private func look(_ key: Expectation.Key) throws -> Sight {
+  func look(_ key: Expectation.Key) throws -> Sight {
     if let record = try stores.tables[key.table].record(key.id) {
       return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
     }
@@ -238,7 +256,7 @@ final class RestRun {
 
 extension Operation {
   /// The operation in another kind, with what is decided when its turn has come.
-  fileprivate func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
+  func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
     Operation(
       kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
       zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)

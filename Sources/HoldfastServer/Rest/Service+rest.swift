@@ -5,10 +5,10 @@ extension Service {
   ///
   /// - Throws: `Problem` before anything is written.
   func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
-    guard let device = try store.devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    let device = try device(command.key)
     let number = command.key.number
     let run = RestRun(
-      command, by: Author(device: number, user: device.user, clock: now), on: self)
+      command, by: Author(device: number, user: device.user, clock: now, isPresent: true), on: self)
     if let request = command.request, let answer = try replay(request, of: command, run, now: now) {
       return .rest(answer, isReplay: true)
     }
@@ -21,8 +21,7 @@ extension Service {
       }
     }
     // The clock of a database that is opened goes on from what devices wrote last.
-    try store.devices.advance(
-      number, confirmed: device.confirmed, chain: device.chain, answered: device.answered, clock: now)
+    try store.devices.advance(number, to: device, clock: now)
     return .rest(answer, isReplay: false)
   }
 

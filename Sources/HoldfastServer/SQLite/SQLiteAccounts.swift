@@ -34,4 +34,21 @@ final class SQLiteAccounts: AccountTable {
       "INSERT INTO holdfast_accounts (id, name, password, created_at) VALUES (?, ?, ?, ?)",
       [.text(id), .text(name), .text(password), .integer(now.milliseconds)])
   }
+
+  func setPassword(_ password: String, of id: String) throws {
+    try connection.run(
+      "UPDATE holdfast_accounts SET password = ? WHERE id = ?", [.text(password), .text(id)])
+  }
+
+  func user(of identity: Identity) throws -> String? {
+    try connection.value(
+      "SELECT user FROM holdfast_identities WHERE issuer = ? AND subject = ?",
+      [.text(identity.issuer), .text(identity.subject)])?.text
+  }
+
+  func add(_ identity: Identity, of user: String) throws {
+    try connection.run(
+      "INSERT INTO holdfast_identities (issuer, subject, user) VALUES (?, ?, ?)",
+      [.text(identity.issuer), .text(identity.subject), .text(user)])
+  }
 }

@@ -49,11 +49,24 @@ final class SQLiteAdministration: StoreAdministration {
     return connection.changes
   }
 
+  func tokens() throws -> [[String]] {
+    try rows(
+      """
+      SELECT d.id, a.name, d.scope, strftime('%Y-%m-%dT%H:%M:%SZ', d.seen_at / 1000, 'unixepoch'),
+      CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END
+      FROM holdfast_devices d JOIN holdfast_accounts a ON a.id = d.user WHERE d.scope IS NOT NULL ORDER BY a.name
+      """)
+  }
+
+  func user(ofDevice id: String) throws -> String? {
+    try rows("SELECT user FROM holdfast_devices WHERE id = ?", [.text(id)]).first?[0]
+  }
+
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """
       SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value, '(deleted)'),
-      loser_value FROM conflicts ORDER BY id DESC LIMIT ?
+      loser_value, coalesce(resolution, 'open') FROM conflicts ORDER BY id DESC LIMIT ?
       """, [.integer(Int64(limit))])
   }
 

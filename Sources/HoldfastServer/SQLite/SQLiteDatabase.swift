@@ -38,6 +38,7 @@ struct SQLiteDatabase: ServerDatabase {
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema) }
+      try connection.execute(SQLiteTables(schema: self.schema).listIndexes)
     } else {
       let schema = try schema ?? Schema(json: [])
       self.schema = schema

@@ -13,6 +13,7 @@ final class SQLiteDeviceTable: DeviceTable {
   private let dropAck: Statement
   private let putAck: Statement
   private let dropToken: Statement
+  private let findOwned: Statement
   private let findAck: Statement
   private let addLoss: Statement
   private let countLoss: Statement
@@ -22,11 +23,14 @@ final class SQLiteDeviceTable: DeviceTable {
   init(on connection: Connection) throws {
     self.connection = connection
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain, answered, forgotten FROM holdfast_devices WHERE number = ? AND token_hash = ?"
+      """
+      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten FROM holdfast_devices
+      WHERE number = ? AND token_hash = ?
+      """
     )
     move = try connection.statement(
       """
-      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = max(answered, ?),
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = ?, applied = ?,
         session_used = 1
       WHERE number = ?
       """)
@@ -43,7 +47,13 @@ final class SQLiteDeviceTable: DeviceTable {
       INSERT INTO holdfast_acks (device, zone, epoch, seq, lost) VALUES (?, ?, ?, ?, ?) ON CONFLICT (device, zone)
       DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
       """)
-    dropToken = try connection.statement("UPDATE holdfast_devices SET token_hash = NULL WHERE number = ?")
+    dropToken = try connection.statement(
+      """
+      UPDATE holdfast_devices SET token_hash = iif(issued_after IS NULL, NULL, token_hash),
+        issued_after = iif(issued_after IS NULL, NULL, ?1) WHERE number = ?2
+      """)
+    findOwned = try connection.statement(
+      "SELECT number, id, token_hash IS NOT NULL FROM holdfast_devices WHERE user = ? ORDER BY number")
     findAck = try connection.statement(
       "SELECT 1 FROM holdfast_acks WHERE device = ? AND zone = ? AND seq >= ? AND lost = 0")
     addLoss = try connection.statement(
@@ -62,16 +72,18 @@ final class SQLiteDeviceTable: DeviceTable {
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
-      isForgotten: find.integer(5) == 1)
+      applied: AppliedChangeSets(bytes: find.blob(5)),
+      issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1)
   }
 
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws {
-    try move.bind(confirmed, at: 1)
-    try move.bind(Int64(bitPattern: chain.value), at: 2)
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+    try move.bind(state.confirmed, at: 1)
+    try move.bind(Int64(bitPattern: state.chain.value), at: 2)
     try move.bind(clock.rawValue, at: 3)
     try move.bind(clock.milliseconds, at: 4)
-    try move.bind(answered, at: 5)
-    try move.bind(number, at: 6)
+    try move.bind(state.answered, at: 5)
+    try move.bind(.blob(state.applied.bytes), at: 6)
+    try move.bind(number, at: 7)
     try move.run()
   }
 
@@ -132,9 +144,27 @@ final class SQLiteDeviceTable: DeviceTable {
     try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
   }
 
-  func forgetToken(_ number: Int64) throws {
-    try dropToken.bind(number, at: 1)
+  func revoke(_ number: Int64, at now: Stamp) throws {
+    try dropToken.bind(now.milliseconds, at: 1)
+    try dropToken.bind(number, at: 2)
     try dropToken.run()
+  }
+
+  func hasDevice(of token: TokenHash) throws -> Bool {
+    try connection.value(
+      "SELECT 1 FROM holdfast_devices WHERE token_hash = ?", [.blob(token.withBytes { Array($0) })]) != nil
+  }
+
+  func devices(of user: String) throws -> [OwnedDevice] {
+    try findOwned.bind(user, at: 1)
+    defer { findOwned.reset() }
+    var found: [OwnedDevice] = []
+    while try findOwned.step() {
+      found.append(
+        OwnedDevice(
+          number: findOwned.integer(0), id: findOwned.text(1), hasToken: findOwned.integer(2) == 1))
+    }
+    return found
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
@@ -161,19 +191,24 @@ final class SQLiteDeviceTable: DeviceTable {
 
   func add(_ device: NewDevice) throws {
     try connection.run(
-      "INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at) VALUES (?, ?, ?, ?, ?, ?)",
+      """
+      INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at, scope, issued_after)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """,
       [
         .text(device.id), .text(device.user), .text(device.name), .blob(device.token.withBytes { Array($0) }),
         .integer(device.clock.rawValue), .integer(device.clock.milliseconds),
+        device.scope.map { .text($0) } ?? .null, device.issuedAfter.map { .integer($0) } ?? .null,
       ])
   }
 
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)? {
+  func session(of device: String, user: String) throws -> LastSession? {
     let row = try connection.row(
-      "SELECT session, session_used FROM holdfast_devices WHERE id = ? AND user = ?",
+      "SELECT session, session_used, applied FROM holdfast_devices WHERE id = ? AND user = ?",
       [.text(device), .text(user)])
     guard let row, let number = row[0].integer else { return nil }
-    return (number, row[1].integer == 1)
+    return LastSession(
+      number: number, isUsed: row[1].integer == 1, applied: AppliedChangeSets(bytes: row[2].blob ?? []))
   }
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws

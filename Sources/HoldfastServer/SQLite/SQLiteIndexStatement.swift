@@ -52,7 +52,7 @@ struct SQLiteIndexStatement {
     case nil: return .zones(nil)
     case .unique(let number): return .zones("\"holdfast_\(table.name)_unique_\(number)\"")
     case .declared(let number):
-      return .zones(SQLiteTables.indexName(table.indexes[number], of: table.name))
+      return .zones(SQLiteTables.indexName(table.serverIndexes[number], of: table.name))
     case .reference(let column):
       // Comparisons and nulls would go through the records of everybody.
       guard query.filters.contains(where: { $0.column == column && $0.picksReferences }) else {

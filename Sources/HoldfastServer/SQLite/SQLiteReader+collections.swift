@@ -18,6 +18,18 @@ extension SQLiteReader {
       }, losses: losses?.integer ?? 0)
   }
 
+  func sight(ofZones zones: [String]?) throws -> Sight {
+    let named = zones == nil ? "" : "WHERE zone IN (SELECT value FROM json_each(?1))"
+    let rows = try connection.rows(
+      "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.text(Self.list($0))] } ?? [])
+    return Sight(
+      rows.map {
+        Sight.Zone(
+          zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0,
+          role: Role.owner.rawValue)
+      }, losses: 0)
+  }
+
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String] {
     let index = SQLiteIndexStatement(query, in: schema, limit: limit)
     let statement = try connection.statement(index.sql)
@@ -26,6 +38,16 @@ extension SQLiteReader {
     var ids: [String] = []
     while try statement.step() { ids.append(statement.text(0)) }
     return ids
+  }
+
+  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+    let statement = try connection.statement(SQLiteTables.ranks(in: list, of: schema.tables[list.table]))
+    try statement.bind(list.zone, at: 1)
+    try statement.bind(Self.list(ids), at: 2)
+    if let parent = list.parent { try statement.bind(parent.value, at: 4) }
+    var ranks: [String: Int64] = [:]
+    while try statement.step() { ranks[statement.text(0)] = statement.integer(1) }
+    return ranks
   }
 
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {

@@ -8,7 +8,7 @@ extension SQLiteReader {
     let deleted: Statement
   }
 
-  func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord] {
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord] {
     let statements = try statements(of: table)
     var found: [String: SeenRecord] = [:]
     for id in ids where found[id] == nil {
@@ -18,10 +18,10 @@ extension SQLiteReader {
   }
 
   private func live(
-    _ id: String, _ table: Int, _ user: String, _ statement: Statement
+    _ id: String, _ table: Int, _ user: String?, _ statement: Statement
   ) throws -> SeenRecord? {
     try statement.bind(id, at: 1)
-    try statement.bind(user, at: 2)
+    try statement.bind(user.map { SQLiteValue.text($0) } ?? .null, at: 2)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
     let record = Record(
@@ -31,9 +31,9 @@ extension SQLiteReader {
     return .live(record, creator: statement.columnValue(4).text)
   }
 
-  private func deleted(_ id: String, _ user: String, _ statement: Statement) throws -> SeenRecord? {
+  private func deleted(_ id: String, _ user: String?, _ statement: Statement) throws -> SeenRecord? {
     try statement.bind(id, at: 1)
-    try statement.bind(user, at: 2)
+    try statement.bind(user.map { SQLiteValue.text($0) } ?? .null, at: 2)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
     return .deleted(
@@ -46,10 +46,10 @@ extension SQLiteReader {
     if let known = recordStatements[table] { return known }
     let name = schema.tables[table].name
     let columns = schema.tables[table].columns.map { ", r.\"\($0.name)\"" }.joined()
-    // Who may read: the members of its zone, and everybody where it is public.
+    // Who may read: the members of its zone, everybody where it is public, and the server itself.
     let mayRead = """
       JOIN holdfast_zones z ON z.zone = r.zone
-      WHERE r.id = ?1 AND (z.public = 1
+      WHERE r.id = ?1 AND (z.public = 1 OR ?2 IS NULL
         OR EXISTS (SELECT 1 FROM members m WHERE m.zone = r.zone AND m.user = ?2))
       """
     let statements = RecordStatements(

@@ -33,7 +33,10 @@ final class SQLiteReader: StoreReader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered, session_used, forgotten, app, app_schema FROM holdfast_devices WHERE token_hash = ?"
+      """
+      SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after, forgotten, app, app_schema
+      FROM holdfast_devices WHERE token_hash = ?
+      """
     )
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
     findZones = try connection.statement(Self.zonesOfDevice)
@@ -52,18 +55,39 @@ final class SQLiteReader: StoreReader {
     defer { findDevice.reset() }
     guard try findDevice.step() else { return nil }
     return KnownDevice(
-      key: DeviceKey(number: findDevice.integer(0), user: findDevice.text(1), token: token),
+      key: DeviceKey(
+        number: findDevice.integer(0), user: findDevice.text(1), token: token,
+        use: try .init(scope: findDevice.columnValue(7).text)),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
       seenAt: findDevice.integer(4), answered: findDevice.integer(5),
-      isSessionUsed: findDevice.integer(6) == 1, isForgotten: findDevice.integer(7) == 1,
-      client: findDevice.isNull(8)
-        ? nil : ClientVersion(app: findDevice.text(8), schema: findDevice.text(9)))
+      isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer,
+      isForgotten: findDevice.integer(9) == 1,
+      client: findDevice.isNull(10)
+        ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
     try findAccount.bind(name, at: 1)
     defer { findAccount.reset() }
     return try findAccount.step() ? (findAccount.text(0), findAccount.text(1)) : nil
+  }
+
+  func account(id: String) throws -> (name: String, password: String)? {
+    let row = try connection.row("SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(id)])
+    return row.map { ($0[0].text ?? "", $0[1].text ?? "") }
+  }
+
+  func devices(of user: String, limit: Int) throws -> [ListedDevice] {
+    try connection.rows(
+      """
+      SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast_devices
+      WHERE user = ? ORDER BY seen_at DESC, number DESC LIMIT ?
+      """, [.text(user), .integer(Int64(limit))]
+    ).map {
+      ListedDevice(
+        number: $0[0].integer ?? 0, id: $0[1].text ?? "", name: $0[2].text ?? "",
+        seenAt: $0[3].integer ?? 0, hasSession: $0[4].integer == 1)
+    }
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneState] {

@@ -79,6 +79,17 @@ final class SQLiteRecordTable: RecordTable {
     return ids
   }
 
+  func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String? {
+    let statement = try connection.statement(SQLiteTables.position(side, in: list, of: table))
+    try statement.bind(list.zone, at: 1)
+    try statement.bind(mark, at: 2)
+    try statement.bind(id, at: 3)
+    if let parent = list.parent { try statement.bind(parent.value, at: 4) }
+    return try statement.firstText()
+  }
+
   private func run(_ statement: Statement, for record: Record) throws {
     do { try statement.run() } catch {
       guard error.code == .constraintUnique, let problem = try uniqueProblem(record) else { throw error }
@@ -89,18 +100,20 @@ final class SQLiteRecordTable: RecordTable {
   /// Which group of unique columns has the record's values already; SQLite's message is not asked.
   private func uniqueProblem(_ record: Record) throws -> Problem? {
     for group in table.unique {
-      let same = group.map { " AND \"\($0)\" = ?" }.joined()
-      let statement = try connection.statement(
-        "SELECT 1 FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
-      try statement.bind(record.zone, at: 1)
-      try statement.bind(record.id, at: 2)
-      for (place, name) in group.enumerated() {
-        try statement.bind(table.index(of: name).map { record.values[$0] } ?? .null, at: 3 + place)
-      }
-      if try statement.hasRow() {
-        return Problem(.uniqueTaken, "\(table.name): \(group.joined(separator: ", "))")
-      }
+      if let other = try holder(of: group, like: record) { return taken(group, by: other) }
     }
     return nil
+  }
+
+  func holder(of columns: [String], like record: Record) throws -> String? {
+    let same = columns.map { " AND \"\($0)\" = ?" }.joined()
+    let statement = try connection.statement(
+      "SELECT id FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
+    try statement.bind(record.zone, at: 1)
+    try statement.bind(record.id, at: 2)
+    for (place, name) in columns.enumerated() {
+      try statement.bind(table.index(of: name).map { record.values[$0] } ?? .null, at: 3 + place)
+    }
+    return try statement.firstText()
   }
 }

@@ -12,7 +12,7 @@ struct SQLiteTables {
 
   /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
   /// one that stands takes those that it has not had. A step that was released never changes.
-  private static let steps = [first, requests, results, forgetting]
+  private static let steps = [first, requests, results, identity, forgetting]
 
   /// What makes Holdfast's own tables of those of a format; 0 is that of an empty database.
   static func own(after format: Int64 = 0) -> String {
@@ -43,7 +43,7 @@ struct SQLiteTables {
       user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
       confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
-      session_used INTEGER NOT NULL DEFAULT 0
+      session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x''
     );
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (
@@ -93,18 +93,26 @@ struct SQLiteTables {
 
         """
     }
-    for columns in table.indexes { sql += self.index(columns, of: index) }
+    for columns in table.serverIndexes { sql += self.index(columns, of: index) }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \"\(table.name)\" (\"user\", \"role\");\n"
     }
     return sql
   }
 
-  /// The statement that makes a declared index.
+  /// The statement that makes an index that is declared or of lists, if it is not there.
   func index(_ columns: [String], of index: Int) -> String {
     let name = schema.tables[index].name
     let keys = columns.map { ", \"\($0)\"" }.joined()
-    return "CREATE INDEX \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+    return
+      "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
+  }
+
+  /// The indexes of lists; databases were made without them once.
+  var listIndexes: String {
+    schema.tables.enumerated().map { index, table in
+      table.serverIndexes.dropFirst(table.indexes.count).map { self.index($0, of: index) }.joined()
+    }.joined()
   }
 
   /// The name, quoted, of the index that `index(_:of:)` makes.

@@ -30,6 +30,30 @@ extension ChangeSetRun {
         values: Table.conflicts.columns.map { facts[$0.name] ?? .null }))
   }
 
+  // MARK: Choosing
+
+  /// Writes which value of a conflict somebody chose. The first choice holds.
+  func choose(_ operation: Operation, in live: Record, role: Role) throws {
+    let conflict = Conflict(live)
+    guard let choice = operation.settings.first?.value else { return Trace.took(.updateChangedNothing) }
+    let least = schema.table(conflict["record_table"].text ?? "")?.roles.update ?? .owner
+    if role < least { throw Problem(.roleInsufficient, "To choose takes the role \(least).") }
+    let known = conflict[Table.resolutionColumn]
+    if choice == known { return Trace.took(.updateChangedNothing) }
+    if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }
+    Trace.took(.conflictResolved)
+    var merge = RecordMerge(live)
+    let facts: [String: Value] = [
+      Table.resolutionColumn: choice, "resolved_by": .text(author.user),
+      "resolved_at": .text(Timestamp.text(milliseconds: author.clock.milliseconds)),
+    ]
+    for (index, column) in Table.conflicts.columns.enumerated() {
+      guard let value = facts[column.name] else { continue }
+      merge.set(index, named: column.name, to: value, by: stamp(of: operation), of: author.device)
+    }
+    try write(merge, over: live)
+  }
+
   private func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
 
   /// The JSON of a value; null where there was none, or none is known.

@@ -10,7 +10,7 @@ extension ChangeSetRun {
       return try merge(operation, into: live, role: role, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
-      let zone = try home(of: operation)
+      guard let zone = try homeOrGrave(of: operation, under: nil) else { return }
       Trace.took(.created)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
@@ -18,7 +18,7 @@ extension ChangeSetRun {
       throw Problem(.recordExists)
     }
     guard try isRestore(operation, of: tombstone) else { return try bury(operation, under: tombstone) }
-    let zone = try home(of: operation, isRestored: true)
+    guard let zone = try homeOrGrave(of: operation, under: tombstone) else { return }
     Trace.took(.restored)
     if zone == tombstone.zone {
       try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
@@ -46,11 +46,13 @@ extension ChangeSetRun {
     var values = [Value](repeating: .null, count: table.columns.count)
     for setting in operation.settings { values[setting.column] = setting.value }
     if table.zone == .explicit { try completeMember(&values) }
+    let lost = try dropEnded(&values, of: operation, in: zone)
     let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
     let record = Record(
       table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
       stamps: RecordStamps(creation: creation).text, values: values)
-    try stores.tables[operation.table].insert(record)
+    try insert(record)
+    try log(lost, of: record.id, table: record.table, zone: zone)
     if table.zone == .explicit {
       Trace.took(.joined)
       ledger.changedMember(values[stores.memberUser].text)
@@ -63,7 +65,7 @@ extension ChangeSetRun {
   }
 
   /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
-  private func home(of operation: Operation, isRestored: Bool = false) throws -> String {
+  func home(of operation: Operation, isRestored: Bool = false) throws -> String {
     let table = schema.tables[operation.table]
     let zone: String
     switch table.zone {

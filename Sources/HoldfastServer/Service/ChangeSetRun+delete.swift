@@ -86,7 +86,7 @@ extension ChangeSetRun {
       stamps[name] = ColumnStamp(rev: child.rev, stamp: stamp, device: author.device)
       child.stamps = stamps.text
       child.seq = try ledger.next(child.zone)
-      try store.update(child)
+      try replace(child)
     }
   }
 }

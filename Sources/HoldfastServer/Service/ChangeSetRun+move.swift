@@ -37,7 +37,7 @@ extension ChangeSetRun {
     record.zone = zone
     record.seq = try ledger.next(zone)
     try stores.tombstones.remove(record.id, of: name, in: zone)
-    try stores.tables[record.table].update(record)
+    try replace(record)
     // What it refers to inside its zone, and what refers to it, must have come along by the end of the set.
     for link in schema.links(of: record.table) where link.isInZone {
       openReferences.append(OpenReference(operation: current, link: link, id: record.id))

@@ -8,6 +8,8 @@ struct Author {
   let user: String
   /// The service's clock: no stamp of the change counts as later.
   let clock: Stamp
+  /// Whether the change was made just now, with the records as they are in sight: by REST, not by a device that was offline.
+  var isPresent = false
 }
 
 /// Applies one change set inside a savepoint. Source of the rules: PROTOCOL.md, section 5.
@@ -48,6 +50,8 @@ final class ChangeSetRun {
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []
+  /// The records that were made or changed, each with the operation that did it first; for the team's validators.
+  var written: [Expectation.Key: Int] = [:]
   private let prepare: Preparation?
   private var isDone: [Bool]
   private var creates: [String: Int]?
@@ -73,6 +77,7 @@ final class ChangeSetRun {
     for index in operations.indices { try run(index) }
     try checkOpenReferences()
     try checkOwners()
+    try validate()
   }
 
   private func run(_ index: Int) throws {

@@ -7,7 +7,14 @@ enum Command: Sendable {
   case signUp(SignUp)
   case signIn(SignIn)
   case copyDevice(DeviceKey, name: String, token: TokenHash)
+  /// Makes the token of one of the user's devices invalid, by the device's id.
+  case revoke(DeviceKey, device: String)
+  /// Makes the tokens of the user's other devices invalid.
+  case revokeOthers(DeviceKey)
   case signOut(DeviceKey)
+  case changePassword(PasswordChange)
+  /// A user of an identity provider signs in, or is seen for the first time.
+  case signInByProvider(ProviderSignIn)
   /// Keeps the ids of a result.
   case keepResult(KeptResult)
   /// The team's program was told of zones.
@@ -35,6 +42,8 @@ struct Session: Sendable, Equatable {
   let deviceName: String
   /// Counts the sessions of the device, from 1.
   let number: Int64
+  /// Of a device that is a copy: the last change sets of the one that it is a copy of.
+  var applied: AppliedChangeSets?
 }
 
 /// A device as its token named it. The writer looks again, so that a token that died meanwhile writes nothing.
@@ -43,6 +52,8 @@ struct DeviceKey: Sendable, Equatable {
   /// The id of its user.
   let user: String
   let token: TokenHash
+  /// What the token is good for.
+  var use = TokenUse.session
 }
 
 /// A new account with its first device.
@@ -52,6 +63,32 @@ struct SignUp: Sendable {
   let password: String
   let device: String
   let token: TokenHash
+}
+
+/// Another password for a user who gave the right one.
+struct PasswordChange: Sendable {
+  let key: DeviceKey
+  /// The stored hash that the old password was verified against.
+  let old: String
+  /// The new one's hash.
+  let new: String
+  /// Whether the user's other sessions go on.
+  let keepsSessions: Bool
+}
+
+/// A user whom an identity provider vouches for.
+struct ProviderSignIn: Sendable {
+  let identity: Identity
+  /// What the user is to be called, if nobody has the name.
+  let name: String
+  /// The id of a device to continue, or nil for a new one.
+  let device: String?
+  /// Which of the device's sessions the sender had last; nil when it does not say.
+  let session: Int64?
+  let deviceName: String
+  let token: TokenHash
+  /// Whether the token is that of a device which JWTs stand for.
+  let isForTokens: Bool
 }
 
 /// A user who gave the right password.
@@ -65,4 +102,17 @@ struct SignIn: Sendable {
   let session: Int64?
   let deviceName: String
   let token: TokenHash
+}
+
+extension Command {
+  /// The device that gave the command, where it has one.
+  var key: DeviceKey? {
+    switch self {
+    case .sync(let command): command.key
+    case .rest(let command): command.key
+    case .changePassword(let change): change.key
+    case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key): key
+    case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
+    }
+  }
 }

@@ -7,6 +7,7 @@ final class RecordStores {
   let tables: [any RecordTable]
   let tombstones: any TombstoneTable
   let ledger: ZoneLedger
+  let rules: RulesInForce
   /// The indexes of the built-in tables, and of their columns.
   let members: Int
   let conflicts: Int
@@ -15,8 +16,12 @@ final class RecordStores {
   let memberRole: Int
   private let random: @Sendable (Int) -> [UInt8]
 
-  init(_ schema: Schema, on store: any Store, random: @escaping @Sendable (Int) -> [UInt8]) {
+  init(
+    _ schema: Schema, on store: any Store, rules: RulesInForce = RulesInForce(),
+    random: @escaping @Sendable (Int) -> [UInt8]
+  ) {
     self.schema = schema
+    self.rules = rules
     self.random = random
     self.store = store
     tables = store.tables

@@ -8,7 +8,7 @@ extension Service {
   ///
   /// - Throws: `Problem` before anything is written.
   func sync(_ command: SyncCommand, at now: Stamp) throws {
-    guard let device = try store.devices.device(command.key) else { throw Problem(.tokenInvalid) }
+    var device = try device(command.key)
     try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
@@ -41,20 +41,20 @@ extension Service {
 
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
-    var (confirmed, chain) = (device.confirmed, device.chain)
     for index in replays..<request.changeSets.count {
       let set = request.changeSets[index]
       if let refused = try apply(set, by: author) {
         Trace.took(.setRefused)
-        try store.devices.addRefusal(number, first: confirmed + 1, count: set.count, refused)
+        try store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refused)
+        device.move(past: set, chain: command.chains[index])
       } else {
         Trace.took(.setApplied)
+        device.move(past: set, chain: command.chains[index])
+        device.applied.add(.init(last: device.confirmed, chain: device.chain))
       }
-      confirmed += Int64(set.count)
-      chain = command.chains[index]
     }
-    try store.devices.advance(
-      number, confirmed: confirmed, chain: chain, answered: request.answers, clock: now)
+    device.answered = max(device.answered, request.answers)
+    try store.devices.advance(number, to: device, clock: now)
   }
 
   private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {
@@ -62,5 +62,12 @@ extension Service {
     case .failure(let refused): refused
     case .success(let operations): try run(operations, by: author)
     }
+  }
+}
+
+extension DeviceState {
+  fileprivate mutating func move(past set: ReceivedChangeSet, chain: Fingerprint) {
+    confirmed += Int64(set.count)
+    self.chain = chain
   }
 }

@@ -18,16 +18,21 @@ final class Service {
   let environment: ServerEnvironment
   let clock: ServiceClock
   let restText: RestText
+  /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
+  /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
+  let replica: Position.Replica
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
   private let patience: Patience
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
+  ///   - rules: the team's own, which fit the schema.
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, _ patience: Patience, clock: ServiceClock,
+    _ store: any Store, _ schema: Schema, epoch: String, _ patience: Patience, rules: Rules,
+    clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -35,8 +40,10 @@ final class Service {
     self.environment = environment
     self.clock = clock
     self.log = log
-    stores = RecordStores(schema, on: store, random: environment.random)
+    stores = RecordStores(
+      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
+    replica = Position.Replica(random: Fingerprint(of: epoch).value)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.
@@ -97,6 +104,7 @@ final class Service {
         continue
       }
       stores.ledger.author = 0
+      stores.ledger.scope = command.key?.use.scope
       // A problem is thrown before the command has written anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
@@ -116,13 +124,24 @@ final class Service {
     case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
+    case .signInByProvider(let signIn): return try self.signIn(signIn, at: now)
     case .copyDevice(let key, let name, let token):
-      guard let device = try store.devices.device(key) else { throw Problem(.tokenInvalid) }
-      return .session(try addDevice(to: device.user, named: name, token: token, at: now))
+      let original = try device(key)
+      var session = try addDevice(to: original.user, named: name, token: token, at: now)
+      session.applied = original.applied
+      return .session(session)
     case .signOut(let key):
-      guard try store.devices.device(key) != nil else { throw Problem(.tokenInvalid) }
-      try store.devices.forgetToken(key.number)
-      moves.devices.insert(key.number)
+      _ = try device(key)
+      try revoke(key.number, at: now)
+      return .done
+    case .revoke(let key, let id):
+      try revoke(id, by: key, at: now)
+      return .done
+    case .revokeOthers(let key):
+      try revokeOthers(of: device(key).user, but: key.number, at: now)
+      return .done
+    case .changePassword(let change):
+      try changePassword(change, at: now)
       return .done
     case .keepResult(let result):
       try store.results.keep(result, at: environment.now())

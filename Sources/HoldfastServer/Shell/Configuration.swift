@@ -37,8 +37,18 @@ public struct Configuration: Sendable {
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
   public var allowedOrigins: Set<String>
+  /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
+  public var guessLimit: Int
+  /// The identity provider whose JWTs are taken; nil, the default, for none.
+  public var identityProvider: IdentityProviderConfiguration?
+  /// The proxies whose X-Forwarded-For is believed; none unless given.
+  public var trustedProxies: TrustedProxies
+  /// The certificate that the server presents; nil, the default, for plain HTTP.
+  public var tls: TLSFiles?
   /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
   public var log: @Sendable (String) -> Void
+  /// The team's own resolvers and validators; none unless given.
+  public var rules: Rules
   /// Clock, randomness and passwords.
   public var environment: ServerEnvironment
 
@@ -63,6 +73,9 @@ public struct Configuration: Sendable {
     eventStreamLimit = 16000
     allowedOrigins = []
     retention = Retention()
+    rules = Rules()
+    trustedProxies = TrustedProxies()
+    guessLimit = Guesses.defaultLimit
     snapshotLimit = 4 << 30
   }
 }

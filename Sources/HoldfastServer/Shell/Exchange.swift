@@ -29,6 +29,7 @@ final class Exchange: Sendable {
   private let webhook: Webhook?
   private let forgetting: ForgettingThread
   private let log: RequestLog
+  private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   private let writer: Worker<Write>
   /// Does the writes that were put off; nil where there is nobody else.
@@ -36,6 +37,8 @@ final class Exchange: Sendable {
   private let passwords: Worker<StepWork>
   /// Builds snapshots, one after the other.
   private let builds: Worker<StepWork>
+  /// Asks other servers, one question after the other.
+  private let fetches: Worker<StepWork>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
   /// What the ids of the requests of this run begin with.
@@ -45,13 +48,16 @@ final class Exchange: Sendable {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
     let environment = configuration.environment
     self.log = log
+    proxies = configuration.trustedProxies
     self.database = database
+    try configuration.rules.check(against: database.schema)
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = ServiceClock(try stores[0].latestClock())
     let snapshots = try Self.snapshots(database, configuration, failed)
     let api = API(
       database, clock: clock, environment: environment, snapshots: snapshots,
-      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), log: failed)
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
+      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) }, log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
@@ -70,7 +76,9 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, patience, clock: clock, environment: environment, log: failed))
+          store, database.schema, epoch: database.epoch, patience, rules: configuration.rules, clock: clock,
+          environment: environment,
+          log: failed))
     }
     let fast = stores.map { service($0, .little) }
     let patient = try (0..<Self.patientThreads).compactMap { _ in
@@ -96,6 +104,9 @@ final class Exchange: Sendable {
       for check in checks { check.finish(check.work()) }
     }
     builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
+    }
+    fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
       for work in works { work.finish(work.work()) }
     }
     reading = try database.readerCount.map { count in
@@ -186,10 +197,14 @@ final class Exchange: Sendable {
   }
 
   /// Answers a request, now or later.
-  func handle(_ request: HTTPRequest, _ responder: HTTPResponder) {
+  func handle(_ received: HTTPRequest, _ responder: HTTPResponder) {
+    let client = proxies.client(of: received)
+    var changed = received
+    changed.remoteAddress = client.address
+    let request = changed
     let entry = RequestLog.Entry(
-      id: "\(run)-\(request.id)", method: request.method, path: request.path,
-      started: .now,
+      id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
+      scheme: client.scheme, started: .now,
       crossOrigin: api.crossOrigin.headers(of: request))
     guard let reading, !api.isImmediate(request) else {
       return perform(api.handle(request), entry, responder)
@@ -207,6 +222,7 @@ final class Exchange: Sendable {
     forgetting.stop()
     webhook?.stop()
     passwords.stop()
+    fetches.stop()
     builds.stop()
     api.snapshots?.close()
     writer.stop()
@@ -224,7 +240,7 @@ final class Exchange: Sendable {
       responder.respond(finished(response, entry))
     case .write(let command, let answer):
       var entry = entry
-      entry.device = command.device
+      entry.device = command.key?.number
       let logged = entry
       let write = Write(command: command) { [self] result in
         guard let reading else {
@@ -247,6 +263,12 @@ final class Exchange: Sendable {
     case .password(let work):
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check) { refuse(entry, responder) }
+    case .fetch(let work):
+      let fetch = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !fetches.enqueue(fetch) { refuse(entry, responder) }
+    case .first(let command, let next):
+      let write = Write(command: command) { [self] result in perform(next(result), entry, responder) }
+      if !writer.enqueue(write) { refuse(entry, responder) }
     case .build(let work):
       let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !builds.enqueue(build) { refuse(entry, responder) }
@@ -263,17 +285,5 @@ final class Exchange: Sendable {
     response.headers += entry.crossOrigin
     log.request(entry, response)
     return response
-  }
-}
-
-extension Command {
-  /// The number of the device that gave the command, where it has one.
-  fileprivate var device: Int64? {
-    switch self {
-    case .sync(let command): command.key.number
-    case .rest(let command): command.key.number
-    case .copyDevice(let key, _, _), .signOut(let key): key.number
-    case .signUp, .signIn, .keepResult, .told, .forget, .probe: nil
-    }
   }
 }

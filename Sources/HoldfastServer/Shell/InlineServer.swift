@@ -20,18 +20,24 @@ public final class InlineServer {
   /// - Parameters:
   ///   - location: where the database is; a directory is made when it is missing.
   ///   - schema: the schema to serve; nil takes the one that is in the database.
+  ///   - rules: the team's own resolvers and validators.
   ///   - environment: clock, randomness and passwords.
+  ///   - identityProvider: whose JWTs are taken; nil for nobody's.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    _ location: DatabaseLocation, schema: Schema?, environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, rules: Rules = Rules(), environment: ServerEnvironment,
+    identityProvider: IdentityProviderConfiguration? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
+    if let schema { try rules.check(against: schema) }
     let lock = try location.lock()
     let database = try location.open(schema: schema, random: environment.random)
     let snapshots = try Snapshots(
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
-    try self.init(database, lock: lock, snapshots, environment, log)
+    try self.init(
+      database, lock: lock, snapshots, rules, environment, log,
+      identityProvider.map { IdentityProvider($0, log: log) })
   }
 
   /// Opens a database file where there are no directories and no other processes: on a simulated disk.
@@ -43,23 +49,31 @@ public final class InlineServer {
   ) throws {
     let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, random: environment.random)
-    try self.init(database, lock: nil, nil, environment, log)
+    try self.init(database, lock: nil, nil, Rules(), environment, log, nil)
   }
 
   private init(
     _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
-    _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void
+    _ rules: Rules, _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void,
+    _ provider: IdentityProvider?
   ) throws {
     self.lock = lock
     self.schema = database.schema
+    try rules.check(against: database.schema)
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
     service = Service(
-      store, database.schema, .little, clock: clock, environment: environment, log: log)
+      store, database.schema, epoch: database.epoch, .little, rules: rules, clock: clock,
+      environment: environment,
+      log: log)
     patient = try database.patientStore().map {
-      Service($0, database.schema, .much, clock: clock, environment: environment, log: log)
+      Service(
+        $0, database.schema, epoch: database.epoch, .much, rules: rules, clock: clock,
+        environment: environment,
+        log: log)
     }
-    let api = API(database, clock: clock, environment: environment, snapshots: snapshots, log: log)
+    let api = API(
+      database, clock: clock, environment: environment, snapshots: snapshots, provider: provider, log: log)
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
@@ -75,7 +89,8 @@ public final class InlineServer {
       var step = api.handle(request)
       while true {
         switch step {
-        case .password(let work), .build(let work): step = work()
+        case .password(let work), .build(let work), .fetch(let work): step = work()
+        case .first(let command, let next): step = next(apply([command])[0])
         case .answer, .write, .events: return step
         }
       }
@@ -88,7 +103,7 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .build, .events: .problem(Problem(.internalError))
+      case .password, .build, .fetch, .first, .events: .problem(Problem(.internalError))
       }
     }
   }
@@ -138,7 +153,8 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password, .build: return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
+    case .write, .password, .build, .fetch, .first:
+      return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }
 

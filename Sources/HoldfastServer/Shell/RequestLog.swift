@@ -46,6 +46,12 @@ struct RequestLog: Sendable {
       writer.key("device")
       writer.int64(device)
     }
+    writer.key("address")
+    writer.string(entry.address)
+    if let scheme = entry.scheme {
+      writer.key("scheme")
+      writer.string(scheme)
+    }
     writer.key("request_id")
     writer.string(entry.id)
     finish(&writer)
@@ -61,6 +67,10 @@ struct RequestLog: Sendable {
     let id: String
     let method: String
     let path: Substring
+    /// The address of the client.
+    let address: String
+    /// What a trusted proxy says that the client spoke, if it says so.
+    let scheme: String?
     let started: ContinuousClock.Instant
     /// What is added to the answer for a page in a browser.
     let crossOrigin: [(name: String, value: String)]

@@ -23,6 +23,10 @@ public final class Server: Sendable {
   private let lock: DataDirectoryLock?
   private let database: any ServerDatabase
   private let isStopped = Atomic<Bool>(false)
+  private let tls: TLSFiles?
+  private let log: RequestLog
+  /// What was read of its files last.
+  private let tlsContents: Mutex<TLSFiles.Contents?>
 
   /// Opens the database and starts to serve: when this returns, the server listens.
   ///
@@ -30,23 +34,30 @@ public final class Server: Sendable {
   /// - Throws: `ServerError` when the data directory or the schema can't be used, `HTTPServerError` when the address
   ///   can't, `SQLiteError` when the database can't be read.
   public init(_ configuration: Configuration) throws {
+    // Before the database becomes one of this schema.
+    if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     lock = try configuration.database.lock()
     let environment = configuration.environment
     database = try configuration.database.open(schema: configuration.schema, random: environment.random)
     let log = RequestLog(configuration.log, now: environment.now)
+    self.log = log
+    tls = configuration.tls
+    let contents = try configuration.tls?.read()
+    tlsContents = Mutex(contents)
+    let certificate = try contents?.pair
     let exchange = try Exchange(database, configuration, log)
     self.exchange = exchange
     do {
       http = try HTTPServer(
         address: configuration.address, port: configuration.port, threads: configuration.threads,
-        limits: configuration.limits, failure: { .failure(status: $0) },
+        limits: configuration.limits, certificate: certificate, failure: { .failure(status: $0) },
         log: { log.event("http", level: "warning", $0) }, handler: { exchange.handle($0, $1) })
     } catch {
       exchange.stop()
       throw error
     }
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
-    url = "http://\(host):\(http.port)"
+    url = "\(certificate == nil ? "http" : "https")://\(host):\(http.port)"
     log.event("listening", url)
   }
 
@@ -64,9 +75,26 @@ public final class Server: Sendable {
     lock?.giveUp()
   }
 
-  /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly.
+  /// Reads the certificate and its key again, for the clients that connect from now on. A pair that can't be used is logged, and the one before
+  /// stays. Without TLS, and where nothing has changed, it does nothing.
+  public func reloadCertificate() {
+    guard let tls else { return }
+    do {
+      let contents = try tls.read()
+      let isNew = tlsContents.withLock { known in
+        defer { known = contents }
+        return known != contents
+      }
+      guard isNew else { return }
+      http.present(try contents.pair)
+      log.event("certificate", "The certificate was read again.")
+    } catch { log.event("certificate", level: "error", "The certificate of before stays: \(error)") }
+  }
+
+  /// Runs until the process is told to end by SIGTERM or SIGINT, then stops cleanly. With TLS the certificate is read again at SIGHUP, and when
+  /// its files change: they are looked at every five seconds.
   ///
-  /// Both signals must be blocked before any thread is started: call `blockStopSignals()` first.
+  /// The signals must be blocked before any thread is started: call `blockStopSignals()` first.
   /// - Parameter started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
@@ -76,17 +104,26 @@ public final class Server: Sendable {
     configuration.limits.maximumConnections = min(configuration.limits.maximumConnections, connections)
     let server = try Server(configuration)
     started(server)
-    var signals = stopSignals()
-    var signal: Int32 = 0
-    while sigwait(&signals, &signal) != 0 {}
+    server.waitForStopSignal()
     server.stop()
   }
 
-  /// Keeps SIGTERM and SIGINT from ending the process at once, in this thread and in those that it starts.
-  public static func blockStopSignals() {
-    var signals = stopSignals()
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  private func waitForStopSignal() {
+    while true {
+      switch nextSignal(of: Self.stopSignals, seconds: 5) {
+      case SIGTERM, SIGINT: return
+      // SIGHUP, or time to look.
+      default: reloadCertificate()
+      }
+    }
   }
+
+  /// Keeps SIGTERM, SIGINT and SIGHUP from ending the process at once, in this thread and in those that it starts.
+  public static func blockStopSignals() {
+    block(stopSignals)
+  }
+
+  private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
 
   /// Takes what the system grants of open files, one for each connection, and lets a file that grows beyond its limit
   /// be an error of that write, not the end of the process.
@@ -104,13 +141,5 @@ public final class Server: Sendable {
     let granted = limit.rlim_cur
     limit.rlim_cur = limit.rlim_max
     return Int(clamping: setrlimit(files, &limit) == 0 ? limit.rlim_max : granted)
-  }
-
-  private static func stopSignals() -> sigset_t {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGTERM)
-    sigaddset(&signals, SIGINT)
-    return signals
   }
 }

@@ -16,6 +16,9 @@ protocol CollectionReader: AnyObject {
   /// - Parameter limit: how many at the most.
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String]
 
+  /// The ranks of some records in a list: their places from 1, by position and id. Those that are not in it have none.
+  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64]
+
   /// The changes of a table's records in a zone, in seq order, each record once.
   ///
   /// - Parameters:

@@ -4,10 +4,14 @@ import HoldfastCore
 struct DeviceState {
   let id: String
   let user: String
-  let confirmed: Int64
-  let chain: Fingerprint
+  var confirmed: Int64
+  var chain: Fingerprint
   /// The greatest number up to which the device has said to have dealt with the answers.
-  let answered: Int64
+  var answered: Int64
+  /// Its last change sets that took effect.
+  var applied: AppliedChangeSets
+  /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
+  let issuedAfter: Int64?
   /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
   let isForgotten: Bool
 }
@@ -20,8 +24,8 @@ protocol DeviceTable: AnyObject {
   /// The ids of a device and of its user; nil for the server itself.
   func owner(of number: Int64) throws -> (id: String, user: String)?
 
-  /// Writes how far the device's operations were dealt with, and up to where it has dealt with the answers.
-  func advance(_ number: Int64, confirmed: Int64, chain: Fingerprint, answered: Int64, clock: Stamp) throws
+  /// Writes how far a device has come, and that it is alive.
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws
 
   /// How many refusals will be left when the device has dealt with those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int
@@ -60,14 +64,36 @@ protocol DeviceTable: AnyObject {
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws
 
-  /// The last session of a user's device, and whether it was ever used; nil when it is not the user's.
-  func session(of device: String, user: String) throws -> (number: Int64, isUsed: Bool)?
+  /// The last session of a user's device; nil when it is not the user's.
+  func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins another session of a device.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
 
-  /// Makes the device's token invalid.
-  func forgetToken(_ number: Int64) throws
+  /// The devices of a user, and whether each has a token.
+  func devices(of user: String) throws -> [OwnedDevice]
+
+  /// Whether there is a device of a token.
+  func hasDevice(of token: TokenHash) throws -> Bool
+
+  /// Makes the device's token invalid, or the JWTs that were issued for it until now.
+  func revoke(_ number: Int64, at now: Stamp) throws
+}
+
+/// A device of a user.
+struct OwnedDevice {
+  let number: Int64
+  let id: String
+  let hasToken: Bool
+}
+
+/// The last session of a device.
+struct LastSession {
+  let number: Int64
+  /// Whether anything was ever sent in it.
+  let isUsed: Bool
+  /// The device's last change sets that took effect.
+  let applied: AppliedChangeSets
 }
 
 /// A device that is to be added.
@@ -77,6 +103,10 @@ struct NewDevice {
   let name: String
   let token: TokenHash
   let clock: Stamp
+  /// Of a service token: what it may be used for, as it is stored.
+  var scope: String?
+  /// Of the device of a JWT: from when on issued ones are taken.
+  var issuedAfter: Int64?
 }
 
 /// The accounts.
@@ -91,5 +121,16 @@ protocol AccountTable: AnyObject {
   func name(ofID id: String) throws -> String?
 
   /// Adds an account.
+  ///
+  /// - Parameter password: its hash; empty for who signs in otherwise.
   func add(_ id: String, name: String, password: String, at now: Stamp) throws
+
+  /// Stores another password.
+  func setPassword(_ password: String, of id: String) throws
+
+  /// The user whom an issuer calls by a subject, or nil.
+  func user(of identity: Identity) throws -> String?
+
+  /// Remembers whom an issuer calls by a subject.
+  func add(_ identity: Identity, of user: String) throws
 }

@@ -31,14 +31,15 @@ extension Command {
     switch self {
     case .sync(let command): command.expectation(schema)
     case .rest(let command): command.expectation(schema)
-    case .copyDevice(let key, _, _), .signOut(let key): Expectation(device: key)
     case .forget(.tombstones(let zone), _): Expectation(zones: [zone])
     case .forget(.conflicts(let conflicts), _):
       Expectation(
         records: conflicts.map {
           Expectation.Key(table: schema.index(of: Table.conflicts.name) ?? 0, id: $0.id)
         }, zones: Set(conflicts.map(\.zone)).sorted())
-    case .signUp, .signIn, .keepResult, .told, .forget, .probe: Expectation()
+    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
+      .keepResult, .told, .forget, .probe:
+      Expectation(device: key)
     }
   }
 }

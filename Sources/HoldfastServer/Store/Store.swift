@@ -92,19 +92,41 @@ protocol RecordTable: AnyObject {
 
   /// Adds a record.
   ///
-  /// - Throws: `Problem.uniqueTaken` naming the columns.
+  /// - Throws: `Problem.uniqueTaken` with the columns, and who has their values.
   func insert(_ record: Record) throws
 
   /// Replaces a record.
   ///
-  /// - Throws: `Problem.uniqueTaken` naming the columns.
+  /// - Throws: `Problem.uniqueTaken` with the columns, and who has their values.
   func update(_ record: Record) throws
+
+  /// Another record of the same zone that has the same values in columns that are unique together, or nil.
+  func holder(of columns: [String], like record: Record) throws -> String?
 
   /// Removes a record.
   func remove(_ id: String) throws
 
+  /// The position in a list that is the nearest on one side of a mark, as the transaction has the list, whose zone it has locked; nil when
+  /// there is none.
+  ///
+  /// - Parameters:
+  ///   - mark: a position, or `RecordList.start` or `end`. Records that have this very one are passed over.
+  ///   - id: a record that is passed over as well.
+  func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
+  ) throws -> String?
+
   /// The ids of the records whose column has a value.
   func ids(where column: Int, is value: String) throws -> [String]
+}
+
+extension RecordTable {
+  /// The problem of a record whose unique values another has.
+  func taken(_ columns: [String], by other: String) -> Problem {
+    var problem = Problem(.uniqueTaken, "\(table.name): \(columns.joined(separator: ", "))")
+    problem.taken = TakenValue(record: other, columns: columns)
+    return problem
+  }
 }
 
 /// What stays of records that are gone: a record has at most one tombstone in a zone.

@@ -19,6 +19,12 @@ protocol StoreAdministration: AnyObject {
   /// - Parameter zone: the only zone concerned; nil for all.
   func reset(_ device: String, zone: String?) throws -> Int
 
+  /// Token (the id of its device), user's name, scope, last written, whether it is valid.
+  func tokens() throws -> [[String]]
+
+  /// The id of a device's user, or nil.
+  func user(ofDevice id: String) throws -> String?
+
   /// At, zone, table, record, column, policy, winner, loser; newest first.
   func conflicts(limit: Int) throws -> [[String]]
 

@@ -11,6 +11,15 @@ protocol StoreReader: CollectionReader {
   /// The account of a name with its stored password, or nil.
   func account(_ name: String) throws -> (id: String, password: String)?
 
+  /// The name of an account and its stored password, by its id, or nil.
+  func account(id: String) throws -> (name: String, password: String)?
+
+  /// The devices of a user, those seen last first.
+  func devices(of user: String, limit: Int) throws -> [ListedDevice]
+
+  /// All zones, or those named, for the server itself.
+  func sight(ofZones zones: [String]?) throws -> Sight
+
   /// All zones of a device: those of its user, and those that it acks.
   func zones(of device: DeviceKey) throws -> [ZoneState]
 
@@ -31,7 +40,9 @@ protocol StoreReader: CollectionReader {
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
 
   /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
-  func records(_ ids: [String], of table: Int, for user: String) throws -> [String: SeenRecord]
+  ///
+  /// - Parameter user: who reads; nil for the server itself.
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord]
 
   /// Zones of which the team's program was not told all: those named, or any.
   ///
@@ -100,9 +111,19 @@ struct StoredRefusal {
   let problem: [UInt8]
 }
 
+/// A device as its user sees it.
+struct ListedDevice {
+  let number: Int64
+  let id: String
+  let name: String
+  /// When it last wrote, in milliseconds since 1970.
+  let seenAt: Int64
+  let hasSession: Bool
+}
+
 /// What a reader knows of the device that asks.
 struct KnownDevice: Sendable {
-  let key: DeviceKey
+  var key: DeviceKey
   let confirmed: Int64
   let chain: Fingerprint
   /// When it last wrote, in milliseconds since 1970.
@@ -111,6 +132,8 @@ struct KnownDevice: Sendable {
   let answered: Int64
   /// Whether the session's first request was written.
   let isSessionUsed: Bool
+  /// Of the device of a JWT: from when on issued ones are taken, in milliseconds since 1970; nil for others.
+  let issuedAfter: Int64?
   /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
   let isForgotten: Bool
   /// What it said of itself last.

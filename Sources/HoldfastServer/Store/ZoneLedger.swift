@@ -24,6 +24,8 @@ final class ZoneLedger {
   private var changedUsers: Set<String> = []
   /// The device whose change set is applied; 0 is the server itself.
   var author: Int64 = 0
+  /// The scope of the service token that the author writes with, if it is one.
+  var scope: TokenScope?
 
   init(_ table: any ZoneTable) { self.table = table }
 
@@ -84,7 +86,12 @@ final class ZoneLedger {
   func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
 
   /// Makes a zone.
+  ///
+  /// - Throws: `Problem.tokenLimited` when the author's token names its zones.
   func create(_ name: String) throws {
+    if let scope, scope.zones != nil {
+      throw Problem(.tokenLimited, "The record would make a zone: that takes a token for all zones.")
+    }
     try table.add(name)
     journal.append((name, nil))
     zones[name] = Zone(seq: 0, isPublic: false)
@@ -92,6 +99,8 @@ final class ZoneLedger {
 
   /// What a user may do in a zone; nil for a stranger, and when there is no such zone.
   func role(of user: String, in zone: String) throws -> Role? {
+    // A service token's own word takes the place of memberships.
+    if let scope { return try scope.has(zone: zone) && exists(zone) ? scope.role : nil }
     let key = Membership(zone: zone, user: user)
     if let known = roles[key] { return known }
     let role = try table.role(of: user, in: zone) ?? (isPublic(zone) ? .viewer : nil)

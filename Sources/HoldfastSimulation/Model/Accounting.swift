@@ -115,6 +115,37 @@ struct Accounting {
     return found
   }
 
+  // MARK: Counters
+
+  /// I1, I3: a counter is the sum of what people added. Looks at records that had one life, and were not edited on devices that were copied.
+  func reportSums() {
+    for (key, row) in server.tables.sorted(by: { $0.key < $1.key }) {
+      for column in (oracle.rules.counters[key.table] ?? []).sorted() {
+        let changes = (oracle.changes[key] ?? []).filter { $0.column == column }
+        guard (oracle.creations[key] ?? []).count == 1, isCertain(changes) else { continue }
+        let sum = changes.filter { oracle.transactions[$0.transaction].state == .confirmed }
+          .reduce(0) { $0 + ($1.new?.number ?? 0) - ($1.old?.number ?? 0) }
+        if sum == row[column]?.number ?? 0 { continue }
+        let parts = changes.map {
+          "\(oracle.text($0.old)) to \(oracle.text($0.new)) by \(oracle.describe($0.transaction))"
+        }
+        oracle.report(
+          "I1",
+          "server: \(key).\(column) is \(oracle.text(row[column])), and people added \(sum): \(parts.joined(separator: "; "))"
+        )
+      }
+    }
+  }
+
+  /// Whether it is known of all changes whether they took effect.
+  private func isCertain(_ changes: [LocalChange]) -> Bool {
+    changes.allSatisfy {
+      let state = oracle.transactions[$0.transaction].state
+      return $0.new != nil && (state == .confirmed || state == .quarantined)
+        && oracle.devices[$0.device]?.isCopied != true
+    }
+  }
+
   // MARK: Deletions and refusals
 
   /// I8: the deleted records that are live, though nobody created them anew.

@@ -15,14 +15,18 @@ struct LocalTransaction {
   let user: String
   /// The tokens that it was the first to write.
   var tokens: Set<Int> = []
+  /// Those that it wrote again.
+  var rewritten: Set<Int> = []
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.
   var known: Set<Int> = []
   var state = State.open
 
-  /// Whether these bytes are this transaction's. Tokens are written once; without any the operations must be the same.
+  /// Whether these bytes are this transaction's. New tokens are written once; without any the operations must be the same.
   func matches(_ set: SentChangeSet) -> Bool {
-    tokens.isEmpty ? set.tokens.isEmpty && operations == set.operations : !tokens.isDisjoint(with: set.tokens)
+    tokens.isEmpty
+      ? operations == set.operations && set.tokens.isSubset(of: rewritten)
+      : !tokens.isDisjoint(with: set.tokens)
   }
 }
 

@@ -22,6 +22,10 @@ struct ModelRules: Sendable {
   var unique: [(table: String, column: String)] = []
   /// Columns that say where in its list a record is.
   var places: [(table: String, list: String, column: String)] = []
+  /// Columns, by table, in which edits of several people may stand together.
+  var combining: [String: Set<String>] = [:]
+  /// Columns, by table, whose value is the sum of all that people added.
+  var counters: [String: Set<String>] = [:]
   /// Whether the model is told why the server refused what it refused.
   var hearsAnswers = false
 }

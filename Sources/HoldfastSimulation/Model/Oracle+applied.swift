@@ -27,12 +27,14 @@ extension Oracle {
       open.append(waiting.remove(at: place))
     }
     memory.open = open.sorted()
-    for refused in view.quarantine where memory.quarantined.insert(refused.number).inserted {
+    for refused in view.quarantine where memory.quarantined[refused.number] == nil {
+      memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
       guard let set = changeSet(refused.body, on: device),
         let place = waiting.firstIndex(where: { transactions[$0].matches(set) })
       else { continue }
       let index = waiting.remove(at: place)
+      memory.quarantined[refused.number] = index
       // One that a copy of the device has brought through is no loss.
       if transactions[index].state == .open { transactions[index].state = .quarantined }
     }
@@ -61,7 +63,7 @@ extension Oracle {
       for (column, tokens) in (memory.latest[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
         if !tokens.isSubset(of: unsent) {
           memory.latest[key]?[column] = nil
-        } else if tokens != Set(row[column]?.tokens ?? []) {
+        } else if !shows(Set(row[column]?.tokens ?? []), tokens, key, column) {
           report(
             "I3",
             "\(device): \(key).\(column) shows \(text(row[column])) while its edit \(Tokens.text(tokens)) waits in the outbox"
@@ -70,5 +72,10 @@ extension Oracle {
       }
       if memory.latest[key]?.isEmpty == true { memory.latest[key] = nil }
     }
+  }
+
+  /// Whether a column shows an edit: alone, or together with those of others where they combine.
+  private func shows(_ shown: Set<Int>, _ edit: Set<Int>, _ key: RecordKey, _ column: String) -> Bool {
+    rules.combining[key.table]?.contains(column) == true ? edit.isSubset(of: shown) : edit == shown
   }
 }

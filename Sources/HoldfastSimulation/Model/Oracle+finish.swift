@@ -34,6 +34,7 @@ extension Oracle {
     }
     let accounting = Accounting(self, devices: final, server: view)
     accounting.reportLost()
+    accounting.reportSums()
     accounting.reportUndead()
     accounting.reportHalfRefused()
     return violations

@@ -54,7 +54,10 @@ extension Oracle {
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
       guard let new else { continue }
       let tokens = Set(new.tokens)
-      memory.latest[key, default: [:]][column] = tokens.isEmpty ? nil : tokens
+      transaction.rewritten.formUnion(tokens.intersection(old?.tokens ?? []))
+      let isCombining = rules.combining[key.table]?.contains(column) == true
+      let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
+      memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown
       repeated.formUnion(tokens.intersection(old?.tokens ?? []))
       for token in tokens.subtracting(old?.tokens ?? []).sorted() {
         note(token, key, column, by: index, &transaction)
@@ -74,6 +77,7 @@ extension Oracle {
       known.key == key && known.column == column,
       "The workload wrote \(Tokens.text(token)) into \(known.key).\(known.column) and into \(key).\(column).")
     known.transactions.append(index)
+    transaction.rewritten.insert(token)
     repeated.insert(token)
     written[token] = known
   }
@@ -103,6 +107,21 @@ extension Oracle {
   func isLoose(_ index: Int, in view: DeviceView) -> Bool {
     view.edits.contains { edit in
       edit.isLoose && transactions[index].operations.contains { $0.key == edit.key }
+    }
+  }
+
+  /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own. With a deletion among
+  /// them something may be in none of both.
+  func resent(device: String, view: DeviceView) {
+    let left = Set(view.quarantine.map(\.number))
+    let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
+    for number in gone.keys { devices[device]?.quarantined[number] = nil }
+    let taken = gone.values.compactMap { $0 }
+    guard taken.contains(where: { transactions[$0].operations.contains { $0.kind == "delete" } }) else {
+      return
+    }
+    for index in taken where transactions[index].state == .quarantined {
+      transactions[index].state = .forgotten
     }
   }
 

@@ -57,6 +57,8 @@ extension Oracle {
     guard rules.hearsAnswers else { return }
     let problem = try? JSONSerialization.jsonObject(with: Data(refused.problem.utf8)) as? [String: Any]
     let code = problem?["code"] as? String ?? ""
+    // Of a copy: nobody knows whether the other device has brought it through.
+    if memory.isCopied, code == "change-set-uncertain" { return }
     if !memory.refusals.contains(code) {
       report(
         "I3",

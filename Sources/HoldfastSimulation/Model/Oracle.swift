@@ -26,8 +26,8 @@ final class Oracle {
     var bases: Set<Int> = []
     /// Transactions that were in the outbox at the last look, or were written since.
     var open: [Int] = []
-    /// The change sets in quarantine that are known already.
-    var quarantined: Set<Int64> = []
+    /// The change sets in quarantine that are known already, with their transactions where they are known.
+    var quarantined: [Int64: Int?] = [:]
     /// The tokens of the device's last own edit of each column.
     var latest: [RecordKey: [String: Set<Int>]] = [:]
     /// The reasons of refusals that the server has given.

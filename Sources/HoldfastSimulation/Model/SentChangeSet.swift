@@ -16,7 +16,9 @@ struct SentChangeSet {
       self.operations.insert(OperationName(kind: kind, key: RecordKey(table: table, id: id)))
       // What an edit was based on is not said by it.
       for value in (operation["columns"] as? [String: Any] ?? [:]).values {
-        if let text = value as? String { tokens.formUnion(Tokens.inside(text)) }
+        for text in value as? [Any] ?? [value] {
+          if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
+        }
       }
     }
   }

@@ -34,7 +34,7 @@ extension Scenario {
         }),
       Scenario(
         name: "Parent deleted while a child was made offline", guards: "I3, I9",
-        takes: [.referenceMissing, .orphanSettled],
+        takes: [.createBuried, .orphanSettled],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -59,10 +59,11 @@ extension Scenario {
           }
           stage.settle()
           stage.expect("I9", !stage.isThere("parts", late, on: 1), "no orphan")
-          stage.expect("I3", stage.isQuarantined(lateText, on: 1), "the late child waits in quarantine")
+          stage.expect("I3", stage.isLoser(lateText), "the late child is in the conflict log")
           stage.expect(
             "I9", !stage.isThere("parts", part) && !stage.isThere("parts", part, on: 1), "no orphan")
-          stage.expect("I3", stage.isQuarantined(text, on: 1), "the child waits in quarantine")
+          stage.expect("I3", stage.isLoser(text), "the child is in the conflict log")
+          stage.expectNoRefusal()
         }),
       Scenario(
         name: "Record moved to another zone", guards: "I7, I10", users: [0, 0, 1, 2], takes: [.moved],

@@ -28,6 +28,8 @@ struct Person {
 
   private mutating func editOnce() throws {
     guard let list = try pick("lists") else { return try makeList() }
+    if chance.one(in: 4) { return try editCard(in: list) }
+    if !isPeaceful, chance.one(in: 10) { return try choose() }
     switch chance.below(isPeaceful ? 12 : 24) {
     case 0: try makeList()
     case 1, 2: try makeItem(in: list)
@@ -97,6 +99,60 @@ struct Person {
   private mutating func rename(_ table: String, _ column: String) throws {
     guard let record = try pick(table) else { return }
     try run("UPDATE \(table) SET \(column) = ? WHERE id = ?", [newToken(), .text(record)])
+  }
+
+  /// Edits a record in whose columns the edits of several people meet, each by another policy.
+  private mutating func editCard(in list: String) throws {
+    guard !chance.one(in: 5), let card = try pick("cards") else {
+      return try run(
+        "INSERT INTO cards (id, list_id, stock, body) VALUES (?, ?, ?, ?)",
+        [id(), .text(list), .integer(Int64(chance.below(3))), newToken()])
+    }
+    switch chance.below(6) {
+    case 0, 1:
+      try run(
+        "UPDATE cards SET stock = max(0, coalesce(stock, 0) + ?) WHERE id = ?",
+        [.integer(Int64(chance.below(9)) - (isPeaceful ? 0 : 3)), .text(card)])
+    case 2: try tag(card)
+    case 3: try rename("cards", chance.one(in: 2) ? "answer" : "said")
+    default: try rewrite(card)
+    }
+  }
+
+  /// Closes a conflict: keeps what is there, or takes the value that lost.
+  private mutating func choose() throws {
+    let open = try db.conflicts().filter { $0.resolution == nil }
+    guard let conflict = chance.pick(open) else { return }
+    // What can't be brought back stays as it is.
+    do { try db.resolve(conflict, taking: chance.one(in: 2) ? .winner : .loser) } catch is StoreError {}
+  }
+
+  /// Adds an element to a set, or takes one out.
+  private mutating func tag(_ card: String) throws {
+    if chance.one(in: 3) {
+      try run(
+        """
+        UPDATE cards SET tags = (SELECT json_group_array(value) FROM json_each(cards.tags) WHERE key <> ?)
+        WHERE id = ? AND json_array_length(tags) > 0
+        """, [.integer(Int64(chance.below(3))), .text(card)])
+    } else {
+      try run(
+        "UPDATE cards SET tags = json_insert(coalesce(tags, '[]'), '$[#]', ?) WHERE id = ?",
+        [newToken(), .text(card)])
+    }
+  }
+
+  /// Adds a word to a text, takes one out, or puts another in its place.
+  private mutating func rewrite(_ card: String) throws {
+    let text = try db.first(String.self, "SELECT coalesce(body, '') FROM cards WHERE id = ?", [.text(card)])
+    var words = (text ?? "").split(separator: " ").map(String.init)
+    let place = chance.below(words.count + 1)
+    switch chance.below(4) {
+    case 0 where place < words.count: words.remove(at: place)
+    case 1 where place < words.count: words[place] = newWord()
+    default: words.insert(newWord(), at: place)
+    }
+    try run("UPDATE cards SET body = ? WHERE id = ?", [.text(words.joined(separator: " ")), .text(card)])
   }
 
   private mutating func reorder() throws {
@@ -198,9 +254,11 @@ struct Person {
     return chance.pick(ids)?[0].text
   }
 
-  private mutating func newToken() -> SQLiteValue {
+  private mutating func newToken() -> SQLiteValue { .text(newWord()) }
+
+  private mutating func newWord() -> String {
     token += 1
-    return .text("~\(token)~")
+    return Tokens.text(token)
   }
 
   private func id() -> SQLiteValue { .text(db.newID()) }

@@ -25,10 +25,12 @@ enum Schemas {
       .init(table: "items", column: "group_id", target: "groups", cascades: false),
       .init(table: "parts", column: "item_id", target: "items"),
       .init(table: "pairs", column: "list_id", target: "lists"),
+      .init(table: "cards", column: "list_id", target: "lists"),
       .init(table: "labels", column: "list_id", target: "lists"),
       .init(table: "links", column: "item_id", target: "items", isInZone: false, cascades: false),
     ], pairs: ["pairs"], publicZones: [publicZone],
-    unique: [("items", "code")], places: [("items", "list_id", "position")], hearsAnswers: true)
+    unique: [("items", "code")], places: [("items", "list_id", "position")],
+    combining: ["cards": ["tags", "body"]], counters: ["cards": ["stock"]], hearsAnswers: true)
 
   private static let list = Column(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))
@@ -56,6 +58,13 @@ enum Schemas {
       Table(
         "pairs", zone: .parent("list_id"),
         columns: [list, Column("pair", .text, required: true), Column("size", .integer, required: true)]),
+      Table(
+        "cards", zone: .parent("list_id"),
+        columns: [
+          list, Column("stock", .integer, minimum: 0, policy: .counter), Column("tags", .json, policy: .set),
+          Column("body", .text, policy: .text), Column("answer", .text, policy: .ask),
+          Column("said", .text, policy: .client),
+        ]),
       Table("notes", zone: .user, columns: [Column("text", .text)]),
       Table(
         "links", zone: .user,

@@ -106,6 +106,12 @@ extension World {
     let isForeign = command.seed % 8 == 0
     do {
       try run(as: app.process) {
+        if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try app.database.undo(nil) }
+        if command.seed % 8 == 2, let refused = before.quarantine.first {
+          return try app.database.write(environment) { _ in
+            try app.database.resend(refused.number) { Self.amend(&$0, command) }
+          }
+        }
         func edit(_ db: Database) throws {
           var person = Person(db, command, isPeaceful: plan.isPeaceful)
           defer { device.recreated = person.recreated }
@@ -125,6 +131,7 @@ extension World {
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
         recreated: device.recreated)
+      oracle.resent(device: device.machine, view: device.view)
       if isForeign { seal(app, device) }
       if isRunning(app) { handle(.edited, app, device) }
     } catch {
@@ -140,6 +147,13 @@ extension World {
       end(device)
       device.interrupted = .writing
       relaunch(device)
+    }
+  }
+
+  /// Gives a value that may be taken another one.
+  private static func amend(_ operations: inout [QuarantinedOperation], _ command: Command) {
+    for index in operations.indices where operations[index]["code"]?.stringValue != nil {
+      operations[index]["code"] = .string("code of \(command.index)")
     }
   }
 

@@ -43,6 +43,21 @@ struct ShardRules {
         SELECT number FROM holdfast.devices WHERE account = \$1
         """#),
     FanOut(
+      reason: "a user looks at all devices, and revokes some",
+      pattern: #"""
+        SELECT number, id, .* FROM holdfast.devices WHERE account = \$1 ORDER BY .*
+        """#),
+    FanOut(
+      reason: "a JWT's device is made once",
+      pattern: #"""
+        SELECT number FROM holdfast.devices WHERE token_hash = \$1
+        """#),
+    FanOut(
+      reason: "a service token may be for all zones",
+      pattern: #"""
+        SELECT z.zone, z.seq, z.purged, 'owner' FROM holdfast.zones z
+        """#),
+    FanOut(
       reason: "a user has zones on all shards",
       pattern: #"""
         SELECT .* FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
@@ -126,6 +141,7 @@ struct ShardRules {
     #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
     #"SELECT d.id, a.name.* JOIN holdfast.accounts a .*"#,
+    #"SELECT account FROM holdfast.devices WHERE id = \$1"#,
     #"SELECT loser_at.* FROM holdfast.conflicts .* LIMIT \$1"#,
     #"SELECT r.record_table, r.id FROM holdfast.records r .* HAVING count\(\*\) > 1"#,
     #"SELECT t.id FROM \S+ t LEFT JOIN \S+ p ON p.zone = t.zone .* IS NULL"#,

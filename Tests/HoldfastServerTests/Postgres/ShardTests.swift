@@ -21,7 +21,9 @@ import Testing
   @Test("what a server and its operators say goes to one shard each, but for reads that are known to ask all")
   func statements() throws {
     let (location, watch) = try watched()
-    let server = try TestServer { _ in .postgres(location) }
+    let provider = TestProvider()
+    let server = try TestServer(
+      location: { _ in .postgres(location) }, provider: provider.configuration)
     let alice = try server.signUp("alice")
     let bob = try server.signUp("bob")
     let list = try alice.makeList()
@@ -43,6 +45,7 @@ import Testing
     _ = try server.signIn("alice", device: alice.id)
     try told(location, server)
     try listAll(location)
+    try identify(provider, alice, location)
     _ = try Administration(.postgres(location)).reset(.all, zone: nil)
     server.world.advance(100 * ForgettingTests.day)
     let forgotten = try #require(server.inline).forget()
@@ -52,6 +55,19 @@ import Testing
     for fanOut in ShardRules.fanOuts {
       #expect(flat.contains { ShardRules.matches($0, fanOut.pattern) }, "\(fanOut.reason)")
     }
+  }
+
+  private func identify(_ provider: TestProvider, _ alice: TestDevice, _ location: PostgresLocation) throws {
+    let server = alice.server
+    let jwt = provider.token(TestProvider.claims(at: server.world.now))
+    #expect(try server.send("GET", "/v1/zones", token: jwt).status == 200)
+    let administration = try Administration(.postgres(location), environment: server.world.environment)
+    let token = try administration.createToken(name: "all", role: .viewer, tables: nil, zones: nil)
+    #expect(try server.send("GET", "/v1/tables/lists", token: token).status == 200)
+    try administration.revoke(device: try #require(try administration.tokens().rows.first)[0])
+    let phone = try server.signIn("alice")
+    #expect(try phone.get("/v1/devices").body["devices"]?.elements?.count == 2)
+    #expect(try server.send("DELETE", "/v1/sessions", token: phone.token).status == 204)
   }
 
   private func writeREST(_ rest: RestClient, _ list: String) throws {

@@ -175,11 +175,13 @@ struct PageTests {
     try server.change(
       sqlite: """
         DROP TABLE holdfast_results; DROP TABLE holdfast_result_ids;
-        ALTER TABLE holdfast_accounts DROP COLUMN losses; \(TestServer.withoutForgetting.sqlite) PRAGMA user_version = 2
+        ALTER TABLE holdfast_accounts DROP COLUMN losses;
+        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 2
         """,
       postgres: """
         DROP TABLE holdfast.results, holdfast.result_ids; ALTER TABLE holdfast.accounts DROP COLUMN losses;
-        \(TestServer.withoutForgetting.postgres) UPDATE holdfast.meta SET value = '2' WHERE key = 'format'
+        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
+        UPDATE holdfast.meta SET value = '2' WHERE key = 'format'
         """)
     try server.reopen()
     #expect(try alice.allIDs("/v1/tables/items?limit=2").count == 3)

@@ -203,12 +203,13 @@ import Testing
     try server.change(
       sqlite: """
         DROP TABLE holdfast_requests; DROP TABLE holdfast_created; DROP TABLE holdfast_results;
-        DROP TABLE holdfast_result_ids; ALTER TABLE holdfast_accounts DROP COLUMN losses; \(TestServer.withoutForgetting.sqlite)
-        PRAGMA user_version = 1
+        DROP TABLE holdfast_result_ids; ALTER TABLE holdfast_accounts DROP COLUMN losses;
+        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 1
         """,
       postgres: """
         DROP TABLE holdfast.requests, holdfast.created, holdfast.results, holdfast.result_ids;
-        ALTER TABLE holdfast.accounts DROP COLUMN losses; \(TestServer.withoutForgetting.postgres)
+        ALTER TABLE holdfast.accounts DROP COLUMN losses;
+        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
         UPDATE holdfast.meta SET value = '1' WHERE key = 'format'
         """)
     for _ in 0..<2 { try server.reopen() }

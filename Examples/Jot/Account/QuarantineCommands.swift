@@ -1,0 +1,111 @@
+import Holdfast
+
+extension Command {
+  static let quarantine = Command(
+    "quarantine", "show the edits that the server refused, why, and what waits with them", options: [.json]
+  ) { call in
+    let sets = try await call.open().store.quarantined()
+    call.show(.array(sets.map(\.json))) { terminal in
+      sets.isEmpty ? "Nothing was refused.\n" : sets.map { $0.text(terminal) }.joined()
+    }
+  }
+
+  static let quarantineAmend = Command(
+    "quarantine amend", taking: "NUMBER COLUMN=VALUE...", words: 2...100,
+    "change what was refused, and write it anew",
+    details: """
+      The values are those of the operation that the server refused. What waits because of it is written anew with
+      it. An empty VALUE takes the value away.
+      """, options: [.server, .sync]
+  ) { call in
+    let pairs = try call.words.dropFirst().map { word in
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      if parts.count < 2 { throw Failure(.usage, "\"\(word)\" is no COLUMN=VALUE.") }
+      return (column: parts[0], value: parts[1])
+    }
+    let schema = try Notebook.schema()
+    try await resend(call) { set, operations in
+      guard operations.indices.contains(set.operation) else {
+        throw Failure(.data, "The server did not say which operation it refused.")
+      }
+      for (column, value) in pairs {
+        let table = operations[set.operation].table
+        operations[set.operation][column] = try TypedValue.json(value, column, of: table, schema)
+      }
+    }
+  }
+
+  static let quarantineResend = Command(
+    "quarantine resend", taking: "NUMBER", words: 1...1, "write what was refused anew, as it is",
+    details: "What waits because of it is written anew with it.", options: [.server, .sync]
+  ) { call in
+    try await resend(call) { _, _ in }
+  }
+
+  static let quarantineDiscard = Command(
+    "quarantine discard", taking: "NUMBER", words: 1...1, "forget what was refused, for good",
+    details: "What waits because of it is forgotten with it. The lists stay as they are."
+  ) { call in
+    let store = try call.open().store
+    let set = try await quarantined(call, store)
+    try await store.discard(set.number)
+    Terminal.output.write("Forgot \((1 + set.dependents.count).of("change set")).\n")
+  }
+
+  private static func quarantined(_ call: Invocation, _ store: Store) async throws -> QuarantinedChangeSet {
+    let sets = try await store.quarantined()
+    guard let set = sets.first(where: { String($0.number) == call.words[0] }) else {
+      throw Failure(
+        .data, "There is no change set \(call.words[0]) in quarantine. `jot quarantine` shows them.")
+    }
+    return set
+  }
+
+  private static func resend(
+    _ call: Invocation,
+    _ amend: @escaping @Sendable (QuarantinedChangeSet, inout [QuarantinedOperation]) throws -> Void
+  ) async throws {
+    let notebook = try call.open()
+    let set = try await quarantined(call, notebook.store)
+    try await notebook.store.resend(set.number) { try amend(set, &$0) }
+    Terminal.output.write("Wrote \((1 + set.dependents.count).of("change set")) anew, to be sent.\n")
+    try await call.syncIfAsked(notebook)
+  }
+}
+
+extension QuarantinedChangeSet {
+  fileprivate var json: JSONValue {
+    .object([
+      .init("number", .integer(number)), .init("at", .string(at)),
+      .init("operation", .integer(Int64(operation))),
+      .init("problem", (try? JSONValue(parsing: document)) ?? .string(document)),
+      .init("operations", .array(operations.map(\.json))),
+      .init("because", because.map { .integer($0) } ?? .null),
+      .init("dependents", .array(dependents.map { .integer($0) })),
+    ])
+  }
+
+  fileprivate func text(_ terminal: Terminal) -> String {
+    let why = because.map { "waits for \($0): \(reason)" } ?? reason
+    let lines = operations.prefix(10).map { "   \($0.kind.rawValue) \($0.table) \($0.columnsText.shown)\n" }
+    let rest = operations.count > 10 ? "   and \((operations.count - 10).of("operation")) more\n" : ""
+    return "\(terminal.paint("\(number)  \(at)", .dim))  \(why.shown)\n\(lines.joined())\(rest)"
+  }
+}
+
+extension QuarantinedOperation {
+  private var columnsJSON: JSONValue {
+    .object(columns.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) })
+  }
+
+  fileprivate var columnsText: String {
+    columns.isEmpty ? "" : String(decoding: columnsJSON.bytes, as: UTF8.self)
+  }
+
+  fileprivate var json: JSONValue {
+    .object([
+      .init("op", .string(kind.rawValue)), .init("table", .string(table)), .init("id", .string(id)),
+      .init("columns", columnsJSON),
+    ])
+  }
+}

@@ -1,0 +1,107 @@
+import HoldfastCore
+import HoldfastSQLite
+
+extension Database {
+  /// Closes a conflict: writes the value that is right, as an ordinary edit, and says that it was chosen. Call it in a `Store.write`, whose
+  /// change set both are.
+  ///
+  /// Whoever else chooses at the same time, and comes later to the server, finds his change set in quarantine (`conflict-resolved`).
+  ///
+  /// - Throws: `StoreError.recordMissing` when the conflict, its record, or what a record that is to come back refers to is not on the device;
+  ///   `conflictResolved` when it is closed already; `valueUnfit` when the log lacks a value that the record must have, or for a value of
+  ///   one's own for a record that is deleted; `Problem` when the value does not fit the column; `SQLiteError` when a constraint forbids it.
+  public func resolve(_ conflict: Conflict, taking choice: Conflict.Choice) throws {
+    guard let conflict = try find(Conflict.self, id: conflict.id) else {
+      throw StoreError(.recordMissing, "The conflict \(conflict.id) is not on this device any more.")
+    }
+    if let resolution = conflict.resolution {
+      throw StoreError(
+        .conflictResolved,
+        "The conflict is closed already (\(resolution.rawValue)). An edit of the record changes its value.")
+    }
+    guard let table = schema.index(of: conflict.recordTable),
+      let column = schema.tables[table].columns.first(where: { $0.name == conflict.column })
+    else {
+      throw StoreError(
+        .recordMissing, "This app's schema has no \(conflict.recordTable).\(conflict.column). Update the app."
+      )
+    }
+    let isHere = try local.row(table, conflict.recordID) != nil
+    switch choice {
+    case .winner:
+      if !conflict.isDeletion {
+        try set(column, of: conflict, to: column.value(of: conflict.winner.value), isHere)
+      }
+      try close([conflict], .winner)
+    case .loser:
+      if conflict.isDeletion, !isHere { return try bringBack(conflict, table) }
+      try set(column, of: conflict, to: column.value(of: conflict.loser.value), isHere)
+      try close([conflict], .loser)
+    case .value(let value):
+      if conflict.isDeletion, !isHere {
+        throw StoreError(
+          .valueUnfit, "The record was deleted: take the loser to bring it back, or the winner to leave it.")
+      }
+      try set(column, of: conflict, to: value, isHere)
+      try close([conflict], .other)
+    }
+  }
+
+  private func set(_ column: Column, of conflict: Conflict, to value: SQLiteValue, _ isHere: Bool) throws {
+    guard isHere else {
+      throw StoreError(
+        .recordMissing,
+        "The record \(conflict.recordID) of \(conflict.recordTable) is not on this device any more.")
+    }
+    try column.check(Value(value))
+    try local.connection.run(
+      "UPDATE \"\(conflict.recordTable)\" SET \"\(column.name)\" = ? WHERE \"id\" = ?",
+      [value, .text(conflict.recordID)])
+  }
+
+  private func close(_ conflicts: [Conflict], _ resolution: Conflict.Resolution) throws {
+    for conflict in conflicts {
+      try local.connection.run(
+        "UPDATE conflicts SET resolution = ? WHERE id = ?", [.text(resolution.rawValue), .text(conflict.id)])
+    }
+  }
+
+  /// Inserts the record of a deletion anew, with all that the log has of it; what was written last counts.
+  private func bringBack(_ conflict: Conflict, _ table: Int) throws {
+    let definition = schema.tables[table]
+    let log = try conflicts().filter {
+      $0.isDeletion && $0.recordTable == conflict.recordTable && $0.recordID == conflict.recordID
+    }
+    var values: [String: SQLiteValue] = [:]
+    for edit in log {
+      guard let column = definition.columns.first(where: { $0.name == edit.column }) else { continue }
+      values[column.name] = try column.value(of: edit.loser.value)
+    }
+    for column in definition.columns where values[column.name] ?? .null == .null {
+      if column.required, column.defaultValue ?? .null == .null {
+        throw StoreError(
+          .valueUnfit,
+          "The log does not have the \(column.name) of the deleted record, which \(definition.name) must have. Write it anew."
+        )
+      }
+    }
+    if let column = try local.insertAgain(
+      table, conflict.recordID, zone: conflict.zone.map { .text($0) } ?? .null, values)
+    {
+      throw StoreError(
+        .recordMissing,
+        "What the deleted record refers to by \(column) is not on this device. Bring that back first.")
+    }
+    try close(log.filter { $0.resolution == nil }, .loser)
+  }
+}
+
+extension Column {
+  /// A value of the wire in the form that SQLite keeps it.
+  ///
+  /// - Throws: `Problem` when it is of another type than the column.
+  func value(of json: JSONValue?) throws -> SQLiteValue {
+    guard let json else { return .null }
+    return SQLiteValue(try JSONReader.read(json.bytes) { try OperationReader.value(of: self, from: &$0) })
+  }
+}

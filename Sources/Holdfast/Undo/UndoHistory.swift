@@ -1,0 +1,102 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What is kept of this device's own transactions, so that they can be undone. See docs/UNDO.md.
+extension LocalDatabase {
+  /// At most so many transactions are kept.
+  static let undoLimit = 100
+  /// At most so many bytes, of all.
+  static let undoSize = 4 << 20
+  /// A transaction of more bytes is not kept.
+  static let undoneSize = 1 << 20
+
+  /// Keeps what the edits that are in no change set yet have made. Before they are sealed.
+  ///
+  /// - Returns: its number; nil when there was nothing, or too much, to keep.
+  func keepUndo() throws -> Int64? {
+    let rows = try connection.rows(
+      "SELECT record_table, id, max(at) FROM holdfast_edits WHERE change_set IS NULL GROUP BY record_table, id ORDER BY min(n)"
+    )
+    var writer = JSONWriter(capacity: 512)
+    writer.beginArray()
+    var isEmpty = true
+    for row in rows {
+      // A choice between two edits is for good.
+      guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text,
+        schema.tables[table].zone != .server
+      else { continue }
+      let edits = try edits(table, id).filter { $0.changeSet == nil }
+      let after = try self.row(table, id).map { state(table, $0) }
+      let before = RecordHistory(edits, current: after).base
+      guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else {
+        continue
+      }
+      change.json.write(to: &writer)
+      isEmpty = false
+      if writer.count > Self.undoneSize { return nil }
+    }
+    if isEmpty { return nil }
+    writer.endArray()
+    let bytes = writer.bytes
+    try connection.run(
+      "INSERT INTO holdfast_undo (change_set, at, size, changes) VALUES (?, ?, ?, ?)",
+      [
+        .integer(try state().nextNumber), rows.last?[2] ?? .integer(0), .integer(Int64(bytes.count)),
+        .text(String(decoding: bytes, as: UTF8.self)),
+      ])
+    let number = connection.lastInsertRowID
+    try connection.run(
+      """
+      DELETE FROM holdfast_undo WHERE n IN (SELECT n FROM (SELECT n, row_number() OVER newest AS place,
+      sum(size) OVER newest AS total FROM holdfast_undo WINDOW newest AS (ORDER BY n DESC))
+      WHERE place > ? OR total > ?)
+      """, [.integer(Int64(Self.undoLimit)), .integer(Int64(Self.undoSize))])
+    return number
+  }
+
+  /// The transactions that are kept, the newest first.
+  func undoable(limit: Int) throws -> [UndoableTransaction] {
+    try connection.rows(
+      "SELECT n, at, undoes, changes FROM holdfast_undo ORDER BY n DESC LIMIT ?", [.integer(Int64(limit))]
+    ).map { row in
+      var counts: [UndoableTransaction.Count] = []
+      for change in changes(row[3]) {
+        let kind = change.kind
+        if let index = counts.firstIndex(where: { $0.table == change.table && $0.kind == kind }) {
+          counts[index].records += 1
+        } else {
+          counts.append(.init(table: change.table, kind: kind, records: 1))
+        }
+      }
+      return UndoableTransaction(
+        number: row[0].integer ?? 0, at: Timestamp.text(milliseconds: row[1].integer ?? 0),
+        undoes: row[2].integer.flatMap { $0 == 0 ? nil : $0 }, counts: counts)
+    }
+  }
+
+  /// The last transaction that is neither an undo nor undone, nor one of which nothing could be undone (`undoes` is 0).
+  func lastUndoable() throws -> Int64? {
+    var undone: Set<Int64> = []
+    for row in try connection.rows("SELECT n, undoes FROM holdfast_undo ORDER BY n DESC") {
+      guard let number = row[0].integer, !undone.contains(number) else { continue }
+      guard let undoes = row[1].integer else { return number }
+      undone.insert(undoes)
+    }
+    return nil
+  }
+
+  /// What a transaction of this number made; nil when it is not kept.
+  func undoneRecords(_ number: Int64) throws -> [UndoneRecord]? {
+    try connection.value("SELECT changes FROM holdfast_undo WHERE n = ?", [.integer(number)]).map(changes)
+  }
+
+  private func changes(_ text: SQLiteValue) -> [UndoneRecord] {
+    let elements = text.text.flatMap { try? JSONValue(parsing: $0) }?.elements ?? []
+    return elements.compactMap { UndoneRecord($0, schema) }
+  }
+}
+
+extension UndoneRecord {
+  /// What the transaction did to the record.
+  var kind: HoldfastCore.Operation.Kind { before == nil ? .create : after == nil ? .delete : .update }
+}

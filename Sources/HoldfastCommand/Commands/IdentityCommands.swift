@@ -1,0 +1,125 @@
+import Glibc
+import HoldfastCore
+import HoldfastServer
+
+/// `holdfast users`: lists accounts, and gives a user another password.
+enum UsersCommand: Subcommand {
+  static let form = CommandForm(
+    name: "users", summary: "Lists the accounts, or gives a user another password.",
+    arguments: "[list | password NAME]", argumentCount: 0...2, options: .database,
+    notes: "The password is read from the standard input, a line. All sessions of the user end.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let words = options.arguments
+    switch words.first ?? "list" {
+    case "list" where words.count <= 1: show(try Administration(options.location).users())
+    case "password" where words.count == 2:
+      let administration = try Administration(options.location)
+      guard let password = readSecret("New password of \(words[1]): ") else {
+        throw Failure("There was no password on the standard input.")
+      }
+      try administration.setPassword(password, ofUser: words[1])
+      print("\(words[1]) has another password. All sessions have ended.")
+    default: throw UsageError("holdfast users takes \(form.arguments).")
+    }
+    return 0
+  }
+
+  /// A line of the standard input; what is typed at a terminal is not shown.
+  private static func readSecret(_ prompt: String) -> String? {
+    var before = termios()
+    guard tcgetattr(0, &before) == 0 else { return readLine() }
+    writeError(prompt)
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(0, TCSAFLUSH, &silent)
+    defer { tcsetattr(0, TCSAFLUSH, &before) }
+    return readLine()
+  }
+}
+
+/// `holdfast devices`: lists devices, revokes them, and has them begin anew.
+enum DevicesCommand: Subcommand {
+  static let form = CommandForm(
+    name: "devices",
+    summary: "Lists the devices and how far they are behind, makes the token of one invalid, or has some begin anew.",
+    arguments: "[list | revoke ID | reset [ID]]", argumentCount: 0...2,
+    options: [
+      .init(name: "user", value: "NAME", help: "Of reset: all devices of this user"),
+      .init(name: "all", value: nil, help: "Of reset: all devices"),
+      .init(name: "zone", value: "ZONE", help: "Of reset: this zone alone"),
+    ] + .database,
+    notes:
+      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones anew with its next sync, under the edits that it has not sent."
+  )
+
+  static func run(_ options: Options) throws -> Int32 {
+    let words = options.arguments
+    switch words.first ?? "list" {
+    case "list" where words.count <= 1: show(try Administration(options.location).devices())
+    case "revoke" where words.count == 2:
+      try Administration(options.location).revoke(device: words[1])
+      print("\(words[1]) is signed out.")
+    case "reset":
+      let count = try Administration(options.location).reset(selection(options), zone: options["zone"])
+      print("\(count) zones will be fetched anew.")
+    default: throw UsageError("holdfast devices takes \(form.arguments).")
+    }
+    return 0
+  }
+
+  /// The devices that are to be reset.
+  private static func selection(_ options: Options) throws -> DeviceSelection {
+    let chosen: [DeviceSelection] =
+      options.arguments.dropFirst().map { .device($0) } + (options["user"].map { [.user($0)] } ?? [])
+      + (options.has("all") ? [.all] : [])
+    guard let selection = chosen.first, chosen.count == 1 else {
+      throw UsageError("holdfast devices reset takes one of ID, --user and --all.")
+    }
+    return selection
+  }
+}
+
+/// `holdfast tokens`: makes, lists and revokes service tokens.
+enum TokensCommand: Subcommand {
+  static let form = CommandForm(
+    name: "tokens", summary: "Makes, lists and revokes the tokens of back-end programs.",
+    arguments: "[list | create | revoke ID]", argumentCount: 0...2,
+    options: [
+      .init(name: "name", value: "NAME", help: "Of create: what the program is called"),
+      .init(name: "role", value: "ROLE", help: "Of create: viewer, editor or owner"),
+      .init(name: "tables", value: "A,B", help: "Of create: the tables that it may use; all unless given"),
+      .init(name: "zones", value: "A,B", help: "Of create: its zones"),
+      .init(name: "all-zones", value: nil, help: "Of create: all zones, in place of --zones"),
+    ] + .database,
+    notes:
+      "The token is printed once, and stored nowhere. It never changes: make another, and revoke the first.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let words = options.arguments
+    switch words.first ?? "list" {
+    case "list" where words.count <= 1: show(try Administration(options.location).tokens())
+    case "create" where words.count == 1: print(try create(options))
+    case "revoke" where words.count == 2:
+      try Administration(options.location).revoke(device: words[1])
+      print("\(words[1]) is not valid any more.")
+    default: throw UsageError("holdfast tokens takes \(form.arguments).")
+    }
+    return 0
+  }
+
+  private static func create(_ options: Options) throws -> String {
+    guard let name = options["name"] else { throw UsageError("--name is missing.") }
+    guard let role = options["role"].flatMap(Role.init(rawValue:)) else {
+      throw UsageError("--role takes viewer, editor or owner.")
+    }
+    if options.has("all-zones") == options.has("zones") {
+      throw UsageError("Say --zones A,B or --all-zones.")
+    }
+    func names(_ option: String) -> [String]? {
+      options[option].map { $0.split(separator: ",").map(String.init) }
+    }
+    return try Administration(options.location).createToken(
+      name: name, role: role, tables: names("tables"), zones: names("zones"))
+  }
+}

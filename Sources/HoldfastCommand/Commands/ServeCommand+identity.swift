@@ -1,0 +1,83 @@
+import Foundation
+import HoldfastHTTP
+import HoldfastServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Who is believed to be who, as the command line says it.
+extension ServeCommand {
+  static var identity: [CommandForm.Option] {
+    [
+      .init(
+        name: "guess-limit", value: "COUNT",
+        help: "How many wrong passwords an account takes from an address; 10 unless given"),
+      .init(
+        name: "trust-proxy", value: "ADDRESSES",
+        help: "Proxies whose X-Forwarded-For is believed: ADDRESS or ADDRESS/PREFIX, with commas between"),
+      .init(
+        name: "tls-cert", value: "FILE",
+        help: "Speaks TLS with this certificate and the chain above it, in PEM; with --tls-key"),
+      .init(name: "tls-key", value: "FILE", help: "The certificate's key, in PEM"),
+      .init(name: "jwt-issuer", value: "URL", help: "Takes JWTs of this issuer; with the next two"),
+      .init(name: "jwt-audience", value: "NAME", help: "What the JWTs' aud must be"),
+      .init(name: "jwt-keys", value: "FILE|URL", help: "The issuer's key set (JWKS)"),
+    ]
+  }
+
+  static func readIdentity(_ options: Options, into configuration: inout Configuration) throws(UsageError) {
+    if let text = options["guess-limit"] {
+      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
+        throw UsageError("--guess-limit takes a number from 1 to 1000000.")
+      }
+      configuration.guessLimit = limit
+    }
+    var ranges: [IPAddress.Range] = []
+    for text in (options["trust-proxy"] ?? "").split(separator: ",") {
+      guard let range = IPAddress.Range(String(text)) else {
+        throw UsageError("--trust-proxy takes addresses such as 10.0.0.1 or 10.0.0.0/8, not \(text).")
+      }
+      ranges.append(range)
+    }
+    configuration.trustedProxies = TrustedProxies(ranges)
+    switch (options["tls-cert"], options["tls-key"]) {
+    case (nil, nil): break
+    case (let certificate?, let key?): configuration.tls = TLSFiles(certificate: certificate, key: key)
+    default: throw UsageError("--tls-cert and --tls-key go together.")
+    }
+    switch (options["jwt-issuer"], options["jwt-audience"], options["jwt-keys"]) {
+    case (nil, nil, nil): return
+    case (let issuer?, let audience?, let keys?):
+      configuration.identityProvider = IdentityProviderConfiguration(
+        issuer: issuer, audience: audience, keys: source(keys))
+    default: throw UsageError("--jwt-issuer, --jwt-audience and --jwt-keys go together.")
+    }
+  }
+
+  /// Reads a file, or asks an address.
+  private static func source(_ text: String) -> @Sendable () -> [UInt8]? {
+    guard text.hasPrefix("http://") || text.hasPrefix("https://"), let url = URL(string: text) else {
+      return { try? readFile(text) }
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 10
+    configuration.timeoutIntervalForResource = 10
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpShouldSetCookies = false
+    let session = URLSession(configuration: configuration)
+    return {
+      let outcome = Outcome()
+      let done = DispatchSemaphore(value: 0)
+      session.dataTask(with: url) { data, response, _ in
+        if (response as? HTTPURLResponse)?.statusCode == 200 { outcome.bytes = data.map { [UInt8]($0) } }
+        done.signal()
+      }.resume()
+      done.wait()
+      return outcome.bytes
+    }
+  }
+
+  // Proof: written once before the semaphore is signalled, read once after.
+  private final class Outcome: @unchecked Sendable { var bytes: [UInt8]? }
+}

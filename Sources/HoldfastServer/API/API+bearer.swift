@@ -1,0 +1,69 @@
+import HoldfastCore
+import HoldfastHTTP
+
+extension API {
+  /// What a request carries to prove who it is from.
+  struct Bearer {
+    /// The hash of the device's token. Of a JWT: of the device that it stands for.
+    let hash: TokenHash
+    /// Of a JWT: when it was issued, in milliseconds since 1970, 0 when it does not say.
+    var issuedAt: Int64?
+  }
+
+  /// - Throws: `Problem`: `tokenMissing`, or `tokenInvalid` for a JWT that is not good.
+  func bearer(of request: HTTPRequest) throws(Problem) -> Bearer {
+    let text = try bearerText(of: request)
+    guard let provider, JWT.isMeant(by: text) else { return Bearer(hash: TokenHash(of: text)) }
+    guard case .good(let claims) = provider.check(text, at: environment.now()) else {
+      throw Problem(.tokenInvalid)
+    }
+    return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
+  }
+
+  /// What has to be done first for a request with a JWT: to ask for the provider's keys, or to make a device for it; nil for all others.
+  func introduction(of request: HTTPRequest) throws -> Step? {
+    guard let provider, let text = try? bearerText(of: request), JWT.isMeant(by: text), !isImmediate(request)
+    else { return nil }
+    switch provider.check(text, at: environment.now()) {
+    case .refused(let reason): throw Problem(.tokenInvalid, reason)
+    case .needsKeys:
+      return .fetch { [self] in
+        provider.ask(at: environment.now())
+        return handle(request)
+      }
+    case .good(let claims):
+      let hash = claims.deviceToken
+      if keys[hash] != nil { return nil }
+      if try read({ try $0.store.device(hash) }) != nil { return nil }
+      let signIn = ProviderSignIn(
+        identity: claims.identity, name: claims.name, device: nil, session: nil, deviceName: claims.client,
+        token: hash, isForTokens: true)
+      return .first(.signInByProvider(signIn)) { [self] result in
+        // Another request may have made it at the same moment: then it is there.
+        if case .failure(let problem) = result { return .problem(problem) }
+        do { return try route(request) } catch { return .problem(problem(of: error)) }
+      }
+    }
+  }
+
+  /// `POST /v1/sessions` with a JWT in place of name and password.
+  func signIn(_ token: String, _ device: String, _ credentials: Credentials) throws -> Step {
+    guard let provider else {
+      throw Problem(.invalidRequest, "This server has no identity provider: sign in with name and password.")
+    }
+    switch provider.check(token[...], at: environment.now()) {
+    case .refused(let reason): throw Problem(.tokenInvalid, reason)
+    case .needsKeys:
+      return .fetch { [self] in
+        provider.ask(at: environment.now())
+        do { return try signIn(token, device, credentials) } catch { return .problem(problem(of: error)) }
+      }
+    case .good(let claims):
+      let token = makeToken(random: environment.random)
+      let signIn = ProviderSignIn(
+        identity: claims.identity, name: claims.name, device: credentials.deviceID,
+        session: credentials.session, deviceName: device, token: TokenHash(of: token), isForTokens: false)
+      return .write(.signInByProvider(signIn)) { Self.session($0, token: token, status: 200) }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+public import HoldfastCore
+
+extension Administration {
+  /// The service tokens, without their secrets, which nobody has.
+  public func tokens() throws -> Listing {
+    Listing(
+      columns: ["token", "name", "role", "tables", "zones", "last used", "valid"],
+      rows: try operators.tokens().map { row in
+        guard let scope = TokenScope(row[2]) else { return row }
+        func text(_ names: Set<String>?) -> String {
+          names.map { $0.sorted().joined(separator: ",") } ?? "all"
+        }
+        return [row[0], row[1], scope.role.rawValue, text(scope.tables), text(scope.zones), row[3], row[4]]
+      })
+  }
+
+  /// Makes a service token, with a user of its own: docs/IDENTITY.md, section 6.
+  ///
+  /// - Parameters:
+  ///   - name: what its user is called; as the name of an account, and taken by no other.
+  ///   - role: what it may do.
+  ///   - tables: the names of the tables that it may read and write; nil for all.
+  ///   - zones: its zones; nil for all.
+  /// - Returns: the token, which is stored nowhere.
+  /// - Throws: `ServerError.refused` for a name that is none or is taken, `notFound` for a table that is not there.
+  public func createToken(name: String, role: Role, tables: [String]?, zones: [String]?) throws -> String {
+    do { try Credentials.checkNewName(name) } catch { throw ServerError(.refused, error.detail) }
+    for table in tables ?? [] where schema.index(of: table) == nil {
+      throw ServerError(.notFound, "The schema has no table \(table).")
+    }
+    for names in [tables, zones].compactMap(\.self) where !(1...TokenScope.nameLimit).contains(names.count) {
+      throw ServerError(.refused, "A token names 1 to \(TokenScope.nameLimit) tables, and as many zones.")
+    }
+    let scope = TokenScope(role: role, tables: tables.map { Set($0) }, zones: zones.map { Set($0) })
+    let token = makeToken(random: environment.random)
+    try change { service, now in
+      let accounts = service.store.accounts
+      if try accounts.id(ofName: name) != nil {
+        throw ServerError(.refused, "The name \(name) is taken: choose another.")
+      }
+      let user = service.stores.newID(at: now)
+      try accounts.add(user, name: name, password: "", at: now)
+      try service.store.devices.add(
+        NewDevice(
+          id: service.stores.newID(at: now), user: user, name: name, token: TokenHash(of: token), clock: now,
+          scope: scope.text))
+    }
+    return token
+  }
+
+  /// Makes the token of a device, or a service token, invalid.
+  ///
+  /// - Parameter id: the device's, or the token's.
+  /// - Throws: `ServerError.notFound`.
+  public func revoke(device id: String) throws {
+    guard let user = try operators.user(ofDevice: id) else {
+      throw ServerError(
+        .notFound, "There is no device \(id). `holdfast devices` and `holdfast tokens` list them.")
+    }
+    try change { service, now in
+      for device in try service.store.devices.devices(of: user) where device.id == id {
+        try service.revoke(device.number, at: now)
+      }
+    }
+  }
+
+  /// Gives a user another password, and ends all sessions of the user.
+  ///
+  /// - Parameter password: 8 to 1,024 bytes.
+  /// - Throws: `ServerError`: `notFound`; `refused` for a password that is none, and for users who sign in otherwise.
+  public func setPassword(_ password: String, ofUser name: String) throws {
+    do { try Credentials.checkNewPassword(password) } catch { throw ServerError(.refused, error.detail) }
+    guard let hash = environment.passwords.hash(password) else {
+      throw ServerError(.unreachable, "There is not enough memory to hash a password.")
+    }
+    try change { service, now in
+      let accounts = service.store.accounts
+      guard let user = try accounts.id(ofName: name) else {
+        throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+      }
+      if try accounts.account(user)?.password.isEmpty ?? true {
+        throw ServerError(.refused, "\(name) has no password: it is a program, or of an identity provider.")
+      }
+      try accounts.setPassword(hash, of: user)
+      try service.revokeOthers(of: user, but: nil, at: now)
+    }
+  }
+
+  /// Writes in one transaction, and tells the servers that run.
+  private func change(_ body: (Service, Stamp) throws -> Void) throws {
+    let store = operators.store
+    let service = Service(
+      store, schema, epoch: "", .much, rules: Rules(), clock: ServiceClock(try store.latestClock()),
+      environment: environment, log: { _ in })
+    _ = try store.begin([], isCareful: true)
+    do {
+      try body(service, service.clock.advance(milliseconds: environment.now(), past: store.clockSeen))
+      try store.commit(announcing: service.moves)
+    } catch {
+      store.rollBack()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import HoldfastCore
+
+/// A change of a column by what is there: `{"add": 2}` of a counter, `{"add": ["a"], "remove": ["b"]}` of a set. It is decided when its
+/// turn has come.
+struct RestIncrement: Sendable {
+  private enum Change {
+    case number(Int64)
+    case elements(added: Set<[UInt8]>, removed: Set<[UInt8]>)
+  }
+
+  let column: Int
+  private let change: Change
+
+  /// Reads one; nil, with nothing read, when the member is no object, or its column neither a counter nor a set.
+  ///
+  /// - Throws: `Problem.invalidValue` when the object is another.
+  init?(_ key: JSONKey, of table: Table, _ reader: inout JSONReader) throws {
+    guard let index = table.columns.firstIndex(where: { key.matches($0.name) }),
+      table.columns[index].policy == .counter || table.columns[index].policy == .set,
+      try reader.peekKind() == .object
+    else { return nil }
+    let name = table.columns[index].name
+    column = index
+    let object = try JSONValue(parsing: Array(try reader.readRawValue()))
+    if table.columns[index].policy == .counter {
+      guard object.members?.count == 1, let number = object["add"]?.integerValue else {
+        throw Problem(.invalidValue, "\(name) takes a number, or {\"add\": NUMBER}.")
+      }
+      change = .number(number)
+      return
+    }
+    func texts(_ member: String) -> Set<[UInt8]>? {
+      MergePolicy.elements(.text(String(decoding: (object[member] ?? []).bytes, as: UTF8.self)))
+    }
+    let isKnown = object.members?.allSatisfy { $0.name == "add" || $0.name == "remove" } ?? false
+    guard isKnown, let added = texts("add"), let removed = texts("remove"), added.isDisjoint(with: removed)
+    else {
+      throw Problem(
+        .invalidValue,
+        "\(name) takes an array of texts, or {\"add\": [...], \"remove\": [...]} without a text in both.")
+    }
+    change = .elements(added: added, removed: removed)
+  }
+
+  /// What it makes of a value.
+  ///
+  /// - Throws: `Problem` when that is none that the column takes.
+  func applied(to current: Value, _ column: Column) throws(Problem) -> Value {
+    let value: Value
+    switch change {
+    case .number(let number):
+      let (sum, isOver) = (current.integer ?? 0).addingReportingOverflow(number)
+      if isOver { throw Problem(.invalidValue, "\(column.name) would have more than 64 bits.") }
+      value = .integer(sum)
+    case .elements(let added, let removed):
+      // What is no set, of the time before the column was one, gives way.
+      value = MergePolicy.json(of: (MergePolicy.elements(current) ?? []).union(added).subtracting(removed))
+    }
+    try column.check(value)
+    return value
+  }
+}

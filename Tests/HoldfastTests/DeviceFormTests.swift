@@ -1,0 +1,53 @@
+import Foundation
+import HoldfastSQLite
+import Testing
+
+@testable import Holdfast
+
+@Suite("The form of the device's database")
+struct DeviceFormTests {
+  /// Makes of a database what the first form was.
+  private static func makeFirstForm(_ path: String) throws {
+    let connection = try Connection(path: path)
+    let triggers = try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'conflicts'")
+    for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
+    try connection.execute(
+      """
+      ALTER TABLE conflicts DROP COLUMN base; ALTER TABLE conflicts DROP COLUMN resolution;
+      ALTER TABLE conflicts DROP COLUMN resolved_by; ALTER TABLE conflicts DROP COLUMN resolved_at;
+      CREATE TRIGGER holdfast_conflicts_guard_update BEFORE UPDATE ON conflicts
+      WHEN (SELECT applying FROM holdfast_local) = 0 BEGIN SELECT RAISE(ABORT, 'holdfast: read only'); END;
+      ALTER TABLE holdfast_quarantine DROP COLUMN because; DROP TABLE holdfast_undo; PRAGMA user_version = 1;
+      """)
+  }
+
+  @Test("a database of the first form opens with all that it had, and has what the second has (I3)")
+  func upgraded() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.answer(IDs.part(IDs.listChange))
+    try await fixture.store.write { try $0.insert(Item(id: IDs.item, list_id: IDs.list, title: "Milk")) }
+    try await fixture.store.write { try $0.update(List.self, id: IDs.list) { $0.title = "Mine" } }
+    try await fixture.refuse(1)
+    try await fixture.store.writer.perform { local in
+      try local.whileApplying {
+        try local.connection.run(
+          """
+          INSERT INTO conflicts (id, zone, rev, record_table, record_id, column_name, policy)
+          VALUES ('c1', ?, 1, 'lists', ?, 'title', 'ask')
+          """, [.text(IDs.list), .text(IDs.list)])
+      }
+    }
+    try Self.makeFirstForm(fixture.path)
+    for _ in 0..<2 {
+      let store = try Store(path: fixture.path, schema: fixture.store.schema)
+      #expect(try await store.quarantined().count == 1)
+      #expect(try await store.waitingOperations() == 1)
+      #expect(try await store.read { try $0.conflicts(onlyOpen: true) }.count == 1)
+      #expect(try await store.undoable().isEmpty)
+    }
+    try await fixture.store.write { try $0.execute("UPDATE conflicts SET resolution = 'winner'") }
+    #expect(try await fixture.value("PRAGMA user_version") == .integer(DeviceTables.formatVersion))
+  }
+}
