@@ -5,7 +5,7 @@ import Holdfast
 // snippet.app
 struct Item: Record {
   static let table = "items"
-  var id: String, list_id: String, title: String, done = false, position: String
+  var id: String, list_id: String, title: String, done = false, position = ""
 }
 
 func buy(_ title: String, on list: String, schema: Schema, server: URL) async throws {
@@ -13,9 +13,7 @@ func buy(_ title: String, on list: String, schema: Schema, server: URL) async th
   let engine = SyncEngine(store: store, server: server)
   Task { await engine.run() }  // syncs at launch, after edits, on a timer and when the network is back
   try await store.write { db in  // with a network or without
-    let ends = "SELECT position FROM items WHERE list_id = ? ORDER BY position DESC LIMIT 1"
-    let place = try db.position(after: try db.first(String.self, ends, [.text(list)]), before: nil)
-    try db.insert(Item(id: db.newID(), list_id: list, title: title, position: place))
+    try db.insert([Item(id: db.newID(), list_id: list, title: title)], at: .last)
   }
   for try await items in store.live(Item.self, "SELECT * FROM items ORDER BY position, id") {
     print(items.map(\.title))  // now, and after every change made here or anywhere

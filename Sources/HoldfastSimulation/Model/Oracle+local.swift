@@ -52,7 +52,10 @@ extension Oracle {
     for (column, old, new) in difference.columns {
       changes[key, default: []].append(
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
-      guard let new else { continue }
+      guard let new else {
+        memory.latest[key]?[column] = nil
+        continue
+      }
       let tokens = Set(new.tokens)
       transaction.rewritten.formUnion(tokens.intersection(old?.tokens ?? []))
       let isCombining = rules.combining[key.table]?.contains(column) == true

@@ -4,7 +4,7 @@ import HoldfastServer
 
 /// Programs that use the REST interface beside the devices.
 extension World {
-  /// The answers of request ids are kept for a day.
+  /// The answers of request ids are kept for a day: nobody sends a request again when a day of the server's clock has gone by.
   private static let memory: Int64 = 86_400_000
 
   /// A person's program wants something done, now and then.
@@ -45,6 +45,10 @@ extension World {
   func arrive(_ errand: Clerk.Errand, of clerk: Clerk) {
     settleUnsure()
     guard let process = server.process, let inline = server.inline, disk.isAlive(process) else { return }
+    if let done = errand.doneAt, abs(time(on: SimulatedServer.machine) - done) >= Self.memory {
+      errand.isAnswered = true
+      return
+    }
     // What a request before was killed over may be there by now.
     lookAtServer()
     oracle.look(server.view)
@@ -99,9 +103,8 @@ extension World {
   }
 
   private func note(_ response: HTTPResponse, to errand: Clerk.Errand, of clerk: Clerk, before: ServerView) {
-    let (status, time) = (response.status, time(on: SimulatedServer.machine))
-    let isRemembered = errand.doneAt.map { abs(time - $0) < Self.memory } ?? true
-    if let first = errand.answer, isRemembered, first != (status, response.body) {
+    let status = response.status
+    if let first = errand.answer, first != (status, response.body) {
       oracle.report(
         "I1",
         "\(clerk.name): \(errand.id) was answered \(first.status) first, and \(status) when it was sent again, or otherwise"
@@ -122,15 +125,12 @@ extension World {
     of errand: Clerk.Errand, of clerk: Clerk, before: ServerView, isAccepted: Bool = false
   ) {
     let hasEffect = before.tables != server.view.tables
-    let time = time(on: SimulatedServer.machine)
-    if let done = errand.doneAt {
-      if hasEffect, abs(time - done) < Self.memory {
-        oracle.report("I1", "\(clerk.name): \(errand.id) took effect twice")
-      }
+    if errand.doneAt != nil {
+      if hasEffect { oracle.report("I1", "\(clerk.name): \(errand.id) took effect twice") }
       return
     }
     guard hasEffect || isAccepted else { return }
-    errand.doneAt = time
+    errand.doneAt = time(on: SimulatedServer.machine)
     oracle.requested(
       by: clerk.name, user: clerk.userID, before: before.tables, after: server.view.tables,
       token: errand.token, key: errand.key, column: errand.column)
