@@ -55,7 +55,7 @@ struct PostgresDatabase: ServerDatabase {
     let connection = try location.connectDirectly(.forgets)
     // With it goes the lock.
     defer { connection.close() }
-    if try connection.query("SELECT pg_try_advisory_lock(5216694956356254584)").bool(0, 0) { try body() }
+    if try PostgresLock.forgetting.take(over: connection) { try body() }
   }
 
   func isUnavailable(_ error: any Error) -> Bool {
