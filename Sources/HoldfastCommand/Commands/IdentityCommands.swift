@@ -42,7 +42,7 @@ enum UsersCommand: Subcommand {
 enum DevicesCommand: Subcommand {
   static let form = CommandForm(
     name: "devices",
-    summary: "Lists the devices and how far they are behind, makes the token of one invalid, or has some begin anew.",
+    summary: "Lists the devices and how far they are behind, signs one out, or has some begin anew.",
     arguments: "[list | revoke ID | reset [ID]]", argumentCount: 0...2,
     options: [
       .init(name: "user", value: "NAME", help: "Of reset: all devices of this user"),
@@ -50,7 +50,7 @@ enum DevicesCommand: Subcommand {
       .init(name: "zone", value: "ZONE", help: "Of reset: this zone alone"),
     ] + .database,
     notes:
-      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones anew with its next sync, under the edits that it has not sent."
+      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones anew, and keeps them too."
   )
 
   static func run(_ options: Options) throws -> Int32 {
