@@ -46,7 +46,6 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case rangeNotSatisfiable = "range-not-satisfiable"
   case conflictResolved = "conflict-resolved"
   case validationFailed = "validation-failed"
-  case recordForgotten = "record-forgotten"
   case changeSetUncertain = "change-set-uncertain"
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
@@ -148,11 +147,6 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (409, "Somebody else has chosen already", "Look at the record as it is now; an edit of it changes it.")
     case .validationFailed:
       (422, "A rule of the server refuses the record", "Change what detail names, and send it again.")
-    case .recordForgotten:
-      (
-        409, "The record may have been deleted, and the deletion forgotten",
-        "Look whether it is missed; then send it again."
-      )
     case .changeSetUncertain:
       (
         409, "The device that this one is a copy of may have sent this already",

@@ -100,7 +100,6 @@ package enum Transition: String, CaseIterable, Sendable {
   case orphansDropped = "6.3 step 7: applied without orphans"
   case pageMissing = "6.3 crash: a page without its file"
   case replayed = "6.4 a record's steps taken again"
-  case createForgotten = "7 copy: a create in a zone that has forgotten deletions"
   case renumbered = "7 copy: a new identity, numbered anew"
 }
 

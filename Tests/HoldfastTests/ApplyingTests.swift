@@ -208,10 +208,6 @@ struct ApplyingTests {
     }
     #expect(try await fixture.store.waitingOperations() == 1)
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e")
-    let first = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
-    #expect(first.operations == 0 && first.isRenewal && first.acks.map(\.zone) == [IDs.list])
-    try await fixture.answer("\"resend\":false")
     let request = try #require(
       try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
     #expect(request.operations == 1)

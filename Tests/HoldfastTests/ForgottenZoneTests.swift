@@ -60,26 +60,31 @@ struct ForgottenZoneTests {
     }
   }
 
+  @Test("a zone of which the device has nothing is begun when the server wants it begun anew (I4, I12)")
+  func unknown() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    #expect(try await fixture.answer(Self.reset).hasMore)
+    let request = try #require(
+      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+    #expect(request.acks.map(\.zone) == [IDs.list] && request.acks.map(\.token) == [""])
+    try await fixture.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk"))"))
+    #expect(try await fixture.value("SELECT title FROM items")?.text == "Milk")
+  }
+
   @Test(
-    "a copy says what it has before it sends, and keeps to itself what it created where deletions were forgotten (I3, I8)"
-  )
-  func copies() async throws {
-    let fixture = try await downloaded()
-    try await fixture.store.write { try $0.insert(Item(id: IDs.other, list_id: IDs.list, title: "Bread")) }
-    try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "Oat milk" } }
-    try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e")
-    let first = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 10) })
-    #expect(first.changeSets == 0 && first.isRenewal)
-    #expect(try await fixture.answer(Self.reset).quarantined == 1)
-    let quarantined = try #require(try await fixture.store.quarantined().first)
-    #expect(quarantined.problem?.code == .recordForgotten)
-    #expect(quarantined.operations.first?.columns["title"]?.stringValue == "Bread")
-    // The edit of what was there goes up, as the first of the new identity.
-    let next = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 10) })
-    #expect(next.changeSets == 1 && !next.isRenewal)
-    #expect(try await fixture.value("SELECT first FROM holdfast_outbox") == .integer(1))
-    #expect(try await fixture.value("SELECT count(*) FROM items WHERE title = 'Bread'")?.integer == 0)
+    "what was created here and arrived, and was deleted and forgotten before its zone came, leaves (I7, I8)",
+    arguments: ["\"zones\":[]", IDs.part(IDs.listChange), IDs.part(IDs.listChange, more: true)])
+  func createdAndForgotten(_ zones: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Groceries")) }
+    try await fixture.store.write { try $0.insert(Item(id: IDs.item, list_id: IDs.list, title: "Milk")) }
+    #expect(try await fixture.confirm(zones).hasMore)
+    #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(1))
+    let ack = try #require(try await ack(fixture))
+    try await fixture.answer(IDs.part(IDs.listChange, from: ack, to: "0000000a.3"))
+    #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
+    #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(1))
   }
 }

@@ -67,22 +67,21 @@ extension LocalDatabase {
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
       try seal(isStrict: false)
       try whileApplying {
+        var created: [CreatedRecord] = []
         if answer.confirmed >= state.confirmed {
           try checkChain(answer, state)
+          created = try createdRecords(inSets: 0...max(0, answer.confirmed))
           applied.quarantined = try settle(answer, state)
         }
         try noteTold(request.acks)
-        if request.isRenewal, state.isRenewed {
-          applied.quarantined += try quarantineCreates(in: Set(answer.parts.filter(\.isReset).map(\.zone)))
-        }
         var session = ApplySession(hasEdits: try hasEdits())
-        // What comes with the acks of a copy comes again with the answer to its change sets.
-        for part in request.isRenewal ? [] : answer.parts {
+        for part in answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
         }
         try removeDeleted(session)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
+        try awaitMissing(created)
         try settleOrphans()
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
@@ -91,7 +90,7 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
-      if !answer.mustResend, !request.isRenewal { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
       // A zone that waits to be begun anew brings no further pages.
       let open = try connection.value(
         """
@@ -99,7 +98,7 @@ extension LocalDatabase {
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
-      applied.hasMore = applied.hasMore || answer.mustResend || request.isRenewal || open?.integer == 1
+      applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
       applied.resetWait = try resetWait()
     }
     pages.remove(usedPages)
@@ -187,10 +186,10 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
-      // Of a zone that is not here there is nothing to begin anew.
-      guard known != nil, try mayReset(part.zone) else { return }
+      // Also of a zone that is not here: the server waits to hear so.
+      guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
-      try beginAnew(part.zone)
+      try begin(part.zone)
       applied.hasMore = true
       return
     }

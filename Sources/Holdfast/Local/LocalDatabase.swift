@@ -140,6 +140,14 @@ package final class LocalDatabase {
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
+  /// The same as `beginAnew` for a zone of which the device may have nothing. A public one that it does not follow is given up.
+  func begin(_ zone: String) throws {
+    try connection.run(
+      "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
+      [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
+    try beginAnew(zone)
+  }
+
   /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
   func beginAnew(_ zone: String) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
@@ -168,7 +176,6 @@ package final class LocalDatabase {
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
-      isRenewed: row.integer(9) == 2,
       replica: row.text(10), session: row.integer(11))
   }
 
@@ -216,8 +223,6 @@ struct DeviceState: Sendable {
   var confirmed: Int64
   var confirmedChain: Fingerprint
   var mustResend: Bool
-  /// Whether the identity is new, and nothing was asked under it yet: acks go before change sets.
-  var isRenewed: Bool
   var replica: String
   /// The number of the device's last session; 0 when the server did not say.
   var session: Int64

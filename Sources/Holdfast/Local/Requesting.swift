@@ -15,8 +15,6 @@ package struct PreparedRequest: Sendable {
   let changeSets: Int
   /// The device's fingerprint up to its first change set; nil when it has none.
   let oldest: String?
-  /// Whether it is the first under a new identity, which carries acks alone.
-  let isRenewal: Bool
 }
 
 /// Making requests of the outbox and the acks.
@@ -47,14 +45,12 @@ extension LocalDatabase {
         }
       }
       request.digest = digest.text
-      let (sealed, operations, oldest) =
-        state.isRenewed ? ([], 0, nil) : try readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
       return PreparedRequest(
         body: request.body(sealed: sealed), device: device, token: token, answers: request.answers,
         acks: request.acks,
         operations: operations,
-        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
-        isRenewal: state.isRenewed)
+        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
     }
   }
 
@@ -194,11 +190,9 @@ extension LocalDatabase {
       if state.user == nil || hasForeignSeed { try moveIn(session.user.id) }
       guard state.device != session.device.id else { return }
       if let applied = session.applied { try leaveOut(applied, confirmed: state.confirmed) }
-      // What was never sent under another identity can't have been forgotten.
-      let isCopy = try state.device != nil && waitingOperations() > 0
       try connection.run(
-        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = ?",
-        [.text(Fingerprint.beginning.text), .integer(isCopy ? 2 : 1)])
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
+        [.text(Fingerprint.beginning.text)])
       Trace.took(.renumbered)
       try renumber(from: 1)
     }
@@ -215,8 +209,10 @@ extension LocalDatabase {
         else { continue }
         if applied.entries.contains(.init(last: last, chain: chain)) {
           Trace.took(.copyLeftOut)
+          let created = try createdRecords(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+          try awaitMissing(created)
         } else if confirmed < applied.completeFrom, last <= applied.completeFrom {
           uncertain.append((first, body))
         }
@@ -271,7 +267,7 @@ extension LocalDatabase {
   }
 
   /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
-  func renumber(from first: Int64) throws {
+  private func renumber(from first: Int64) throws {
     let state = try state()
     var number = first
     var chain = state.confirmedChain

@@ -60,7 +60,7 @@ struct Reader {
     writer.bool(mustResend)
     writer.key("zones")
     writer.beginArray()
-    if !mustResend { try writeParts(zones, of: device.key, isComplete: request.isComplete, to: &writer) }
+    if !mustResend { try writeParts(zones, of: device.key, to: &writer) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
@@ -91,15 +91,10 @@ struct Reader {
   }
 
   /// The zones that have something new, smallest rest first, until the answer is full.
-  ///
-  /// - Parameter isComplete: whether the device says all that it has. It may be a copy, which must know of what was forgotten in zones of which it
-  ///   has nothing, before it sends what it created there.
-  private func writeParts(
-    _ zones: [ZoneState], of device: DeviceKey, isComplete: Bool, to writer: inout JSONWriter
-  ) throws {
+  private func writeParts(_ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter) throws {
     var waiting: [ZoneState] = []
     for zone in zones where !zone.role.isEmpty {
-      if zone.isFenced(epoch: epoch) || isComplete && zone.ack.epoch.isEmpty && zone.purged > 0 {
+      if zone.isFenced(epoch: epoch) {
         Trace.took(.fenced)
         writer.beginObject()
         writer.key("zone")
