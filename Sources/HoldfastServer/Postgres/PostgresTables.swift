@@ -43,6 +43,7 @@ struct PostgresTables {
     for columns in table.serverIndexes { sql += self.index(columns, of: index) + ";\n" }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \(relation) (\"user\", \"role\");\n"
+      sql += "CREATE INDEX \"holdfast_members_of_group\" ON \(relation) (\"group\");\n"
     }
     return sql
   }

@@ -129,6 +129,7 @@ struct SQLiteDatabase: ServerDatabase {
     if format >= SQLiteTables.formatVersion { return }
     try connection.transaction(.immediate) {
       try connection.execute(SQLiteTables.own(after: format))
+      if format < 5 { try connection.execute(SQLiteTables.groupsAdded) }
       try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }

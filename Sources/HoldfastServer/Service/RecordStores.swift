@@ -14,6 +14,7 @@ final class RecordStores {
   let memberUser: Int
   let memberName: Int
   let memberRole: Int
+  let memberGroup: Int
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
@@ -30,10 +31,10 @@ final class RecordStores {
     guard let members = schema.index(of: Table.members.name),
       let conflicts = schema.index(of: Table.conflicts.name),
       let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
-      let role = Table.members.index(of: "role")
+      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, self.conflicts, memberUser, memberName, memberRole) = (
-      members, conflicts, user, name, role
+    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup) = (
+      members, conflicts, user, name, role, group
     )
   }
 
@@ -51,7 +52,7 @@ final class RecordStores {
     makeIdentifier(milliseconds: clock.milliseconds, random: random)
   }
 
-  /// Makes a user a member of a zone, as a record of the zone.
+  /// Makes a user a member of a zone that is no group of another, as a record of the zone.
   func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws {
     var values = [Value](repeating: .null, count: Table.members.columns.count)
     values[memberUser] = .text(user)
@@ -63,6 +64,7 @@ final class RecordStores {
         table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
+    _ = try settleAccess(of: user, to: zone)
     ledger.changedMember(user)
   }
 }

@@ -60,7 +60,7 @@ struct ShardRules {
     FanOut(
       reason: "a user has zones on all shards",
       pattern: #"""
-        SELECT .* FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
+        SELECT .* FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
         """#),
     FanOut(
       reason: "a device acks zones on all shards",

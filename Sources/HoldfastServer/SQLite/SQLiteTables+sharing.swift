@@ -1,0 +1,17 @@
+extension SQLiteTables {
+  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads.
+  static let access = """
+    CREATE TABLE holdfast_access (
+      zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (zone, user)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_access_of_user ON holdfast_access (user, role);
+    """
+
+  /// What the fifth format has besides, where `members` stands already.
+  static let groupsAdded = """
+    ALTER TABLE members ADD COLUMN "group" TEXT;
+    CREATE UNIQUE INDEX holdfast_members_unique_1 ON members ("zone", "group");
+    CREATE INDEX holdfast_members_of_group ON members ("group");
+    INSERT INTO holdfast_access (zone, user, role) SELECT zone, user, role FROM members;
+    """
+}
