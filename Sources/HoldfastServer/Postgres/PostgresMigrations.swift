@@ -5,7 +5,7 @@ import HoldfastPostgres
 enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
-    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.access),
+    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.access + PostgresTables.groupsAdded),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.

@@ -6,6 +6,11 @@ extension PostgresTables {
       PRIMARY KEY (zone, "user")
     );
     CREATE INDEX access_of_user ON holdfast.access ("user", role);
+
+    """
+
+  /// What the fifth format has besides, where `members` stands already; no database in shards is older.
+  static let groupsAdded = """
     DO $$ BEGIN
       -- A new database gets members with all their columns later.
       IF to_regclass('holdfast.members') IS NOT NULL THEN
