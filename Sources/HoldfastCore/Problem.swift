@@ -34,6 +34,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case roleInsufficient = "role-insufficient"
   case lastOwner = "last-owner"
   case sharingLimit = "sharing-limit"
+  case invitationInvalid = "invitation-invalid"
   case userUnknown = "user-unknown"
   case recordDeleted = "record-deleted"
   case preconditionFailed = "precondition-failed"
@@ -117,6 +118,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         422, "Something is shared with too many",
         "detail names the limit; take somebody out, or share with a group."
       )
+    case .invitationInvalid: (404, "The invitation is not good any more", "Ask for another one.")
     case .lastOwner: (409, "A zone must keep an owner", "Make somebody else an owner first.")
     case .userUnknown: (422, "There is no user of this name", "Check the name; it is the one of the account.")
     case .recordDeleted:

@@ -152,10 +152,13 @@ final class TestServer {
   static let withoutIdentity = (
     sqlite: """
     ALTER TABLE holdfast_devices DROP COLUMN scope; ALTER TABLE holdfast_devices DROP COLUMN issued_after;
-    DROP TABLE holdfast_identities;
+    DROP TABLE holdfast_identities; DROP TABLE holdfast_access; DROP TABLE holdfast_invitations;
+    DROP INDEX holdfast_members_unique_1; DROP INDEX holdfast_members_of_group;
+    ALTER TABLE members DROP COLUMN "group";
     """,
     postgres: """
     ALTER TABLE holdfast.devices DROP COLUMN scope, DROP COLUMN issued_after; DROP TABLE holdfast.identities;
+    DROP TABLE holdfast.access, holdfast.invitations; ALTER TABLE holdfast.members DROP COLUMN "group";
     """
   )
 

@@ -53,19 +53,34 @@ final class RecordStores {
   }
 
   /// Makes a user a member of a zone that is no group of another, as a record of the zone.
-  func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws {
+  ///
+  /// - Returns: the id of the record.
+  @discardableResult
+  func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws
+    -> String
+  {
     var values = [Value](repeating: .null, count: Table.members.columns.count)
     values[memberUser] = .text(user)
     values[memberName] = .text(name)
     values[memberRole] = .text(role.rawValue)
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
+    let id = newID(at: author.clock)
     try tables[members].insert(
       Record(
-        table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
+        table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
     _ = try settleAccess(of: user, to: zone)
     ledger.changedMember(user)
+    return id
+  }
+
+  /// The record of a user's own membership of a zone, or nil.
+  func membership(of user: String, in zone: String) throws -> Record? {
+    var values = [Value](repeating: .null, count: Table.members.columns.count)
+    values[memberUser] = .text(user)
+    let wanted = Record(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
+    return try tables[members].holder(of: ["user"], like: wanted).flatMap { try tables[members].record($0) }
   }
 }
 

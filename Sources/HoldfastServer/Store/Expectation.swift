@@ -32,8 +32,10 @@ extension Command {
     case .sync(let command): command.expectation(schema)
     case .rest(let command): command.expectation(schema)
     case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
-      .keepResult, .told, .probe:
+      .accept, .keepResult, .told, .probe:
       Expectation(device: key)
+    case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])
+    case .revokeInvitation(_, _, let zone): Expectation(device: key, user: key?.user, zones: [zone])
     }
   }
 }

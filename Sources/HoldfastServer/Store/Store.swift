@@ -19,6 +19,7 @@ protocol Store: AnyObject {
   var requests: any RequestTable { get }
   /// Results that are kept for their later pages.
   var results: any ResultTable { get }
+  var invitations: any InvitationTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp
