@@ -33,6 +33,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case uniqueTaken = "unique-taken"
   case roleInsufficient = "role-insufficient"
   case lastOwner = "last-owner"
+  case sharingLimit = "sharing-limit"
+  case invitationInvalid = "invitation-invalid"
   case userUnknown = "user-unknown"
   case recordDeleted = "record-deleted"
   case preconditionFailed = "precondition-failed"
@@ -111,6 +113,12 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .uniqueTaken: (409, "Another record has this unique value", "Choose another value.")
     case .roleInsufficient:
       (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a greater role.")
+    case .sharingLimit:
+      (
+        422, "Something is shared with too many",
+        "detail names the limit; take somebody out, or share with a group."
+      )
+    case .invitationInvalid: (404, "The invitation is not good any more", "Ask for another one.")
     case .lastOwner: (409, "A zone must keep an owner", "Make somebody else an owner first.")
     case .userUnknown: (422, "There is no user of this name", "Check the name; it is the one of the account.")
     case .recordDeleted:

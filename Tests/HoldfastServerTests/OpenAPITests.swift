@@ -112,6 +112,10 @@ extension Address {
       case .snapshot: "/v1/zones/some/snapshot"
       case .zones: "/v1/zones"
       case .changes: "/v1/zones/some/changes"
+      case .invitations: "/v1/zones/some/invitations"
+      case .invitation: "/v1/zones/some/invitations/some"
+      case .acceptance: "/v1/invitations/accept"
+      case .invitationLook: "/v1/invitations/look"
       }
     }
     let all: [Address] = [
@@ -119,6 +123,7 @@ extension Address {
       .records(table: 0), .record(table: 0, id: "some"), .restoration(table: 0, id: "some"),
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"),
+      .invitations("some"), .invitation("some", id: "some"), .acceptance, .invitationLook,
     ]
     return all.map(path)
   }

@@ -181,17 +181,6 @@ final class TestServer {
     }
   }
 
-  /// What takes the step of identity from a database.
-  static let withoutIdentity = (
-    sqlite: """
-    ALTER TABLE holdfast_devices DROP COLUMN scope; ALTER TABLE holdfast_devices DROP COLUMN issued_after;
-    DROP TABLE holdfast_identities;
-    """,
-    postgres: """
-    ALTER TABLE holdfast.devices DROP COLUMN scope, DROP COLUMN issued_after; DROP TABLE holdfast.identities;
-    """
-  )
-
   /// The number that a query answers.
   func integer(_ sqlite: String, _ postgres: String) throws -> Int64? {
     switch location {
@@ -270,19 +259,6 @@ final class TestServer {
     let failures = failures
     return { line in failures.lines.withLock { $0.append(line) } }
   }
-
-  /// What takes the step of forgetting from a database.
-  static let withoutForgetting = (
-    sqlite: """
-    DROP INDEX holdfast_acks_of_zone; DROP INDEX IF EXISTS holdfast_requests_of_time;
-    ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
-    ALTER TABLE holdfast_devices DROP COLUMN app_schema;
-    """,
-    postgres: """
-    DROP INDEX holdfast.records_gone; DROP INDEX IF EXISTS holdfast.requests_of_time;
-    ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
-    """
-  )
 
   static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
 

@@ -40,7 +40,7 @@ enum Commands {
         .watch,
       ]
     ),
-    ("Together", [.share, .members, .unshare]),
+    ("Together", [.share, .members, .unshare, .invite, .accept]),
     (
       "Account and sync",
       [

@@ -41,9 +41,11 @@ struct Member: Record {
   var user: String?
   var name: String?
   var role: String
+  /// The zone whose members it is.
+  var group: String?
 
-  /// The name of the account, or its id as long as the server has not said the name.
-  var label: String { name ?? user ?? "" }
+  /// The name of the account, or its id as long as the server has not said the name; of a group its zone.
+  var label: String { name ?? user ?? group.map { "members of \($0)" } ?? "" }
 }
 
 extension JSONValue {

@@ -49,7 +49,7 @@ extension Command {
     }
   }
 
-  private static func role(_ name: String) throws -> Role {
+  static func role(_ name: String) throws -> Role {
     guard let role = Role(rawValue: name) else {
       throw Failure(
         .usage,

@@ -92,18 +92,20 @@ package final class LocalDatabase {
     // A snapshot has none.
     try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     let isOlder = version < DeviceTables.formatVersion
-    if isOlder { try renew() }
+    if isOlder { try renew(from: version) }
     try extend(tables, renewingTriggers: isOlder)
   }
 
-  /// Brings Holdfast's own tables of the first form, also those of a snapshot, to this one's.
-  private func renew() throws {
-    try connection.execute(DeviceTables.secondForm)
-    let known = try connection.rows("PRAGMA table_info(conflicts)").compactMap { $0[1].text }
-    let conflicts = schema.tables.count - 1
-    for (index, column) in schema.tables[conflicts].columns.enumerated() where !known.contains(column.name) {
-      try connection.execute(
-        "ALTER TABLE conflicts ADD COLUMN \(DeviceTables(schema: schema).column(index, of: conflicts))")
+  /// Brings Holdfast's own tables of an earlier form, also those of a snapshot, to this one's: the third has columns more of the built-in tables.
+  private func renew(from version: Int64) throws {
+    if version < 2 { try connection.execute(DeviceTables.secondForm) }
+    let tables = DeviceTables(schema: schema)
+    for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
+      let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }
+      for (column, definition) in table.columns.enumerated() where !known.contains(definition.name) {
+        try connection.execute("ALTER TABLE \(table.name) ADD COLUMN \(tables.column(column, of: index))")
+      }
+      try connection.execute(tables.uniqueIndexes(of: table))
     }
     try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)")
   }

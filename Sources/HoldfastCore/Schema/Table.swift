@@ -71,8 +71,9 @@ public struct Table: Hashable, Sendable {
     columns: [
       Column("user", .text, maximumLength: 64), Column("name", .text, maximumLength: 64),
       Column("role", .text, required: true, oneOf: Role.allCases.map(\.rawValue)),
+      Column("group", .text, maximumLength: 64),
     ],
-    unique: [["user"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
+    unique: [["user"], ["group"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
 
   /// The one column of `conflicts` that people write.
   public static let resolutionColumn = "resolution"

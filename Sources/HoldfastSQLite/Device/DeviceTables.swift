@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 2
+  package static let formatVersion: Int64 = 3
 
   let schema: Schema
 
@@ -90,11 +90,16 @@ package struct DeviceTables {
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n"
     for link in schema.links(of: index) { sql += link.index(in: schema) }
-    for (number, group) in table.unique.enumerated() {
+    return sql + uniqueIndexes(of: table)
+  }
+
+  /// The indexes by which values that must be unique are found, where they are not there yet.
+  package func uniqueIndexes(of table: Table) -> String {
+    table.unique.enumerated().map { number, group in
       let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
-      sql += "CREATE INDEX \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
-    }
-    return sql
+      return
+        "CREATE INDEX IF NOT EXISTS \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
+    }.joined()
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.

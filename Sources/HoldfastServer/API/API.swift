@@ -114,6 +114,11 @@ final class API: Sendable {
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
     case .zones: return try zones(request)
+    case .invitations(let zone):
+      return try request.method == "GET" ? invitations(request, to: zone) : invite(request, to: zone)
+    case .invitation(let zone, let id): return try revokeInvitation(request, id, to: zone)
+    case .acceptance: return try accept(request)
+    case .invitationLook: return try lookAtInvitation(request)
     case .changes(let zone): return try changes(request, zone: zone)
     }
   }

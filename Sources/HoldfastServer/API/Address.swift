@@ -27,6 +27,12 @@ enum Address: Equatable {
   /// The snapshot of the zone of this name.
   case snapshot(String)
   case zones
+  /// The invitations to the zone of this name.
+  case invitations(String)
+  /// An invitation, by its zone and its id.
+  case invitation(String, id: String)
+  case acceptance
+  case invitationLook
   /// The changes of the zone of this name.
   case changes(String)
 
@@ -49,6 +55,8 @@ enum Address: Equatable {
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
     case ["v1", "zones"]: self = .zones
+    case ["v1", "invitations", "accept"]: self = .acceptance
+    case ["v1", "invitations", "look"]: self = .invitationLook
     case ["v1", "schema"]: self = .schema
     case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
@@ -58,9 +66,14 @@ enum Address: Equatable {
         self = .device(parts[2])
         return
       }
+      if parts.count == 5, parts[0] == "v1", parts[1] == "zones", parts[3] == "invitations" {
+        self = .invitation(parts[2], id: parts[4])
+        return
+      }
       guard parts.count == 4, parts[0] == "v1", parts[1] == "zones" else { throw Problem(.notFound) }
       switch parts[3] {
       case "changes": self = .changes(parts[2])
+      case "invitations": self = .invitations(parts[2])
       case "snapshot": self = .snapshot(parts[2])
       default: throw Problem(.notFound)
       }
@@ -86,13 +99,13 @@ enum Address: Equatable {
   /// What may be done here, besides `HEAD` and `OPTIONS`.
   private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .batch, .resolution: ["POST"]
+    case .sync, .accounts, .batch, .resolution, .acceptance, .invitationLook: ["POST"]
     case .sessions: ["POST", "DELETE"]
-    case .devices: ["GET", "POST"]
+    case .devices, .invitations: ["GET", "POST"]
     case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
-    case .currentSession, .device: ["DELETE"]
+    case .currentSession, .device, .invitation: ["DELETE"]
     case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }

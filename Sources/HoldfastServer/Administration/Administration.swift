@@ -81,7 +81,10 @@ public final class Administration {
     let author = Author(device: 0, user: user, clock: now)
     guard let id = try operators.membership(of: user, in: zone),
       let member = try stores.tables[stores.members].record(id)
-    else { return try stores.addMember(user, named: name, role: role, to: zone, by: author) }
+    else {
+      try stores.addMember(user, named: name, role: role, to: zone, by: author)
+      return try stores.followGroups(of: zone, user)
+    }
     do { try ChangeSetRun([], by: author, on: stores).setRole(role, of: member) } catch let problem as Problem
     {
       throw ServerError(.refused, problem.description)

@@ -41,7 +41,7 @@ struct PostgresChangeFeed: Sendable {
   private static let findZones = PostgresStatement(
     """
     SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
-    FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
+    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
     """)
   private static let wanted = """
     FROM unnest($1::text[], $2::bigint[]) AS w (zone, after) CROSS JOIN LATERAL (

@@ -5,7 +5,7 @@ import HoldfastPostgres
 /// ones: what names no zone asks all shards.
 struct PostgresCollections: Sendable {
   static let findMemberships: PostgresStatement = """
-    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
     WHERE m."user" = $1
     """
   static let findZones: PostgresStatement = """

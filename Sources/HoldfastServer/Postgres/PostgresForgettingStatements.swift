@@ -6,7 +6,7 @@ enum PostgresForgettingStatements {
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """
   static let findZone: PostgresStatement = "SELECT seq, purged, public FROM holdfast.zones WHERE zone = $1"
-  static let findUsers: PostgresStatement = "SELECT m.\"user\" FROM holdfast.members m WHERE m.zone = $1"
+  static let findUsers: PostgresStatement = "SELECT m.\"user\" FROM holdfast.access m WHERE m.zone = $1"
   static let findAck: PostgresStatement = PostgresStatement(leastAck)
   static let findAckOfUsers: PostgresStatement = PostgresStatement(leastAck + " AND d.account = ANY ($6)")
   private static let leastAck = """

@@ -6,12 +6,14 @@ enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
+    (6, PostgresTables.access),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
+    (6, PostgresTables.access),
   ]
 
   /// The format that this version makes and takes.
@@ -26,8 +28,19 @@ enum PostgresMigrations {
     for step in isDistributed ? distributed : all where step.number > format {
       try connection.execute(step.sql)
     }
+    if 1..<6 ~= format { try addGroups(on: connection) }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
       PostgresParameters(String(newest)))
+  }
+
+  /// Gives members their groups, and works out the access that they had without. A row at a time, which both layouts take.
+  private static func addGroups(on connection: PostgresConnection) throws(PostgresError) {
+    try connection.execute(PostgresTables.groups)
+    let rows = try connection.query(PostgresTables.findMembers)
+    for row in rows.indices {
+      try connection.run(
+        PostgresTables.addAccess, PostgresParameters(rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)))
+    }
   }
 }

@@ -30,7 +30,7 @@ class PostgresReader: StoreReader {
   private static func untold(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public,
-      (SELECT string_agg(m."user", ' ') FROM holdfast.members m WHERE m.zone = z.zone)
+      (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
     FROM holdfast.zones z LEFT JOIN holdfast.told t ON t.zone = z.zone
     WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
     """
@@ -49,15 +49,15 @@ class PostgresReader: StoreReader {
       coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true
     FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
     LEFT JOIN holdfast.zones z ON z.zone = a.zone
-    LEFT JOIN holdfast.members m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = $1
+    LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = $1
     UNION ALL
     SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false
-    FROM holdfast.devices d JOIN holdfast.members m ON m."user" = d.account
+    FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
     """
   static let findMemberships: PostgresStatement = """
-    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
     WHERE m."user" = $1
     """
 

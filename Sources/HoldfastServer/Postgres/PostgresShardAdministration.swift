@@ -65,7 +65,7 @@ final class PostgresShardAdministration: PostgresAdministration {
     candidates.append(
       array: try rows(
         """
-        SELECT z.zone FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m.role = 'owner'
+        SELECT z.zone FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
         WHERE NOT z.public AND m.id IS NULL
         """
       ).map { $0[0] })

@@ -15,7 +15,7 @@ final class PostgresShardReader: PostgresReader {
   private static func untold(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public, string_agg(m."user", ' ') FROM holdfast.zones z
-    LEFT JOIN holdfast.told t ON t.zone = z.zone LEFT JOIN holdfast.members m ON m.zone = z.zone
+    LEFT JOIN holdfast.told t ON t.zone = z.zone LEFT JOIN holdfast.access m ON m.zone = z.zone
     WHERE z.seq > coalesce(t.seq, 0) \(condition) GROUP BY z.zone, z.seq, z.public ORDER BY z.zone LIMIT $1
     """
   }

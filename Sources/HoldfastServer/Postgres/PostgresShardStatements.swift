@@ -10,7 +10,7 @@ struct PostgresShardStatements {
     let find: PostgresStatement
     let insert: PostgresStatement
     let delete: PostgresStatement
-    /// By column: the ids of the records that have `$2` there; nil for a column that is no reference.
+    /// By column: the ids of the records that have `$2` there; nil for a column that is neither a reference nor that of a group.
     let findWhere: [PostgresStatement?]
     /// The same in all zones; `$1`.
     let findWhereAnywhere: [PostgresStatement?]
@@ -39,11 +39,16 @@ struct PostgresShardStatements {
   /// The zone, if it is there, whoever has locked it.
   static let findZone: PostgresStatement = "SELECT zone FROM holdfast.zones WHERE zone = $1"
   static let findRoles: PostgresStatement =
-    "SELECT m.zone, m.\"user\", m.role FROM holdfast.members m WHERE m.zone = $1 AND m.\"user\" = ANY ($2)"
+    "SELECT m.zone, m.\"user\", m.role FROM holdfast.access m WHERE m.zone = $1 AND m.\"user\" = ANY ($2)"
 
   static let addZone: PostgresStatement = "INSERT INTO holdfast.zones (zone, seq) VALUES ($1, 0)"
   static let moveZone: PostgresStatement =
     "UPDATE holdfast.zones SET seq = $2, clock = greatest(clock, $3) WHERE zone = $1"
+  static let putRole: PostgresStatement = """
+    INSERT INTO holdfast.access (zone, "user", role) VALUES ($1, $2, $3)
+    ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role
+    """
+  static let dropRole: PostgresStatement = "DELETE FROM holdfast.access WHERE zone = $1 AND \"user\" = $2"
   static let dropPlace: PostgresStatement =
     "DELETE FROM holdfast.records WHERE zone = $1 AND record_table = $2 AND id = $3"
   static let putPlace: PostgresStatement = """
@@ -113,7 +118,7 @@ struct PostgresShardStatements {
     let columns = relation.columns.map { ", \($0.read)" }.joined()
     func findWhere(_ condition: (PostgresLayout.Column) -> String) -> [PostgresStatement?] {
       relation.columns.map { column in
-        column.type != .reference
+        column.type != .reference && !(table.zone == .explicit && column.name == "\"group\"")
           ? nil : PostgresStatement("SELECT t.id FROM \(relation.name) t WHERE \(condition(column))")
       }
     }

@@ -15,6 +15,7 @@ extension PostgresShardWriting {
       writePlaces(changes, pipe)
       writeRecords(changes, pipe)
       if let moves {
+        writeRoles(pipe)
         writeDevices(pipe)
         writeAcks(losses, pipe)
         PostgresRequestStatements.write(store.requestTable, isDistributed: true, pipe)
@@ -35,6 +36,18 @@ extension PostgresShardWriting {
     store.zonesWritten = store.zonesMade.count
     for (zone, seq, clock) in store.zonesMoved {
       pipe.send(PostgresShardStatements.moveZone, PostgresParameters(zone, seq, clock))
+    }
+  }
+
+  private func writeRoles(_ pipe: PostgresPipeline) {
+    for (membership, role) in store.zoneTable.changed {
+      if let role {
+        pipe.send(
+          PostgresShardStatements.putRole, PostgresParameters(membership.zone, membership.user, role.rawValue)
+        )
+      } else {
+        pipe.send(PostgresShardStatements.dropRole, PostgresParameters(membership.zone, membership.user))
+      }
     }
   }
 

@@ -37,7 +37,8 @@ enum PostgresShards {
     ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
     ("holdfast.created", .by("device"), 2),
     ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
-    ("holdfast.identities", .everywhere, 4),
+    ("holdfast.identities", .everywhere, 4), ("holdfast.access", .by("zone"), 6),
+    ("holdfast.invitations", .by("zone"), 6),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.

@@ -30,7 +30,7 @@ struct PostgresStatements {
     wanted + "SELECT z.zone FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone")
   static let findRoles = PostgresStatement(
     wanted + """
-      SELECT m.zone, m."user", m.role FROM holdfast.members m JOIN wanted w ON w.zone = m.zone
+      SELECT m.zone, m."user", m.role FROM holdfast.access m JOIN wanted w ON w.zone = m.zone
       WHERE m."user" = ANY ($4)
       """)
   static let findNames: PostgresStatement = "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1)"

@@ -8,6 +8,14 @@ extension PostgresStore {
     UPDATE holdfast.zones z SET seq = u.seq, clock = greatest(z.clock, u.clock)
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (zone, seq, clock) WHERE z.zone = u.zone
     """
+  private static let putRoles: PostgresStatement = """
+    INSERT INTO holdfast.access (zone, "user", role) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
+    ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role
+    """
+  private static let dropRoles: PostgresStatement = """
+    DELETE FROM holdfast.access a USING unnest($1::text[], $2::text[]) AS u (zone, name)
+    WHERE a.zone = u.zone AND a."user" = u.name
+    """
   private static let dropPlaces: PostgresStatement = """
     DELETE FROM holdfast.records r USING unnest($1::text[], $2::text[], $3::text[]) AS u (record_table, id, zone)
     WHERE r.record_table = u.record_table AND r.id = u.id AND r.zone = u.zone
@@ -67,6 +75,7 @@ extension PostgresStore {
         writeRecords(changed, pipe)
       }
       if let moves {
+        writeRoles(pipe)
         writeDevices(pipe)
         writeAcks(pipe)
         PostgresRequestStatements.write(requestTable, isDistributed: false, pipe)
@@ -78,6 +87,24 @@ extension PostgresStore {
     }
     working.settle()
     lists.removeAll()
+  }
+
+  private func writeRoles(_ pipe: PostgresPipeline) {
+    let changes = zoneTable.changed
+    let (given, taken) = (changes.filter { $0.value != nil }, changes.filter { $0.value == nil }.keys)
+    if !given.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: given.lazy.map(\.key.zone))
+      parameters.append(array: given.lazy.map(\.key.user))
+      parameters.append(array: given.lazy.map { $0.value?.rawValue })
+      pipe.send(Self.putRoles, parameters)
+    }
+    if !taken.isEmpty {
+      var parameters = PostgresParameters()
+      parameters.append(array: taken.lazy.map(\.zone))
+      parameters.append(array: taken.lazy.map(\.user))
+      pipe.send(Self.dropRoles, parameters)
+    }
   }
 
   private func writeZones(_ pipe: PostgresPipeline) {

@@ -24,6 +24,7 @@ final class PostgresStore: Store {
   private(set) lazy var requestTable = PostgresRequests(self)
   private(set) lazy var results: any ResultTable = PostgresResults(self)
   private(set) lazy var forgetting: any ForgettingTable = PostgresForgettingTable(self)
+  private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
@@ -35,6 +36,7 @@ final class PostgresStore: Store {
   let members: Int
   let memberUser: Int
   let memberRole: Int
+  let memberGroup: Int
 
   var working = PostgresWorkingSet()
   /// The lists of what has changed.
@@ -51,7 +53,7 @@ final class PostgresStore: Store {
   private var opened: PostgresConnection?
   private var isCareful = false
   /// How much there was to take back when the part began.
-  private var part: (zonesMade: Int, losses: Int) = (0, 0)
+  private var part: (zonesMade: Int, losses: Int, roles: [PostgresZones.Membership: Role?]) = (0, 0, [:])
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -72,9 +74,9 @@ final class PostgresStore: Store {
     self.open = open
     statements = PostgresStatements(schema, layout, lane)
     guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
-      let role = Table.members.index(of: "role")
+      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, memberUser, memberRole) = (members, user, role)
+    (self.members, memberUser, memberRole, memberGroup) = (members, user, role, group)
     tables = schema.tables.indices.map { PostgresRecordTable($0, self) }
   }
 
@@ -108,7 +110,7 @@ final class PostgresStore: Store {
     zoneTable.begin()
     deviceTable.begin()
     requestTable.begin()
-    part = (0, 0)
+    part = (0, 0, [:])
     self.isCareful = isCareful
     let waiting = try writing.fetch(expectations)
     clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
@@ -127,7 +129,7 @@ final class PostgresStore: Store {
 
   func beginPart() throws {
     working.beginPart()
-    part = (zonesMade.count, deviceTable.losses.count)
+    part = (zonesMade.count, deviceTable.losses.count, zoneTable.changed)
     if isCareful { try connection.run(Self.savepoint) }
   }
 
@@ -147,6 +149,7 @@ final class PostgresStore: Store {
     lists.removeAll()
     zonesMade.removeLast(zonesMade.count - part.zonesMade)
     zonesWritten = min(zonesWritten, part.zonesMade)
+    zoneTable.changed = part.roles
     deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
     if isCareful {
       try connection.pipeline { pipe in

@@ -46,6 +46,7 @@ struct PostgresTables {
     }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \(relation) (\"user\", \"role\");\n"
+      sql += "CREATE INDEX \"holdfast_members_of_group\" ON \(relation) (\"group\");\n"
     }
     return sql
   }

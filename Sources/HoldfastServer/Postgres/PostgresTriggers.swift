@@ -22,7 +22,9 @@ struct PostgresTriggers {
   }
 
   /// All functions, replacing those that are there.
-  var functions: String { Self.shared + schema.tables.indices.map { functions(of: $0) }.joined() }
+  var functions: String {
+    Self.shared + grantAccess + schema.tables.indices.map { functions(of: $0) }.joined()
+  }
 
   /// The functions of one table.
   func functions(of index: Int) -> String {

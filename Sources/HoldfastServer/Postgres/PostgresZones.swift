@@ -17,14 +17,26 @@ final class PostgresZones: ZoneTable {
   private unowned let store: PostgresStore
   /// The zones that are locked, nil for those that are not there.
   var known: [String: Zone?] = [:]
+  /// The roles in the database.
   var roles: [Membership: Role?] = [:]
+  /// Those that the transaction changes; written before the commit.
+  var changed: [Membership: Role?] = [:]
 
   private static let lock: PostgresStatement =
     "SELECT seq, public, clock FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
   private static let findRole: PostgresStatement =
+    "SELECT role FROM holdfast.access WHERE zone = $1 AND \"user\" = $2"
+  private static let findRoles: PostgresStatement =
+    "SELECT \"user\", role FROM holdfast.access WHERE zone = $1"
+  private static let findOwnRole: PostgresStatement =
     "SELECT id, role FROM holdfast.members WHERE zone = $1 AND \"user\" = $2"
+  private static let findMembers: PostgresStatement =
+    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1"
+  private static let findGroups: PostgresStatement =
+    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1 AND \"group\" IS NOT NULL"
+  private static let countMembers: PostgresStatement = "SELECT count(*) FROM holdfast.members WHERE zone = $1"
   private static let findOwners: PostgresStatement =
-    "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner'"
+    "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner' AND \"user\" IS NOT NULL"
 
   init(_ store: PostgresStore) { self.store = store }
 
@@ -32,6 +44,7 @@ final class PostgresZones: ZoneTable {
   func begin() {
     known.removeAll(keepingCapacity: true)
     roles.removeAll(keepingCapacity: true)
+    changed.removeAll()
   }
 
   /// Whether the transaction has the zone's lock.
@@ -60,31 +73,87 @@ final class PostgresZones: ZoneTable {
   func setTold(_ zones: [ToldZone]) throws { try store.writing.setTold(zones) }
 
   func role(of user: String, in zone: String) throws -> Role? {
+    let membership = Membership(zone: zone, user: user)
+    if let known = changed[membership] ?? roles[membership] { return known }
+    if store.zonesMade.contains(zone) { return nil }
+    let rows = try store.connection.query(Self.findRole, PostgresParameters(zone, user))
+    let role = rows.isEmpty ? nil : Role(rawValue: rows.text(0, 0))
+    roles[membership] = .some(role)
+    return role
+  }
+
+  func roles(in zone: String) throws -> [String: Role] {
+    let rows = try store.connection.query(Self.findRoles, PostgresParameters(zone))
+    var roles: [String: Role] = [:]
+    for row in rows.indices { roles[rows.text(row, 0)] = Role(rawValue: rows.text(row, 1)) }
+    for (membership, role) in changed where membership.zone == zone { roles[membership.user] = role }
+    return roles
+  }
+
+  func setRole(_ role: Role?, of user: String, in zone: String) throws {
+    changed[Membership(zone: zone, user: user)] = .some(role)
+  }
+
+  func ownRole(of user: String, in zone: String) throws -> Role? {
     let (table, userColumn, roleColumn) = (store.members, store.memberUser, store.memberRole)
     for (key, entry) in store.working.changed where key.table == table {
       if entry.home == zone, entry.values?[userColumn] == .text(user) {
         return entry.values?[roleColumn].text.flatMap(Role.init)
       }
-      let before = store.working.stored[key]
-      if before?.home == zone, before?.values?[userColumn] == .text(user) { return nil }
     }
-    let membership = Membership(zone: zone, user: user)
-    if let known = roles[membership] { return known }
     if store.zonesMade.contains(zone) { return nil }
-    let rows = try store.connection.query(Self.findRole, PostgresParameters(zone, user))
-    let role = rows.isEmpty ? nil : Role(rawValue: rows.text(0, 1))
-    roles[membership] = .some(role)
-    return role
+    let rows = try store.connection.query(Self.findOwnRole, PostgresParameters(zone, user))
+    if rows.isEmpty || isChanged(rows.text(0, 0)) { return nil }
+    return Role(rawValue: rows.text(0, 1))
+  }
+
+  func members(of zone: String) throws -> [Member] { try members(Self.findMembers, of: zone) }
+
+  func groups(of zone: String) throws -> [Member] {
+    try members(Self.findGroups, of: zone).filter { $0.group != nil }
+  }
+
+  private func members(_ statement: PostgresStatement, of zone: String) throws -> [Member] {
+    var members = store.working.changed.compactMap { key, entry -> Member? in
+      guard key.table == store.members, entry.home == zone, let values = entry.values else { return nil }
+      return Member(
+        id: key.id, user: values[store.memberUser].text, group: values[store.memberGroup].text,
+        role: values[store.memberRole].text)
+    }
+    if store.zonesMade.contains(zone) { return members }
+    let rows = try store.connection.query(statement, PostgresParameters(zone))
+    for row in rows.indices where !isChanged(rows.text(row, 0)) {
+      let member = Member(
+        id: rows.text(row, 0), user: rows.optionalText(row, 1), group: rows.optionalText(row, 2),
+        role: rows.text(row, 3))
+      if let member { members.append(member) }
+    }
+    return members
+  }
+
+  func memberCount(of zone: String) throws -> Int {
+    var count = try store.connection.query(Self.countMembers, PostgresParameters(zone)).int64(0, 0)
+    for (key, entry) in store.working.changed where key.table == store.members {
+      if entry.home == zone { count += 1 }
+      if store.working.stored[key]?.home == zone { count -= 1 }
+    }
+    return Int(count)
+  }
+
+  private func isChanged(_ id: String) -> Bool {
+    store.working.changed[Expectation.Key(table: store.members, id: id)] != nil
   }
 
   func hasOwner(_ zone: String) throws -> Bool {
     let owner = Value.text(Role.owner.rawValue)
     for (key, entry) in store.working.changed where key.table == store.members {
-      if entry.home == zone, entry.values?[store.memberRole] == owner { return true }
+      if entry.home == zone, entry.values?[store.memberRole] == owner,
+        entry.values?[store.memberUser].text != nil
+      {
+        return true
+      }
     }
     let rows = try store.connection.query(Self.findOwners, PostgresParameters(zone))
-    return rows.indices.contains { row in
-      store.working.changed[Expectation.Key(table: store.members, id: rows.text(row, 0))] == nil
-    }
+    return rows.indices.contains { !isChanged(rows.text($0, 0)) }
   }
 }

@@ -6,50 +6,34 @@ extension PostgresTriggers {
     function(
       "\(function(index, "insert"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(tell(index, "holdfast_new"))  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(grant(index, "holdfast_new"))  RETURN NULL;
       """)
   }
 
   /// The function behind a DELETE. Whose membership goes loses the zone.
   func deleted(_ index: Int) -> String {
-    let losses =
-      schema.tables[index].zone == .explicit
-      ? """
-        UPDATE holdfast.acks a SET lost = true FROM holdfast_old o JOIN holdfast.devices d ON d.account = o."user"
-          WHERE a.zone = o.zone AND a.device = d.number;
-        UPDATE holdfast.accounts a SET losses = a.losses + l.sum FROM (
-          SELECT o."user", sum(z.seq + 1) AS sum FROM holdfast_old o JOIN holdfast.zones z ON z.zone = o.zone GROUP BY o."user"
-        ) l WHERE a.id = l."user";
-
-      """ : ""
-    return function(
+    function(
       "\(function(index, "delete"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(losses)\(tell(index, "holdfast_old"))  RETURN NULL;
+      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(grant(index, "holdfast_old"))  RETURN NULL;
       """)
   }
 
   /// The function behind a TRUNCATE, which has no transition tables: what was there is what the ledger knows.
   func truncated(_ index: Int) -> String {
-    let losses =
-      schema.tables[index].zone == .explicit
-      ? "  UPDATE holdfast.acks a SET lost = true FROM holdfast.zones z WHERE z.zone = a.zone AND NOT z.public;\n  UPDATE holdfast.accounts a SET losses = a.losses + (SELECT coalesce(sum(z.seq + 1), 0) FROM holdfast.zones z WHERE NOT z.public);\n  PERFORM holdfast.tell('{*}');\n"
-      : ""
     let known = "SELECT l.id FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0"
+    let zones =
+      switch schema.tables[index].zone {
+      case .explicit: "SELECT DISTINCT a.zone FROM holdfast.access a"
+      case .root: "SELECT DISTINCT m.\"group\" FROM holdfast.members m WHERE m.\"group\" IS NOT NULL"
+      case .user, .parent, .public, .server: ""
+      }
+    let granted = zones.isEmpty ? "" : "  PERFORM holdfast.grant_access(ARRAY(\(zones)));\n"
     return function(
       "\(function(index, "truncate"))()", declare: ["ids text[]"],
       """
-      \(portions(index, known))\(losses)  RETURN NULL;
+      \(portions(index, known))\(granted)  RETURN NULL;
       """)
-  }
-
-  /// Tells those who listen which users came to zones, or lost them.
-  private func tell(_ index: Int, _ rows: String) -> String {
-    guard schema.tables[index].zone == .explicit else { return "" }
-    return """
-        PERFORM holdfast.tell(ARRAY(SELECT DISTINCT '@' || m."user" FROM \(rows) m WHERE m."user" IS NOT NULL));
-
-      """
   }
 
   private func portions(_ index: Int, _ ids: String) -> String {
@@ -111,8 +95,20 @@ extension PostgresTriggers {
       "\(function(index, "place"))()",
       """
         IF TG_OP = 'UPDATE' THEN
-          IF (NEW.id, NEW.zone, NEW."user", NEW.name) IS DISTINCT FROM (OLD.id, OLD.zone, OLD."user", OLD.name) THEN
+          IF (NEW.id, NEW.zone, NEW."user", NEW.name, NEW."group")
+            IS DISTINCT FROM (OLD.id, OLD.zone, OLD."user", OLD.name, OLD."group") THEN
             RAISE EXCEPTION 'only the role of a member can change' USING ERRCODE = 'check_violation';
+          END IF;
+          RETURN NEW;
+        END IF;
+        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
+          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
+        END IF;
+        IF NEW."group" IS NOT NULL THEN
+          IF NEW."user" IS NOT NULL OR NEW.name IS NOT NULL OR NEW."group" = NEW.zone
+            OR NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = NEW."group") THEN
+            RAISE EXCEPTION 'a group is another zone, without a user'
+              USING ERRCODE = 'check_violation', HINT = 'Take a zone of holdfast.zones.';
           END IF;
           RETURN NEW;
         END IF;
@@ -121,9 +117,6 @@ extension PostgresTriggers {
         IF NEW."user" IS NULL THEN
           RAISE EXCEPTION 'there is no such user'
             USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id or a name of holdfast.accounts.';
-        END IF;
-        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
-          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
         END IF;
         RETURN NEW;
       """)

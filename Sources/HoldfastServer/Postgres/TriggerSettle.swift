@@ -135,7 +135,10 @@ extension PostgresTriggers {
           WITH joined AS (
             INSERT INTO holdfast.members (zone, "user", name, role)
             SELECT m.id, home, a.name, 'owner' FROM unnest(made) m (id), holdfast.accounts a WHERE a.id = home
-            ON CONFLICT (zone, "user") DO NOTHING RETURNING id
+            ON CONFLICT (zone, "user") DO NOTHING RETURNING id, zone
+          ), granted AS (
+            INSERT INTO holdfast.access (zone, "user", role) SELECT j.zone, home, 'owner' FROM joined j
+            ON CONFLICT (zone, "user") DO UPDATE SET role = 'owner'
           ) SELECT array_agg(j.id) INTO moved FROM joined j;
           PERFORM set_config('holdfast.service', '', true);
           PERFORM \(function(members, "settle"))(moved, true);

@@ -40,7 +40,7 @@ extension PostgresTriggers {
             PERFORM \(settle)(others, true);
           END IF;
         END LOOP;
-        RETURN NULL;
+      \(grant(index, "holdfast_new"))  RETURN NULL;
       """)
   }
 

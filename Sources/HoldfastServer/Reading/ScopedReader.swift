@@ -113,6 +113,10 @@ final class ScopedReader: StoreReader {
 
   func memberships(of user: String) throws -> [String] { [] }
 
+  func invitations(to zone: String) throws -> [Invitation] { [] }
+
+  func invitation(_ token: TokenHash) throws -> Invitation? { nil }
+
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] { [] }
 
   func lag(of user: String?) throws -> [DeviceLag] { [] }

@@ -131,6 +131,7 @@ struct SQLiteDatabase: ServerDatabase {
     if format >= SQLiteTables.formatVersion { return }
     try connection.transaction(.immediate) {
       try connection.execute(SQLiteTables.own(after: format))
+      if format < 6 { try connection.execute(SQLiteTables.groupsAdded) }
       try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }

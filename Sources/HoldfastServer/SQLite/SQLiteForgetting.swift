@@ -19,7 +19,7 @@ final class SQLiteForgetting: ForgettingTable {
   static let leastAck = """
     SELECT min(a.seq) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
     WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND a.seq BETWEEN ?3 AND ?4 AND d.seen_at > ?5
-    AND (?6 = 1 OR EXISTS (SELECT 1 FROM members m WHERE m.zone = ?1 AND m.user = d.user))
+    AND (?6 = 1 OR EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = ?1 AND m.user = d.user))
     """
 
   init(on connection: Connection) { self.connection = connection }

@@ -5,10 +5,10 @@ extension SQLiteReader {
   func sight(of user: String, publicZones: [String]) throws -> Sight {
     let rows = try connection.rows(
       """
-      SELECT m.zone, z.seq, z.purged, m.role FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1
+      SELECT m.zone, z.seq, z.purged, m.role FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1
       UNION ALL
       SELECT z.zone, z.seq, z.purged, 'viewer' FROM json_each(?2) p JOIN holdfast_zones z ON z.zone = p.value
-      WHERE z.public = 1 AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.user = ?1)
+      WHERE z.public = 1 AND NOT EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = z.zone AND m.user = ?1)
       """, [.text(user), .text(Self.list(publicZones))])
     let losses = try connection.value("SELECT losses FROM holdfast_accounts WHERE id = ?", [.text(user)])
     return Sight(

@@ -50,7 +50,7 @@ extension SQLiteReader {
     let mayRead = """
       JOIN holdfast_zones z ON z.zone = r.zone
       WHERE r.id = ?1 AND (z.public = 1 OR ?2 IS NULL
-        OR EXISTS (SELECT 1 FROM members m WHERE m.zone = r.zone AND m.user = ?2))
+        OR EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = r.zone AND m.user = ?2))
       """
     let statements = RecordStatements(
       live: try connection.statement(

@@ -19,10 +19,10 @@ final class SQLiteReader: StoreReader {
   static let zonesOfDevice = """
     SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
     FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
-    LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
+    LEFT JOIN holdfast_access m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
     UNION ALL
     SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
-    FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
+    FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
     AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
     """
 
@@ -126,7 +126,7 @@ final class SQLiteReader: StoreReader {
     }
     let rows = try connection.rows(
       """
-      SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM members m WHERE m.zone = z.zone)
+      SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
       FROM holdfast_zones z LEFT JOIN holdfast_told t ON t.zone = z.zone
       WHERE z.seq > coalesce(t.seq, 0) \(named ?? "AND ?1 IS NULL") ORDER BY z.zone LIMIT ?2
       """,
@@ -147,7 +147,7 @@ final class SQLiteReader: StoreReader {
     let row = try connection.row(
       """
       SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
-      FROM holdfast_zones z LEFT JOIN members m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
+      FROM holdfast_zones z LEFT JOIN holdfast_access m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
       """, [.text(zone), user.map { .text($0) } ?? .null])
     return row.map {
       ZoneState(
@@ -157,8 +157,10 @@ final class SQLiteReader: StoreReader {
   }
 
   func memberships(of user: String) throws -> [String] {
-    try connection.rows("SELECT DISTINCT zone FROM members WHERE user = ? ORDER BY zone", [.text(user)])
-      .compactMap { $0[0].text }
+    try connection.rows(
+      "SELECT DISTINCT zone FROM holdfast_access WHERE user = ? ORDER BY zone", [.text(user)]
+    )
+    .compactMap { $0[0].text }
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }

@@ -11,6 +11,7 @@ final class SQLiteStore: Store {
   let requests: any RequestTable
   let results: any ResultTable
   let forgetting: any ForgettingTable
+  let invitations: any InvitationTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -31,6 +32,7 @@ final class SQLiteStore: Store {
     requests = try SQLiteRequests(schema, on: connection)
     results = SQLiteResults(on: connection)
     forgetting = SQLiteForgetting(on: connection)
+    invitations = SQLiteInvitations(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

@@ -5,6 +5,13 @@ import HoldfastSQLite
 final class SQLiteZones: ZoneTable {
   private let find: Statement
   private let findRole: Statement
+  private let findRoles: Statement
+  private let putRole: Statement
+  private let dropRole: Statement
+  private let findOwnRole: Statement
+  private let findMembers: Statement
+  private let findGroups: Statement
+  private let countMembers: Statement
   private let findOwner: Statement
   private let addZone: Statement
   private let write: Statement
@@ -12,8 +19,21 @@ final class SQLiteZones: ZoneTable {
 
   init(on connection: Connection) throws {
     find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
-    findRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ?")
-    findOwner = try connection.statement("SELECT 1 FROM members WHERE zone = ? AND role = 'owner' LIMIT 1")
+    findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
+    findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
+    putRole = try connection.statement(
+      """
+      INSERT INTO holdfast_access (zone, user, role) VALUES (?, ?, ?)
+      ON CONFLICT (zone, user) DO UPDATE SET role = excluded.role
+      """)
+    dropRole = try connection.statement("DELETE FROM holdfast_access WHERE zone = ? AND user = ?")
+    findOwnRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ?")
+    findMembers = try connection.statement("SELECT id, user, \"group\", role FROM members WHERE zone = ?")
+    findGroups = try connection.statement(
+      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND \"group\" > ''")
+    countMembers = try connection.statement("SELECT count(*) FROM members WHERE zone = ?")
+    findOwner = try connection.statement(
+      "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL LIMIT 1")
     addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
     writeTold = try connection.statement(
       """
@@ -52,6 +72,51 @@ final class SQLiteZones: ZoneTable {
     try findRole.bind(zone, at: 1)
     try findRole.bind(user, at: 2)
     return try findRole.firstText().flatMap(Role.init)
+  }
+
+  func roles(in zone: String) throws -> [String: Role] {
+    try findRoles.bind(zone, at: 1)
+    defer { findRoles.reset() }
+    var roles: [String: Role] = [:]
+    while try findRoles.step() { roles[findRoles.text(0)] = Role(rawValue: findRoles.text(1)) }
+    return roles
+  }
+
+  func setRole(_ role: Role?, of user: String, in zone: String) throws {
+    let statement = role == nil ? dropRole : putRole
+    try statement.bind(zone, at: 1)
+    try statement.bind(user, at: 2)
+    if let role { try statement.bind(role.rawValue, at: 3) }
+    try statement.run()
+  }
+
+  func ownRole(of user: String, in zone: String) throws -> Role? {
+    try findOwnRole.bind(zone, at: 1)
+    try findOwnRole.bind(user, at: 2)
+    return try findOwnRole.firstText().flatMap(Role.init)
+  }
+
+  func members(of zone: String) throws -> [Member] { try members(findMembers, of: zone) }
+
+  func groups(of zone: String) throws -> [Member] { try members(findGroups, of: zone) }
+
+  private func members(_ statement: Statement, of zone: String) throws -> [Member] {
+    try statement.bind(zone, at: 1)
+    defer { statement.reset() }
+    var members: [Member] = []
+    while try statement.step() {
+      let member = Member(
+        id: statement.text(0), user: statement.columnValue(1).text, group: statement.columnValue(2).text,
+        role: statement.text(3))
+      if let member { members.append(member) }
+    }
+    return members
+  }
+
+  func memberCount(of zone: String) throws -> Int {
+    try countMembers.bind(zone, at: 1)
+    defer { countMembers.reset() }
+    return try countMembers.step() ? Int(countMembers.integer(0)) : 0
   }
 
   func hasOwner(_ zone: String) throws -> Bool {

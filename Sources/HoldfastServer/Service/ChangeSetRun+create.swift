@@ -45,7 +45,7 @@ extension ChangeSetRun {
     let table = schema.tables[operation.table]
     var values = [Value](repeating: .null, count: table.columns.count)
     for setting in operation.settings { values[setting.column] = setting.value }
-    if table.zone == .explicit { try completeMember(&values) }
+    if table.zone == .explicit { try completeMember(&values, in: zone) }
     let lost = try dropEnded(&values, of: operation, in: zone)
     let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
     let record = Record(
@@ -55,8 +55,9 @@ extension ChangeSetRun {
     try log(lost, of: record.id, table: record.table, zone: zone)
     if table.zone == .explicit {
       Trace.took(.joined)
-      ledger.changedMember(values[stores.memberUser].text)
+      try stores.followMember(values, in: zone)
     }
+    if table.zone == .root, !isNew { try stores.followRoot(of: zone) }
     if table.zone == .root, isNew {
       let name = try stores.store.accounts.name(ofID: author.user) ?? ""
       try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)

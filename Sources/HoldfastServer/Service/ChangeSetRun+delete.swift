@@ -15,10 +15,7 @@ extension ChangeSetRun {
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
     if table.zone == .explicit {
-      if let user = live.values[stores.memberUser].text {
-        ledger.changedMember(user)
-        try stores.store.devices.noteLoss(of: live.zone, by: user, at: ledger.seq(of: live.zone))
-      }
+      try stores.followMember(live.values, in: live.zone)
       if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
         ownerLosses.append((live.zone, current))
       }
@@ -51,6 +48,7 @@ extension ChangeSetRun {
       // A record that can be reached in two ways was removed already.
       guard try store.zone(of: record.id) != nil else { continue }
       try store.remove(record.id)
+      if store.table.zone == .root { try stores.followRoot(of: record.zone) }
       let tombstone = Tombstone(zone: record.zone, rev: record.rev + 1, stamp: stamp, device: author.device)
       try stores.tombstones.insert(
         tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)

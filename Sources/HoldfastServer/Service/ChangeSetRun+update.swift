@@ -56,7 +56,7 @@ extension ChangeSetRun {
     record.seq = try ledger.next(record.zone)
     try replace(record)
     if table.zone == .explicit {
-      ledger.changedMember(record.values[stores.memberUser].text)
+      try stores.followMember(record.values, in: record.zone)
       ownerLosses.append((record.zone, current))
     }
     for link in schema.links(of: record.table) where columns.contains(link.column) {

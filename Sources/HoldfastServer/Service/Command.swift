@@ -15,6 +15,10 @@ enum Command: Sendable {
   case changePassword(PasswordChange)
   /// A user of an identity provider signs in, or is seen for the first time.
   case signInByProvider(ProviderSignIn)
+  /// Makes an invitation, with the hash of its token.
+  case invite(DeviceKey, Invitation, TokenHash)
+  case revokeInvitation(DeviceKey, id: String, zone: String)
+  case accept(DeviceKey, TokenHash)
   /// Keeps the ids of a result.
   case keepResult(KeptResult)
   /// The team's program was told of zones.
@@ -29,9 +33,20 @@ enum Command: Sendable {
 enum Outcome: Sendable, Equatable {
   case done
   case session(Session)
+  /// The sender is a member of a zone, and was not one unless `isNew`.
+  case membership(Membership, isNew: Bool)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
   case forgot(Forgotten)
+}
+
+/// Who belongs to a zone, as the record says it.
+struct Membership: Sendable, Equatable {
+  let id: String
+  let zone: String
+  let user: String
+  let name: String
+  let role: Role
 }
 
 /// A device that has just been given a token.
@@ -111,7 +126,9 @@ extension Command {
     case .sync(let command): command.key
     case .rest(let command): command.key
     case .changePassword(let change): change.key
-    case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key): key
+    case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key),
+      .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _):
+      key
     case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
     }
   }

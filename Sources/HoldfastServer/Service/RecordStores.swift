@@ -14,6 +14,7 @@ final class RecordStores {
   let memberUser: Int
   let memberName: Int
   let memberRole: Int
+  let memberGroup: Int
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
@@ -30,10 +31,10 @@ final class RecordStores {
     guard let members = schema.index(of: Table.members.name),
       let conflicts = schema.index(of: Table.conflicts.name),
       let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
-      let role = Table.members.index(of: "role")
+      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, self.conflicts, memberUser, memberName, memberRole) = (
-      members, conflicts, user, name, role
+    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup) = (
+      members, conflicts, user, name, role, group
     )
   }
 
@@ -51,19 +52,35 @@ final class RecordStores {
     makeIdentifier(milliseconds: clock.milliseconds, random: random)
   }
 
-  /// Makes a user a member of a zone, as a record of the zone.
-  func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws {
+  /// Makes a user a member of a zone that is no group of another, as a record of the zone.
+  ///
+  /// - Returns: the id of the record.
+  @discardableResult
+  func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws
+    -> String
+  {
     var values = [Value](repeating: .null, count: Table.members.columns.count)
     values[memberUser] = .text(user)
     values[memberName] = .text(name)
     values[memberRole] = .text(role.rawValue)
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
+    let id = newID(at: author.clock)
     try tables[members].insert(
       Record(
-        table: members, id: newID(at: author.clock), zone: zone, seq: ledger.next(zone), rev: 1,
+        table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
+    _ = try settleAccess(of: user, to: zone)
     ledger.changedMember(user)
+    return id
+  }
+
+  /// The record of a user's own membership of a zone, or nil.
+  func membership(of user: String, in zone: String) throws -> Record? {
+    var values = [Value](repeating: .null, count: Table.members.columns.count)
+    values[memberUser] = .text(user)
+    let wanted = Record(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
+    return try tables[members].holder(of: ["user"], like: wanted).flatMap { try tables[members].record($0) }
   }
 }
 

@@ -143,6 +143,13 @@ final class Service {
     case .changePassword(let change):
       try changePassword(change, at: now)
       return .done
+    case .invite(let key, let invitation, let token):
+      try invite(invitation, token, by: key, at: now)
+      return .done
+    case .revokeInvitation(let key, let id, let zone):
+      try revokeInvitation(id, to: zone, by: key)
+      return .done
+    case .accept(let key, let token): return try accept(token, by: key, at: now)
     case .keepResult(let result):
       try store.results.keep(result, at: environment.now())
       return .done

@@ -38,8 +38,10 @@ extension Command {
           Expectation.Key(table: schema.index(of: Table.conflicts.name) ?? 0, id: $0.id)
         }, zones: Set(conflicts.map(\.zone)).sorted())
     case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
-      .keepResult, .told, .forget, .probe:
+      .accept, .keepResult, .told, .forget, .probe:
       Expectation(device: key)
+    case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])
+    case .revokeInvitation(_, _, let zone): Expectation(device: key, user: key?.user, zones: [zone])
     }
   }
 }

@@ -21,6 +21,7 @@ protocol Store: AnyObject {
   var results: any ResultTable { get }
   /// What nobody needs any more.
   var forgetting: any ForgettingTable { get }
+  var invitations: any InvitationTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp
@@ -159,11 +160,43 @@ protocol ZoneTable: AnyObject {
   /// Remembers up to where the team's program was told of zones; never less than before.
   func setTold(_ zones: [ToldZone]) throws
 
-  /// The role of a member; nil for others.
+  /// What a user may do in a zone, as its own member or by its groups; nil for who may nothing.
   func role(of user: String, in zone: String) throws -> Role?
 
-  /// Whether a zone has an owner.
+  /// The same of all users who may something.
+  func roles(in zone: String) throws -> [String: Role]
+
+  /// Writes what a user may do in a zone: what its members say.
+  func setRole(_ role: Role?, of user: String, in zone: String) throws
+
+  /// The role of a zone's own member; nil for others, also for those of its groups.
+  func ownRole(of user: String, in zone: String) throws -> Role?
+
+  /// The own members of a zone, and its groups.
+  func members(of zone: String) throws -> [Member]
+
+  /// The groups of a zone.
+  func groups(of zone: String) throws -> [Member]
+
+  /// How many own members and groups a zone has.
+  func memberCount(of zone: String) throws -> Int
+
+  /// Whether a zone has an owner of its own; those of a group do not count, as the group may lose them.
   func hasOwner(_ zone: String) throws -> Bool
+}
+
+/// Who belongs to a zone: a user, or all own members of another zone.
+struct Member {
+  /// Of the record.
+  let id: String
+  let user: String?
+  let group: String?
+  let role: Role
+
+  init?(id: String, user: String?, group: String?, role: String?) {
+    guard let role = role.flatMap(Role.init) else { return nil }
+    (self.id, self.user, self.group, self.role) = (id, user, group, role)
+  }
 }
 
 /// Up to where the team's program was told of a zone.

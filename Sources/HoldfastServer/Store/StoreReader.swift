@@ -34,6 +34,12 @@ protocol StoreReader: CollectionReader {
   /// The zones that a user is a member of, in order.
   func memberships(of user: String) throws -> [String]
 
+  /// The invitations to a zone, the latest first.
+  func invitations(to zone: String) throws -> [Invitation]
+
+  /// The invitation of a token, or nil.
+  func invitation(_ token: TokenHash) throws -> Invitation?
+
   /// Zones that were read before, as they are at the moment from which their changes will be read.
   ///
   /// - Parameter user: who reads; nil for the server itself.

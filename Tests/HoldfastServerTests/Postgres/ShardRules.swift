@@ -58,9 +58,14 @@ struct ShardRules {
         SELECT z.zone, z.seq, z.purged, 'owner' FROM holdfast.zones z
         """#),
     FanOut(
+      reason: "an invitation's token does not say its zone",
+      pattern: #"""
+        SELECT .* FROM holdfast.invitations i WHERE i.token_hash = \$1
+        """#),
+    FanOut(
       reason: "a user has zones on all shards",
       pattern: #"""
-        SELECT .* FROM holdfast.members m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
+        SELECT .* FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
         """#),
     FanOut(
       reason: "a device acks zones on all shards",
@@ -136,6 +141,8 @@ struct ShardRules {
 
   /// What operators ask is of all zones.
   static let operators = [
+    // A database of before groups is brought to this form.
+    #"SELECT m.zone, m.user, m.role FROM holdfast.members m"#,
     #"SELECT m.zone, count.* GROUP BY m.zone"#,
     #"SELECT r.zone, count.* GROUP BY r.zone"#,
     #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,

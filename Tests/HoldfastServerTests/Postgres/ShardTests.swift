@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastPostgres
 @testable import HoldfastServer
 import TemporaryPostgres
@@ -65,6 +66,9 @@ import Testing
     let token = try administration.createToken(name: "all", role: .viewer, tables: nil, zones: nil)
     #expect(try server.send("GET", "/v1/tables/lists", token: token).status == 200)
     try administration.revoke(device: try #require(try administration.tokens().rows.first)[0])
+    let look = TestServer.request(
+      "POST", "/v1/invitations/look", Array("{\"token\":\"unknown\"}".utf8), token: nil)
+    #expect(try server.respond(to: look).status == 404)
     let phone = try server.signIn("alice")
     #expect(try phone.get("/v1/devices").body["devices"]?.elements?.count == 2)
     #expect(try server.send("DELETE", "/v1/sessions", token: phone.token).status == 204)

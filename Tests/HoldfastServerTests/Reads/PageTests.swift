@@ -172,17 +172,7 @@ struct PageTests {
   func format() throws {
     let list = try alice.makeList()
     _ = try fill(list, 3)
-    try server.change(
-      sqlite: """
-        DROP TABLE holdfast_results; DROP TABLE holdfast_result_ids;
-        ALTER TABLE holdfast_accounts DROP COLUMN losses;
-        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 2
-        """,
-      postgres: """
-        DROP TABLE holdfast.results, holdfast.result_ids; ALTER TABLE holdfast.accounts DROP COLUMN losses;
-        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
-        UPDATE holdfast.meta SET value = '2' WHERE key = 'format'
-        """)
+    try server.goBack(to: 2)
     try server.reopen()
     #expect(try alice.allIDs("/v1/tables/items?limit=2").count == 3)
     #expect(try server.findings().isEmpty)

@@ -199,19 +199,7 @@ import Testing
 
   @Test("a database of before gets the tables that it lacks, and keeps its records")
   func migrated() throws {
-    server.inline = nil
-    try server.change(
-      sqlite: """
-        DROP TABLE holdfast_requests; DROP TABLE holdfast_created; DROP TABLE holdfast_results;
-        DROP TABLE holdfast_result_ids; ALTER TABLE holdfast_accounts DROP COLUMN losses;
-        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 1
-        """,
-      postgres: """
-        DROP TABLE holdfast.requests, holdfast.created, holdfast.results, holdfast.result_ids;
-        ALTER TABLE holdfast.accounts DROP COLUMN losses;
-        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
-        UPDATE holdfast.meta SET value = '1' WHERE key = 'format'
-        """)
+    try server.goBack(to: 1)
     for _ in 0..<2 { try server.reopen() }
     let first = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "a1")
     #expect(first.status == 201)

@@ -1,0 +1,47 @@
+import HoldfastCore
+
+/// The body of `POST /v1/zones/{zone}/invitations`, read and checked: `{"role", "expires_in", "uses"}`.
+struct InvitationBody {
+  let role: Role
+  /// In seconds.
+  let lifetime: Int64
+  let uses: Int64
+
+  /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
+  init(_ body: [UInt8]) throws(Problem) {
+    var (role, lifetime, uses): (Role?, Int64?, Int64?) = (nil, nil, nil)
+    try readJSON(body) { reader in
+      try reader.readObject { key, reader in
+        switch key {
+        case "role": role = Role(rawValue: try reader.readString())
+        case "expires_in": lifetime = try reader.readInt64()
+        case "uses": uses = try reader.readInt64()
+        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        }
+      }
+    }
+    guard let role else { throw Problem(.invalidRequest, "role must be viewer, editor or owner.") }
+    guard let lifetime, 1...Invitation.secondsLimit ~= lifetime else {
+      throw Problem(.invalidRequest, "expires_in must be 1 to \(Invitation.secondsLimit) seconds.")
+    }
+    guard let uses, 1...Invitation.useLimit ~= uses else {
+      throw Problem(.invalidRequest, "uses must be 1 to \(Invitation.useLimit).")
+    }
+    (self.role, self.lifetime, self.uses) = (role, lifetime, uses)
+  }
+
+  /// Reads `{"token"}`.
+  static func token(_ body: [UInt8]) throws(Problem) -> String {
+    var token: String?
+    try readJSON(body) { reader in
+      try reader.readObject { key, reader in
+        guard key == "token" else {
+          throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        }
+        token = try reader.readString()
+      }
+    }
+    guard let token else { throw Problem(.invalidRequest, "token must be there.") }
+    return token
+  }
+}

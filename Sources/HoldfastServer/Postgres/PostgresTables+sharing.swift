@@ -1,0 +1,32 @@
+import HoldfastPostgres
+
+extension PostgresTables {
+  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; and the
+  /// invitations.
+  static let access = """
+    CREATE TABLE holdfast.access (
+      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, role text COLLATE "C" NOT NULL,
+      PRIMARY KEY (zone, "user")
+    );
+    CREATE INDEX access_of_user ON holdfast.access ("user", role);
+    CREATE TABLE holdfast.invitations (
+      zone text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, token_hash bytea NOT NULL,
+      role text COLLATE "C" NOT NULL, inviter text COLLATE "C" NOT NULL, expires_at bigint NOT NULL,
+      uses bigint NOT NULL, PRIMARY KEY (zone, id)
+    );
+    CREATE INDEX invitations_of_token ON holdfast.invitations (token_hash);
+
+    """
+
+  /// What the sixth format has besides, where `members` stands already.
+  static let groups = """
+    ALTER TABLE holdfast.members ADD COLUMN "group" text COLLATE "C";
+    CREATE UNIQUE INDEX holdfast_members_unique_1 ON holdfast.members ("zone", "group");
+    CREATE INDEX holdfast_members_of_group ON holdfast.members ("group");
+
+    """
+  static let findMembers: PostgresStatement =
+    "SELECT m.zone, m.\"user\", m.role FROM holdfast.members m"
+  static let addAccess: PostgresStatement =
+    "INSERT INTO holdfast.access (zone, \"user\", role) VALUES ($1, $2, $3)"
+}

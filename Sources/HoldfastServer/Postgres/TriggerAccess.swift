@@ -1,0 +1,66 @@
+import HoldfastCore
+
+// Who may do what follows what SQL makes of members: docs/SHARING.md, section 1.
+extension PostgresTriggers {
+  /// `grant_access(wanted)` works out anew who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
+  /// that the user's devices begin it anew should it come back, and all whom it concerns are told.
+  var grantAccess: String {
+    let roots = schema.tables.indices.filter { schema.tables[$0].zone == .root }.map { name($0) }
+    let root =
+      roots.isEmpty
+      ? ""
+      : """
+       OR EXISTS (SELECT FROM holdfast.records l WHERE l.zone = m."group" AND l.id = m."group" AND l.state = 0
+                AND l.record_table IN (\(roots.joined(separator: ", "))))
+      """
+    return function(
+      "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "told text[]"],
+      """
+        -- The groups are held, too: who joins one of them now waits, and finds the zones that name it.
+        PERFORM holdfast.hold(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
+          || ARRAY(SELECT m."group" FROM holdfast.members m WHERE m.zone = ANY (wanted) AND m."group" IS NOT NULL));
+        concerned := wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted));
+        WITH due AS MATERIALIZED (
+          SELECT DISTINCT ON (g.zone, g.account) g.zone, g.account, g.role FROM (
+            SELECT m.zone, m."user" AS account, m.role FROM holdfast.members m
+            WHERE m.zone = ANY (concerned) AND m."user" IS NOT NULL
+            UNION ALL SELECT m.zone, o."user", m.role FROM holdfast.members m
+            JOIN holdfast.members o ON o.zone = m."group" AND o."user" IS NOT NULL
+            WHERE m.zone = ANY (concerned) AND (EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = m."group")\(root))
+          ) g ORDER BY g.zone, g.account, array_position(ARRAY['owner', 'editor', 'viewer'], g.role)
+        ), gone AS (
+          DELETE FROM holdfast.access a WHERE a.zone = ANY (concerned)
+            AND NOT EXISTS (SELECT FROM due d WHERE d.zone = a.zone AND d.account = a."user") RETURNING a.zone, a."user" AS account
+        ), acked AS (
+          UPDATE holdfast.acks k SET lost = true FROM gone g JOIN holdfast.devices d ON d.account = g.account
+          WHERE k.zone = g.zone AND k.device = d.number
+        ), counted AS (
+          UPDATE holdfast.accounts a SET losses = a.losses + l.sum FROM (
+            SELECT g.account, sum(z.seq + 1) AS sum FROM gone g JOIN holdfast.zones z ON z.zone = g.zone GROUP BY g.account
+          ) l WHERE a.id = l.account
+        ), given AS (
+          INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d
+          ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role WHERE a.role <> excluded.role RETURNING a."user" AS account
+        ) SELECT array_agg(DISTINCT '@' || u.account) INTO told
+          FROM (SELECT g.account FROM gone g UNION ALL SELECT g.account FROM given g) u;
+        PERFORM holdfast.tell(told);
+      """)
+  }
+
+  /// Calls it for the rows of a statement: members, and root records of zones that are groups.
+  func grant(_ index: Int, _ rows: String) -> String {
+    switch schema.tables[index].zone {
+    case .explicit:
+      "  PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m.zone FROM \(rows) m));\n"
+    case .root:
+      """
+        IF EXISTS (SELECT FROM holdfast.members m WHERE m."group" IS NOT NULL) THEN
+          PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m."group" FROM \(rows) r
+            JOIN holdfast.members m ON m."group" = \(relations[index].id.id("r"))));
+        END IF;
+
+      """
+    case .user, .parent, .public, .server: ""
+    }
+  }
+}

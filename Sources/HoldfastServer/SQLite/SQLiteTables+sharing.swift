@@ -1,0 +1,22 @@
+extension SQLiteTables {
+  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; and the
+  /// invitations.
+  static let access = """
+    CREATE TABLE holdfast_access (
+      zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (zone, user)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_access_of_user ON holdfast_access (user, role);
+    CREATE TABLE holdfast_invitations (
+      zone TEXT NOT NULL, id TEXT NOT NULL, token_hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL, inviter TEXT NOT NULL,
+      expires_at INTEGER NOT NULL, uses INTEGER NOT NULL, PRIMARY KEY (zone, id)
+    ) WITHOUT ROWID;
+    """
+
+  /// What the sixth format has besides, where `members` stands already.
+  static let groupsAdded = """
+    ALTER TABLE members ADD COLUMN "group" TEXT;
+    CREATE UNIQUE INDEX holdfast_members_unique_1 ON members ("zone", "group");
+    CREATE INDEX holdfast_members_of_group ON members ("group");
+    INSERT INTO holdfast_access (zone, user, role) SELECT zone, user, role FROM members;
+    """
+}

@@ -1,0 +1,90 @@
+import HoldfastCore
+
+/// Keeps what users may do right with what `members` says: docs/SHARING.md, section 1.
+extension RecordStores {
+  /// How many zones may name one zone as a group, how many groups a zone may have, and how many members with them.
+  static let zonesOfGroup = 1_000
+  static let groupsOfZone = 20
+  static let membersOfZone = 10_000
+
+  /// A member of a zone came, went or has another role: access follows, here and in the zones of which this one is a group.
+  func followMember(_ values: [Value], in zone: String) throws {
+    if values[memberGroup] != .null { return try settleAccess(to: zone) }
+    guard let user = values[memberUser].text else { return }
+    _ = try settleAccess(of: user, to: zone)
+    try followGroups(of: zone, user)
+    // Own devices are told of a role that is another, too.
+    ledger.changedMember(user)
+  }
+
+  /// A user's own membership of a zone was written: the user's access to the zones of which it is a group follows.
+  func followGroups(of zone: String, _ user: String) throws {
+    for group in try zones(naming: zone) where try settleAccess(of: user, to: group.zone) {
+      try resend(group)
+    }
+  }
+
+  /// The root record of a zone went or came back: who has access by it as a group loses or regains it.
+  func followRoot(of zone: String) throws {
+    for group in try zones(naming: zone) {
+      try settleAccess(to: group.zone)
+      try resend(group)
+    }
+  }
+
+  /// The records of `members` that name a zone as a group; the zones that they are in are locked.
+  func zones(naming group: String) throws -> [Record] {
+    let table = tables[members]
+    return try table.ids(where: memberGroup, is: group).compactMap { try table.record($0) }
+      .sorted { $0.zone < $1.zone }
+  }
+
+  /// Works out anew what one user may do in a zone.
+  ///
+  /// - Returns: whether it is another role than before, of who had one and has one.
+  func settleAccess(of user: String, to zone: String) throws -> Bool {
+    // From here on nobody else changes who belongs to the zone.
+    guard try ledger.exists(zone) else { return false }
+    var roles = try [store.zones.ownRole(of: user, in: zone)].compactMap { $0 }
+    for member in try store.zones.groups(of: zone) {
+      guard let group = member.group, try store.zones.ownRole(of: user, in: group) != nil, try isLive(group)
+      else { continue }
+      roles.append(member.role)
+    }
+    let before = try store.zones.role(of: user, in: zone)
+    try write(roles.max(), over: before, of: user, in: zone)
+    return before != nil && !roles.isEmpty && before != roles.max()
+  }
+
+  /// Works out anew what everybody may do in a zone.
+  private func settleAccess(to zone: String) throws {
+    guard try ledger.exists(zone) else { return }
+    var roles: [String: Role] = [:]
+    for member in try store.zones.members(of: zone) {
+      var users = [member.user].compactMap { $0 }
+      // Who joins the group or leaves it meanwhile waits for its lock.
+      if let group = member.group, try ledger.exists(group), try isLive(group) {
+        users = try store.zones.members(of: group).compactMap(\.user)
+      }
+      for user in users { roles[user] = max(roles[user] ?? member.role, member.role) }
+    }
+    let before = try store.zones.roles(in: zone)
+    for user in Set(before.keys).union(roles.keys).sorted() {
+      try write(roles[user], over: before[user], of: user, in: zone)
+    }
+  }
+
+  private func write(_ role: Role?, over before: Role?, of user: String, in zone: String) throws {
+    if role == before { return }
+    try store.zones.setRole(role, of: user, in: zone)
+    ledger.changedMember(user)
+    if role == nil { try store.devices.noteLoss(of: zone, by: user, at: ledger.seq(of: zone)) }
+  }
+
+  /// Sends a zone's group again: a device learns its role with the zone's next change, and there may be no other.
+  private func resend(_ group: Record) throws {
+    var record = group
+    record.seq = try ledger.next(record.zone)
+    try tables[members].update(record)
+  }
+}
