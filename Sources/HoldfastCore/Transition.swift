@@ -17,6 +17,12 @@ package enum Transition: String, CaseIterable, Sendable {
   case partWithoutRoom = "3 part: no room"
   case fenced = "3 part: reset"
   case lossTold = "3 answer: zone lost"
+  case unheardAsked = "3 restored: a device that was not heard yet says its acks first"
+  case aheadOfRestore = "3 restored: a device is ahead"
+  case zoneHeld = "3 restored: a zone is held"
+  case handedBack = "3 restored: handed back"
+  case returnLost = "3 restored: an edit since stays"
+  case returnNoted = "3 restored: noted to be handed back"
 
   // 5: operations
   case created = "5 create: inserted"

@@ -12,6 +12,7 @@ final class PostgresDevices: DeviceTable {
     var answered: Int64
     var applied: [UInt8]
     let issuedAfter: Int64?
+    let isUnheard: Bool
     var clock: Int64 = 0
     var hasMoved = false
     /// The last numbers of the refusals that it has not dealt with.
@@ -73,7 +74,7 @@ final class PostgresDevices: DeviceTable {
       id: row.id, user: row.user, confirmed: row.confirmed,
       chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
       applied: AppliedChangeSets(bytes: row.applied),
-      issuedAfter: row.issuedAfter)
+      issuedAfter: row.issuedAfter, isUnheard: row.isUnheard)
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {

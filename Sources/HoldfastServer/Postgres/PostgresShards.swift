@@ -38,6 +38,7 @@ enum PostgresShards {
     ("holdfast.created", .by("device"), 2),
     ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
     ("holdfast.identities", .everywhere, 4),
+    ("holdfast.handed", .by("zone"), 5), ("holdfast.claims", .by("zone"), 5),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.

@@ -23,12 +23,12 @@ final class SQLiteDeviceTable: DeviceTable {
   init(on connection: Connection) throws {
     self.connection = connection
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain, answered, applied, issued_after FROM holdfast_devices WHERE number = ? AND token_hash = ?"
+      "SELECT id, user, confirmed, chain, answered, applied, issued_after, unheard FROM holdfast_devices WHERE number = ? AND token_hash = ?"
     )
     move = try connection.statement(
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = ?, applied = ?,
-        session_used = 1
+        session_used = 1, unheard = 0
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
@@ -70,7 +70,7 @@ final class SQLiteDeviceTable: DeviceTable {
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)),
-      issuedAfter: find.columnValue(6).integer)
+      issuedAfter: find.columnValue(6).integer, isUnheard: find.integer(7) == 1)
   }
 
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {

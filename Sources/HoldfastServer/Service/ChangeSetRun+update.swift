@@ -49,7 +49,7 @@ extension ChangeSetRun {
     try log(merge.overlaps, of: record.id, table: record.table, zone: record.zone)
   }
 
-  private func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
+  func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
     var record = changed
     let table = schema.tables[record.table]
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {

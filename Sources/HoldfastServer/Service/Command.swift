@@ -26,6 +26,8 @@ enum Command: Sendable {
 /// What became of a command.
 enum Outcome: Sendable, Equatable {
   case done
+  /// What could not be taken of what a device hands back; nil when none of it was looked at.
+  case synced(refusedReturns: [RefusedReturn]?)
   case session(Session)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)

@@ -12,6 +12,8 @@ struct DeviceState {
   var applied: AppliedChangeSets
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
   let issuedAfter: Int64?
+  /// Whether it has not said its acks since the database was restored.
+  var isUnheard = false
 }
 
 /// The devices, their acks and their refusals.
