@@ -43,7 +43,8 @@ struct Held: Equatable {
 
 /// A device in its simplest form: sends change sets, and keeps what comes down.
 final class TestDevice {
-  let server: TestServer
+  /// Another one when the server was restored.
+  var server: TestServer
   let token: String
   let id: String
   let user: String

@@ -89,12 +89,14 @@ package final class LocalDatabase {
     // A snapshot has none.
     try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     let isOlder = version < DeviceTables.formatVersion
-    if isOlder { try renew() }
+    if isOlder { try renew(from: version) }
     try extend(tables, renewingTriggers: isOlder)
   }
 
   /// Brings Holdfast's own tables of the first form, also those of a snapshot, to this one's.
-  private func renew() throws {
+  private func renew(from version: Int64) throws {
+    try connection.execute(DeviceTables.thirdForm)
+    if version >= 2 { return try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)") }
     try connection.execute(DeviceTables.secondForm)
     let known = try connection.rows("PRAGMA table_info(conflicts)").compactMap { $0[1].text }
     let conflicts = schema.tables.count - 1
@@ -138,11 +140,13 @@ package final class LocalDatabase {
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
   /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
-  func beginAnew(_ zone: String) throws {
+  ///
+  /// - Parameter isRestored: whether the server has lost some of it, which is then to be handed back.
+  func beginAnew(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
-      [.text(zone)])
+      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = max(fresh, ?) WHERE zone = ? AND ack IS NOT NULL",
+      [.integer(isRestored ? 2 : 1), .text(zone)])
   }
 
   /// Removes the files of pages that no row names. Call under the writer's lock: a page that is just being saved by another

@@ -173,8 +173,8 @@ public struct SyncRequest: Sendable {
   /// The body of a request.
   ///
   /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
-  /// - Parameter schema: where something is handed back: names its tables and columns.
-  public func body(sealed: [[UInt8]], schema: Schema? = nil) -> [UInt8] {
+  /// - Parameter returned: what is handed back, as `ReturnedRecord` writes it; takes the place of `returns`.
+  public func body(sealed: [[UInt8]], returned: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()
     writer.key("protocol")
@@ -194,10 +194,10 @@ public struct SyncRequest: Sendable {
     }
     writer.key("digest")
     writer.string(digest)
-    if let schema, !returns.isEmpty {
+    if !returned.isEmpty {
       writer.key("returns")
       writer.beginArray()
-      for item in returns { item.write(to: &writer, of: schema.tables[item.table]) }
+      for bytes in returned { writer.rawValue(bytes) }
       writer.endArray()
     }
     if !sealed.isEmpty {

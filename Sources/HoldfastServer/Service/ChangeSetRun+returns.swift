@@ -83,10 +83,10 @@ extension ChangeSetRun {
 
   private func remove(_ live: Record, as item: ReturnedRecord) throws -> Int64? {
     Trace.took(.handedBack)
-    try removeMember(live)
     try remove(live, at: author.clock, rev: item.rev) { record in
       try !self.isUntouched(record.seq, record.zone, item, nil)
     }
+    try removeMember(live)
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
   }
 
