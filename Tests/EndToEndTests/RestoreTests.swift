@@ -29,13 +29,13 @@ struct RestoreTests {
     let phone = try await scene.signUp("anna", on: "phone")
     let laptop = try await scene.signIn("anna", on: "laptop")
     let tablet = try await scene.signUp("bert", on: "tablet")
-    let list = try await phone.store.write { try $0.insert("lists", ["title": "Groceries"]) }
+    let list = try await phone.makeList("Groceries")
     var items: [String] = []
     for number in 1...30 {
       items.append(try await phone.insert(list, "Item \(number)"))
     }
     try await phone.store.write {
-      try $0.insert("members", zone: list, ["name": "bert", "role": "editor"])
+      try $0.execute("INSERT INTO members (zone, name, role) VALUES (?, 'bert', 'editor')", [.text(list)])
     }
     try await settle([phone, laptop, tablet])
 
@@ -45,7 +45,7 @@ struct RestoreTests {
     for index in 0..<5 { try await phone.rename(items[index], "Edited \(index)") }
     for index in 5..<10 { try await laptop.remove(items[index]) }
     for number in 1...20 { _ = try await tablet.insert(list, "New \(number)") }
-    let own = try await laptop.store.write { try $0.insert("lists", ["title": "Made today"]) }
+    let own = try await laptop.makeList("Made today")
     _ = try await laptop.insert(own, "In it")
     try await settle([phone, laptop, tablet])
     let before = try phone.contents(scene.schema)
@@ -60,7 +60,7 @@ struct RestoreTests {
     #expect(try await tablet.store.quarantined().isEmpty)
     let server = try scene.server.database()
     try server.expectSound()
-    func titles(_ rows: [[SQLiteValue]]) -> Set<String> { Set(rows.flatMap { $0 }.compactMap(\.text)) }
+    func titles(_ rows: [[SQLiteValue]]) -> Set<String> { Set(rows.flatMap { $0 }.compactMap { if case .text(let text) = $0 { text } else { nil } }) }
     let after = titles(try server.rows("SELECT title FROM items"))
     var expected = titles(before["items"] ?? []).filter { $0.contains(" ") || $0 == "Unsent" }
     expected.remove("Edited 0")
@@ -76,9 +76,21 @@ struct RestoreTests {
 
 extension Device {
   fileprivate func insert(_ list: String, _ title: String) async throws -> String {
+    let id = UUID().uuidString.lowercased()
     try await store.write {
-      try $0.insert("items", ["list_id": .text(list), "title": .text(title), "position": .text("V")])
+      try $0.execute(
+        "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, 'V')",
+        [.text(id), .text(list), .text(title)])
     }
+    return id
+  }
+
+  fileprivate func makeList(_ title: String) async throws -> String {
+    let id = UUID().uuidString.lowercased()
+    try await store.write {
+      try $0.execute("INSERT INTO lists (id, title) VALUES (?, ?)", [.text(id), .text(title)])
+    }
+    return id
   }
 
   fileprivate func rename(_ id: String, _ title: String) async throws {
