@@ -60,7 +60,9 @@ struct RestoreTests {
     #expect(try await tablet.store.quarantined().isEmpty)
     let server = try scene.server.database()
     try server.expectSound()
-    func titles(_ rows: [[SQLiteValue]]) -> Set<String> { Set(rows.flatMap { $0 }.compactMap { if case .text(let text) = $0 { text } else { nil } }) }
+    func titles(_ rows: [[SQLiteValue]]) -> Set<String> {
+      Set(rows.flatMap { $0 }.compactMap { if case .text(let text) = $0 { text } else { nil } })
+    }
     let after = titles(try server.rows("SELECT title FROM items"))
     var expected = titles(before["items"] ?? []).filter { $0.contains(" ") || $0 == "Unsent" }
     expected.remove("Edited 0")
@@ -78,9 +80,7 @@ extension Device {
   fileprivate func insert(_ list: String, _ title: String) async throws -> String {
     let id = UUID().uuidString.lowercased()
     try await store.write {
-      try $0.execute(
-        "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, 'V')",
-        [.text(id), .text(list), .text(title)])
+      try $0.insert([Row(id: id, list_id: list, title: title, position: "")], at: .last)
     }
     return id
   }
@@ -94,7 +94,9 @@ extension Device {
   }
 
   fileprivate func rename(_ id: String, _ title: String) async throws {
-    try await store.write { try $0.execute("UPDATE items SET title = ? WHERE id = ?", [.text(title), .text(id)]) }
+    try await store.write {
+      try $0.execute("UPDATE items SET title = ? WHERE id = ?", [.text(title), .text(id)])
+    }
   }
 
   fileprivate func remove(_ id: String) async throws {

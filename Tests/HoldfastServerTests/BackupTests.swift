@@ -150,8 +150,13 @@ extension TestServer {
   /// A server on what a backup holds; of now, unless given.
   func restored(_ backup: String? = nil) throws -> TestServer {
     let path = try backup ?? backUp()
-    let place = try makeEmptyLocation()
-    _ = try Restore(place, environment: world.environment).run(path)
-    return try TestServer(location: { _ in place })
+    let server = try TestServer(location: { folder in
+      let place = try Engine.used.makeLocation(in: folder)
+      _ = try Restore(place, environment: self.world.environment).run(path)
+      return place
+    })
+    // Its ids are others.
+    server.world.advance(3_600_000)
+    return server
   }
 }

@@ -120,7 +120,7 @@ final class TestDevice {
     let answer = try SyncAnswer(body: response.body)
     confirmed = answer.confirmed
     chain = answer.chain
-    answers = answer.confirmed
+    answers = max(answers, answer.confirmed)
     news = []
     for part in answer.parts {
       if part.isReset {
