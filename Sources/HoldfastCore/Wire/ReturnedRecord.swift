@@ -1,4 +1,4 @@
-/// A record, or a deletion, that a device hands back to a restored server; PROTOCOL.md, section 3.2.
+/// A record, or a deletion, that a device hands back to a restored server; docs/RESTORING.md, section 4.
 public struct ReturnedRecord: Sendable {
   /// The greatest number of them in one request.
   public static let limit = 500

