@@ -8,7 +8,10 @@ struct PostgresBackup {
   init(_ database: PostgresDatabase) { self.database = database }
 
   func write(to path: String, at now: Int64) throws -> BackupManifest {
-    let connection = try database.location.connectDirectly(.reads)
+    var location = database.location
+    // Whoever watches that statements stay on one shard: these read all of them.
+    location.onStatement = nil
+    let connection = try location.connectDirectly(.reads)
     defer { connection.close() }
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     if database.location.distribution == .citus {

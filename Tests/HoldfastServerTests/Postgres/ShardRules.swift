@@ -108,6 +108,7 @@ struct ShardRules {
     #"SELECT z.zone, z.seq::text .* r.seq IS NULL"#,
     #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
+    #"SELECT c.zone, coalesce.* FROM holdfast.claims c .* GROUP BY c.zone ORDER BY c.zone"#,
   ]
 
   private static let everywhere = Set(
