@@ -6,7 +6,8 @@ enum Program {
   /// The subcommands. A new one is one line here.
   static var commands: [any Subcommand.Type] {
     [
-      InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, ZonesCommand.self,
+      InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, BackupCommand.self,
+      RestoreCommand.self, ZonesCommand.self,
       UsersCommand.self,
       DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, DoctorCommand.self, PurgeCommand.self,
       BenchCommand.self,

@@ -19,6 +19,12 @@ package enum Transition: String, CaseIterable, Sendable {
   case lossTold = "3 answer: zone lost"
   case tombstonesForgotten = "forgetting: tombstones of a zone"
   case deviceForgotten = "forgetting: acks of a dead device"
+  case unheardAsked = "3 restored: a device that was not heard yet says its acks first"
+  case aheadOfRestore = "3 restored: a device is ahead"
+  case zoneHeld = "3 restored: a zone is held"
+  case handedBack = "3 restored: handed back"
+  case returnLost = "3 restored: an edit since stays"
+  case returnNoted = "3 restored: noted to be handed back"
 
   // 5: operations
   case created = "5 create: inserted"

@@ -99,7 +99,7 @@ extension PostgresConnection {
   }
 
   /// Ends a copy, undoing it when there is a reason to, and reads the answer.
-  private func endCopy(_ reason: String?, _ sql: String) throws(PostgresError) -> Int {
+  fileprivate func endCopy(_ reason: String?, _ sql: String) throws(PostgresError) -> Int {
     guard PQputCopyEnd(connection, reason) == 1 else {
       throw PostgresError(nil, of: connection, while: .copying, statement: sql)
     }
@@ -116,5 +116,77 @@ extension PostgresConnection {
     }
     if let failure { throw failure }
     return count
+  }
+}
+
+/// Text on its way into a table, as `COPY … TO STDOUT` gave it.
+public final class PostgresTextCopy {
+  private let owner: PostgresConnection
+  private let sql: String
+
+  /// Begins; the connection must not be used otherwise until `finish`.
+  ///
+  /// - Parameter sql: `COPY table (columns) FROM STDIN`.
+  /// - Throws: `PostgresError`, any code.
+  public init(_ owner: PostgresConnection, _ sql: String) throws(PostgresError) {
+    (self.owner, self.sql) = (owner, sql)
+    let start = PQexec(owner.connection, sql)
+    defer { PQclear(start) }
+    if PQresultStatus(start) != PGRES_COPY_IN { _ = try owner.check(start, while: .copying, sql) }
+  }
+
+  /// Sends some of the text.
+  ///
+  /// - Throws: `PostgresError.connectionLost`; what the server finds wrong shows when the copy ends.
+  public func send(_ text: [UInt8]) throws(PostgresError) {
+    let sent = text.withUnsafeBytes { bytes in
+      PQputCopyData(
+        owner.connection, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count)
+      )
+    }
+    if sent != 1 { throw PostgresError(nil, of: owner.connection, while: .copying, statement: sql) }
+  }
+
+  /// Ends it. Gives the number of rows.
+  ///
+  /// - Throws: `PostgresError`, any code.
+  @discardableResult
+  public func finish() throws(PostgresError) -> Int { try owner.endCopy(nil, sql) }
+}
+
+extension PostgresConnection {
+  /// Copies a table's rows out of the database.
+  ///
+  /// - Parameters:
+  ///   - sql: `COPY table (columns) TO STDOUT`.
+  ///   - body: takes a row or several, as the server sends them; when it throws, the connection is given up.
+  /// - Throws: `PostgresError`, any code, or what `body` threw.
+  public func copyOut(_ sql: String, _ body: ([UInt8]) throws -> Void) throws {
+    options.onStatement?(sql)
+    let start = PQexec(connection, sql)
+    defer { PQclear(start) }
+    if PQresultStatus(start) != PGRES_COPY_OUT {
+      _ = try check(start, while: .copying, sql)
+      throw PostgresError(.misuse, "This is no COPY TO STDOUT.", while: .copying, statement: sql)
+    }
+    do {
+      while true {
+        var row: UnsafeMutablePointer<CChar>?
+        let count = PQgetCopyData(connection, &row, 0)
+        defer { PQfreemem(row) }
+        if count == -1 { break }
+        guard count >= 0, let row else {
+          throw PostgresError(nil, of: connection, while: .copying, statement: sql)
+        }
+        try body(Array(UnsafeRawBufferPointer(start: row, count: Int(count))))
+      }
+    } catch {
+      abandon()
+      throw error
+    }
+    while let result = PQgetResult(connection) {
+      defer { PQclear(result) }
+      _ = try check(result, while: .copying, sql)
+    }
   }
 }

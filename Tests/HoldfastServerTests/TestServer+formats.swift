@@ -7,6 +7,17 @@ extension TestServer {
   /// What takes a database back to a format from the one behind it, the latest first.
   private static let stepsBack: [(format: Int64, sqlite: String, postgres: String)] = [
     (
+      6,
+      """
+      ALTER TABLE holdfast_zones DROP COLUMN restored; ALTER TABLE holdfast_devices DROP COLUMN unheard;
+      DROP TABLE holdfast_handed; DROP TABLE holdfast_claims;
+      """,
+      """
+      ALTER TABLE holdfast.zones DROP COLUMN restored; ALTER TABLE holdfast.devices DROP COLUMN unheard;
+      DROP TABLE holdfast.handed, holdfast.claims;
+      """
+    ),
+    (
       5,
       """
       DROP TABLE holdfast_access; DROP TABLE holdfast_invitations; DROP INDEX holdfast_members_unique_1;

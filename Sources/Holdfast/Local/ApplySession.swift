@@ -9,6 +9,10 @@ struct ApplySession {
   private(set) var zone = ""
   /// In a zone that is downloaded anew, the records that came, by table; else nil.
   var seen: [Int: Set<String>]?
+  /// In a zone of which the server has lost something: the tables of which this device may hand it back.
+  private(set) var writable: Set<Int> = []
+  /// Whether the server has lost some of the zone.
+  private(set) var isRestored = false
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
   /// Tombstones, which are dealt with when all records of the answer are there.
@@ -16,8 +20,10 @@ struct ApplySession {
 
   init(hasEdits: Bool) { self.hasEdits = hasEdits }
 
-  mutating func begin(zone: String, isFresh: Bool) {
+  mutating func begin(zone: String, isFresh: Bool, writable: Set<Int>? = nil) {
     self.zone = zone
+    isRestored = writable != nil
+    self.writable = writable ?? []
     seen = isFresh ? [:] : nil
   }
 }
@@ -55,6 +61,7 @@ extension LocalDatabase {
       return true
     }
     session.seen?[table, default: []].insert(id)
+    if session.isRestored, try noteIfLater(table, id, than: change.rev, session) { return true }
     guard session.hasEdits, try isEdited(table, id) else { return false }
     try rebase(
       table, id, zone: session.zone, rev: change.rev,
@@ -105,7 +112,7 @@ extension LocalDatabase {
 
   private func isFresh(_ zone: String?) throws -> Bool {
     try zone.flatMap {
-      try connection.value("SELECT fresh FROM holdfast_zones WHERE zone = ?", [.text($0)])
+      try connection.value("SELECT fresh > 0 FROM holdfast_zones WHERE zone = ?", [.text($0)])
     }?.integer == 1
   }
 
@@ -114,8 +121,11 @@ extension LocalDatabase {
   /// Removes what the tombstones of an answer name: a copy that is in another zone by now, is a later life of the record, or was
   /// created anew here, stays. One that no answer has confirmed, though its create was dealt with, may have been moved here before: its zone
   /// is then not the server's.
-  func removeDeleted(_ session: ApplySession) throws {
+  ///
+  /// - Parameter clock: the server's; nil where no answer said what is removed.
+  func removeDeleted(_ session: ApplySession, at clock: Stamp? = nil) throws {
     for (table, id, zone, rev) in session.deleted {
+      if let clock, rev < .max { try remember(deletionOf: table, id, zone: zone, rev: rev, at: clock) }
       if session.hasEdits {
         try forgetDeletion(table, id, zone: zone, rev: rev)
         if try history(table, id).endsWithCreate == true { continue }
@@ -125,12 +135,20 @@ extension LocalDatabase {
         [.text(id), .text(zone), .integer(rev)])
       if connection.changes > 0 { Trace.took(.removed) }
     }
+    if let clock, !session.deleted.isEmpty { try forgetOldDeletions(at: clock) }
   }
 
   /// After a zone was downloaded anew: notes for removal the records that did not come, but for those that the server does not know yet.
   func removeUnseen(_ session: inout ApplySession) throws {
-    guard let seen = session.seen else { return }
+    guard var seen = session.seen else { return }
     Trace.took(.resetDone)
+    if session.isRestored {
+      var told: [String: Int64] = [:]
+      for (table, id, _, rev) in session.deleted { told["\(table) \(id)"] = rev }
+      try noteMissing(in: session.zone, session.writable, &seen) { table, id, rev in
+        (told["\(table) \(id)"] ?? 0) >= rev
+      }
+    }
     for (index, table) in schema.tables.enumerated() {
       let ids = try connection.rows(
         """

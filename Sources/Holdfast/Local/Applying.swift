@@ -73,15 +73,19 @@ extension LocalDatabase {
           created = try createdRecords(inSets: 0...max(0, answer.confirmed))
           applied.quarantined = try settle(answer, state)
         }
+        if let returned = answer.returned {
+          applied.quarantined += try settle(returned, of: request.returns)
+        }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())
         for part in answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
         }
-        try removeDeleted(session)
+        try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
         try awaitMissing(created)
+        try hold(answer.held, at: answer.clock)
         try settleOrphans()
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
@@ -96,6 +100,7 @@ extension LocalDatabase {
         """
         SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
+        OR EXISTS (SELECT 1 FROM holdfast_returns)
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
@@ -183,8 +188,9 @@ extension LocalDatabase {
     guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
       prefersSnapshot(part.zone, changes.partialValue)
     else { return false }
-    let ack = try connection.value("SELECT ack FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
-    guard ack == nil || ack?.text == "" else { return false }
+    let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    // What a restored server has lost is found by comparing with each record that comes.
+    if let known, known[0].text != "" || known[1].integer == 2 { return false }
     try connection.run(
       """
       INSERT INTO holdfast_zones (zone, role) VALUES (?, ?) ON CONFLICT (zone) DO UPDATE SET role = excluded.role
@@ -203,7 +209,8 @@ extension LocalDatabase {
       // Also of a zone that is not here: the server waits to hear so.
       guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
-      try begin(part.zone)
+      try begin(part.zone, isRestored: part.isRestored)
+      try connection.run("DELETE FROM holdfast_held WHERE zone = ?", [.text(part.zone)])
       applied.hasMore = true
       return
     }
@@ -222,7 +229,7 @@ extension LocalDatabase {
     applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
-      try applyWhole(part, body: body, isFresh: known?[1].integer == 1, &session)
+      try applyWhole(part, body: body, fresh: known?[1].integer ?? 0, &session)
     } else if part.to != part.from {
       // Else there was no room for this zone; the page before has this token too.
       try body.withUnsafeBufferPointer {
@@ -243,9 +250,10 @@ extension LocalDatabase {
 
   /// Applies the staged pages of a zone and its last part.
   private func applyWhole(
-    _ part: SyncAnswer.Part, body: [UInt8], isFresh: Bool, _ session: inout ApplySession
+    _ part: SyncAnswer.Part, body: [UInt8], fresh: Int64, _ session: inout ApplySession
   ) throws {
-    session.begin(zone: part.zone, isFresh: isFresh)
+    session.begin(
+      zone: part.zone, isFresh: fresh > 0, writable: fresh == 2 ? writable(Role(rawValue: part.role)) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
@@ -284,6 +292,9 @@ extension LocalDatabase {
     snapshots?.remove(zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
-      "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0 WHERE zone = ?", [.text(zone)])
+      "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0, fresh = 0 WHERE zone = ?", [.text(zone)])
+    for table in ["returns", "deleted", "held"] {
+      try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
+    }
   }
 }

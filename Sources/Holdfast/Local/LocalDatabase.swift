@@ -99,6 +99,7 @@ package final class LocalDatabase {
   /// Brings Holdfast's own tables of an earlier form, also those of a snapshot, to this one's: the third has columns more of the built-in tables.
   private func renew(from version: Int64) throws {
     if version < 2 { try connection.execute(DeviceTables.secondForm) }
+    if version < 4 { try connection.execute(DeviceTables.fourthForm) }
     let tables = DeviceTables(schema: schema)
     for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
       let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }
@@ -143,19 +144,21 @@ package final class LocalDatabase {
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
   /// The same as `beginAnew` for a zone of which the device may have nothing. A public one that it does not follow is given up.
-  func begin(_ zone: String) throws {
+  func begin(_ zone: String, isRestored: Bool = false) throws {
     try connection.run(
       "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
       [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
-    try beginAnew(zone)
+    try beginAnew(zone, isRestored: isRestored)
   }
 
   /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
-  func beginAnew(_ zone: String) throws {
+  ///
+  /// - Parameter isRestored: whether the server has lost some of it, which is then to be handed back.
+  func beginAnew(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = 1 WHERE zone = ? AND ack IS NOT NULL",
-      [.text(zone)])
+      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = max(fresh, ?) WHERE zone = ? AND ack IS NOT NULL",
+      [.integer(isRestored ? 2 : 1), .text(zone)])
   }
 
   /// Removes the files of pages that no row names. Call under the writer's lock: a page that is just being saved by another

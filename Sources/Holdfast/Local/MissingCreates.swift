@@ -39,7 +39,8 @@ extension LocalDatabase {
     for zone in zones.sorted() {
       // One that is on its way is looked through at its end.
       try connection.run(
-        "UPDATE holdfast_zones SET fresh = 1 WHERE zone = ? AND token = '' AND ack IS NOT NULL", [.text(zone)]
+        "UPDATE holdfast_zones SET fresh = max(fresh, 1) WHERE zone = ? AND token = '' AND ack IS NOT NULL",
+        [.text(zone)]
       )
       if connection.changes == 0 { try begin(zone) }
     }

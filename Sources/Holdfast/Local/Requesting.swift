@@ -15,6 +15,8 @@ package struct PreparedRequest: Sendable {
   let changeSets: Int
   /// The device's fingerprint up to its first change set; nil when it has none.
   let oldest: String?
+  /// The numbers of what it hands back.
+  var returns: [Int64] = []
 }
 
 /// Making requests of the outbox and the acks.
@@ -28,7 +30,7 @@ extension LocalDatabase {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
       try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
     }
-    return try connection.transaction(.deferred) {
+    return try connection.transaction(.deferred) { () -> PreparedRequest? in
       let state = try state()
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()
@@ -45,12 +47,18 @@ extension LocalDatabase {
         }
       }
       request.digest = digest.text
-      let (sealed, operations, oldest) = try readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      // Edits may build on what a restored server has lost.
+      let isHandingBack = try isHandingBack()
+      let (sealed, operations, oldest) =
+        try isHandingBack ? ([], 0, nil) : readOutbox(into: &request, changeSetLimit: changeSetLimit)
+      let returns: (numbers: [Int64], bodies: [[UInt8]]) = try isHandingBack ? nextReturns() : ([], [])
       return PreparedRequest(
-        body: request.body(sealed: sealed), device: device, token: token, answers: request.answers,
+        body: request.body(sealed: sealed, returned: returns.bodies), device: device, token: token,
+        answers: request.answers,
         acks: request.acks,
         operations: operations,
-        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest)
+        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
+        returns: returns.numbers)
     }
   }
 
@@ -330,6 +338,7 @@ extension LocalDatabase {
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
         DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
         DELETE FROM holdfast_resets;
+        DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

@@ -30,7 +30,7 @@ extension LocalDatabase {
       let state = try state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
       let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      guard let known, known[0].text == "" else { return nil }
+      guard let known, known[0].text == "", known[1].integer != 2 else { return nil }
       try seal(isStrict: false)
       var count = 0
       try whileApplying {

@@ -2,7 +2,7 @@
 ///
 /// A text that is no JSON throws. An operation that is JSON but wrong gives a `Problem`, so that its change set alone is refused.
 public struct OperationReader: Sendable {
-  private let schema: Schema
+  let schema: Schema
 
   /// A reader for a schema.
   public init(schema: Schema) { self.schema = schema }

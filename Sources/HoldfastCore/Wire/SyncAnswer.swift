@@ -12,6 +12,14 @@ public struct SyncAnswer: Sendable {
     public let problem: [UInt8]
   }
 
+  /// What became of what a request handed back.
+  public struct Returned: Sendable {
+    /// So many of its returns were dealt with.
+    public var count: Int64 = 0
+    /// Those of them that can't be taken: their place in the request, and the problem document.
+    public var refused: [(index: Int64, problem: [UInt8])] = []
+  }
+
   /// What is new in one zone.
   public struct Part: Sendable {
     /// The zone.
@@ -30,6 +38,8 @@ public struct SyncAnswer: Sendable {
     public var remaining: Int64 = 0
     /// Whether the zone must be begun anew.
     public var isReset = false
+    /// Whether that is so because the server was restored, and has less of the zone than the device.
+    public var isRestored = false
     /// Where the array of changes is in the body.
     public var changes: Range<Int> = 0..<0
   }
@@ -48,6 +58,10 @@ public struct SyncAnswer: Sendable {
   public var parts: [Part] = []
   /// The zones that may no longer be read.
   public var lost: [String] = []
+  /// Zones of which a restored server can't say whether they may be read, and whether each is unknown to it.
+  public var held: [(zone: String, isUnknown: Bool)] = []
+  /// What became of what the request handed back; nil when none of it was looked at.
+  public var returned: Returned?
 
   /// Reads a body. Members that are not known are skipped, so that an older device understands a newer server.
   ///
@@ -66,6 +80,8 @@ public struct SyncAnswer: Sendable {
         case "resend": mustResend = try reader.readBool()
         case "zones": try reader.readArray { parts.append(try Self.readPart(&$0)) }
         case "lost": try reader.readArray { lost.append(try $0.readString()) }
+        case "held": try reader.readArray { held.append(try Self.readHeld(&$0)) }
+        case "returned": returned = try Self.readReturned(&reader)
         default: try reader.skipValue()
         }
       }
@@ -97,6 +113,41 @@ public struct SyncAnswer: Sendable {
     return Refused(first: first, last: last, operation: operation, problem: problem)
   }
 
+  private static func readHeld(_ reader: inout JSONReader) throws -> (zone: String, isUnknown: Bool) {
+    var held = (zone: "", isUnknown: false)
+    try reader.readObject { key, reader in
+      switch key {
+      case "zone": held.zone = try reader.readString()
+      case "unknown": held.isUnknown = try reader.readBool()
+      default: try reader.skipValue()
+      }
+    }
+    return held
+  }
+
+  private static func readReturned(_ reader: inout JSONReader) throws -> Returned {
+    var returned = Returned()
+    try reader.readObject { key, reader in
+      switch key {
+      case "count": returned.count = try reader.readInt64()
+      case "refused":
+        try reader.readArray { reader in
+          var (index, problem): (Int64, [UInt8]) = (0, [])
+          try reader.readObject { key, reader in
+            switch key {
+            case "index": index = try reader.readInt64()
+            case "problem": problem = Array(try reader.readRawValue())
+            default: try reader.skipValue()
+            }
+          }
+          returned.refused.append((index, problem))
+        }
+      default: try reader.skipValue()
+      }
+    }
+    return returned
+  }
+
   private static func readPart(_ reader: inout JSONReader) throws -> Part {
     var part = Part()
     var missing: Set<String> = ["zone", "role", "from", "to", "changes"]
@@ -111,6 +162,7 @@ public struct SyncAnswer: Sendable {
       case "count": part.count = try reader.readInt64()
       case "remaining": part.remaining = try reader.readInt64()
       case "reset": part.isReset = try reader.readBool()
+      case "restored": part.isRestored = try reader.readBool()
       case "changes":
         let start = reader.offset
         try reader.skipValue()

@@ -64,6 +64,11 @@ public struct SyncRequest: Sendable {
   public var chain = Fingerprint.beginning
   /// The change sets, in order.
   public var changeSets: [ReceivedChangeSet] = []
+  /// What is handed back to a restored server.
+  public var returns: [ReturnedRecord] = []
+
+  /// Whether it brings anything to be written besides acks and answers.
+  public var isWriting: Bool { !changeSets.isEmpty || !returns.isEmpty }
 
   /// A request that says nothing.
   public init() {}
@@ -104,6 +109,13 @@ public struct SyncRequest: Sendable {
           throw Problem(.invalidRequest, "chain must be 16 hex digits.")
         }
         request.chain = chain
+      case "returns":
+        try reader.readArray { reader in
+          if request.returns.count == ReturnedRecord.limit {
+            throw Problem(.invalidRequest, "More than \(ReturnedRecord.limit) returns.")
+          }
+          request.returns.append(try operations.readReturn(&reader))
+        }
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
       default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
       }
@@ -164,7 +176,8 @@ public struct SyncRequest: Sendable {
   /// The body of a request.
   ///
   /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
-  public func body(sealed: [[UInt8]]) -> [UInt8] {
+  /// - Parameter returned: what is handed back, as `ReturnedRecord` writes it; takes the place of `returns`.
+  public func body(sealed: [[UInt8]], returned: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()
     writer.key("protocol")
@@ -187,6 +200,12 @@ public struct SyncRequest: Sendable {
     if let client {
       writer.key("client")
       client.write(to: &writer)
+    }
+    if !returned.isEmpty {
+      writer.key("returns")
+      writer.beginArray()
+      for bytes in returned { writer.rawValue(bytes) }
+      writer.endArray()
     }
     if !sealed.isEmpty {
       writer.key("first")

@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 3
+  package static let formatVersion: Int64 = 4
 
   let schema: Schema
 
@@ -56,6 +56,20 @@ package struct DeviceTables {
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     \(undo)
+    \(fourthForm)
+    """
+
+  /// What the fourth form has over the third: what is handed back to a restored server, and what that takes.
+  package static let fourthForm = """
+    CREATE TABLE IF NOT EXISTS holdfast_returns (
+      n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
+      body BLOB NOT NULL, UNIQUE (record_table, id)
+    );
+    CREATE TABLE IF NOT EXISTS holdfast_deleted (
+      record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, rev INTEGER NOT NULL, at INTEGER NOT NULL,
+      PRIMARY KEY (record_table, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS holdfast_held (zone TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
     """
 
   /// What the second form has over the first, besides the columns of `conflicts` that people write, and their triggers.

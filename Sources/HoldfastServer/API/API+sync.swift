@@ -8,7 +8,7 @@ extension API {
     // The writer looks at the device again: what writes in any case need not be looked up here.
     if let key = keys[try bearer(of: request).hash], case .session = key.use {
       let body = try SyncRequest(body: request.body, operations: operations)
-      if !body.changeSets.isEmpty { return write(try SyncCommand(body, body: request.body, key: key)) }
+      if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }
     }
     // A stranger's body is not read.
@@ -24,7 +24,7 @@ extension API {
         var command = try SyncCommand(body, body: request.body, key: device.key)
         if body.client != device.client { command.news = body.client }
         try command.requireAnswers(from: device.answered)
-        if body.changeSets.isEmpty {
+        if !body.isWriting {
           let now = environment.now()
           let zones = try reader.store.zones(of: device.key)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
@@ -41,14 +41,18 @@ extension API {
   private func write(_ command: SyncCommand) -> Step {
     .write(.sync(command)) { [self] result in
       switch result {
-      case .success: answer(command.request, key: command.key)
+      case .success(.synced(let refused)):
+        answer(command.request, key: command.key, refusedReturns: refused)
+      case .success: answer(command.request, key: command.key, refusedReturns: nil)
       case .failure(let problem): .problem(problem)
       }
     }
   }
 
   /// The answer of a request that was committed, from a read transaction that begins now.
-  private func answer(_ request: SyncRequest, key: DeviceKey) -> HTTPResponse {
+  private func answer(
+    _ request: SyncRequest, key: DeviceKey, refusedReturns: [RefusedReturn]?
+  ) -> HTTPResponse {
     do {
       return try read { reader in
         try reader.store.transaction {
@@ -58,7 +62,8 @@ extension API {
           let zones = try reader.store.zones(of: device.key)
           return .json(
             try reader.answer(
-              request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now())))
+              request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
+              refusedReturns: refusedReturns))
         }
       }
     } catch { return .problem(problem(of: error)) }

@@ -60,7 +60,7 @@ final class API: Sendable {
   /// Lends a reader for the time that `body` runs.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
     try database.read { store in
-      try body(Reader(store, epoch: database.epoch, answerSize: environment.answerSize))
+      try body(Reader(store, history: database.history, answerSize: environment.answerSize))
     }
   }
 

@@ -5,7 +5,7 @@ extension Administration {
   public func purge(_ retention: Retention = Retention()) throws -> Forgotten {
     let store = operators.store
     let service = Service(
-      store, schema, epoch: database.epoch, .much, rules: Rules(),
+      store, schema, history: database.history, .much, rules: Rules(),
       clock: ServiceClock(try store.latestClock()), environment: environment, log: { _ in })
     let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
     return try ForgettingPass(

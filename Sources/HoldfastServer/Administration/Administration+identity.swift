@@ -90,7 +90,8 @@ extension Administration {
   private func change(_ body: (Service, Stamp) throws -> Void) throws {
     let store = operators.store
     let service = Service(
-      store, schema, epoch: "", .much, rules: Rules(), clock: ServiceClock(try store.latestClock()),
+      store, schema, history: History(epoch: ""), .much, rules: Rules(),
+      clock: ServiceClock(try store.latestClock()),
       environment: environment, log: { _ in })
     _ = try store.begin([], isCareful: true)
     do {

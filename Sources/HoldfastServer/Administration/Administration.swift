@@ -44,6 +44,13 @@ public final class Administration {
       rows: try operators.conflicts(limit: limit))
   }
 
+  /// What is missing since the database was restored: zones in which a device has claimed to have seen more than there is.
+  public func restoreReport() throws -> Listing {
+    Listing(
+      columns: ["zone", "restored", "claimed", "records", "deletions", "missing"],
+      rows: try operators.restoreReport())
+  }
+
   /// Looks for everything in the database that contradicts itself.
   ///
   /// - Returns: a line for each finding; empty when all is well.

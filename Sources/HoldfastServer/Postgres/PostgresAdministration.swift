@@ -7,6 +7,9 @@ class PostgresAdministration: StoreAdministration {
   let schema: Schema
   let layout: PostgresLayout
   private let postgres: PostgresStore
+  var connection: PostgresConnection {
+    get throws { try postgres.connection }
+  }
 
   init(_ store: PostgresStore, _ schema: Schema, _ layout: PostgresLayout) {
     postgres = store

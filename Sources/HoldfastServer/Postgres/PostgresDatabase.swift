@@ -5,7 +5,7 @@ import HoldfastPostgres
 struct PostgresDatabase: ServerDatabase {
   let location: PostgresLocation
   let schema: Schema
-  let epoch: String
+  let history: History
   let layout: PostgresLayout
   var readerCount: Int? { location.readers }
   /// On shards, zones have little to do with each other: many transactions at once, each of one command. In one database, few and large ones.
@@ -24,7 +24,7 @@ struct PostgresDatabase: ServerDatabase {
     self.location = location
     node = hexadecimal(random(8))
     let opened = try PostgresOpening.open(location, schema: schema, random: random)
-    (self.schema, epoch, layout) = (opened.schema, opened.epoch, opened.layout)
+    (self.schema, history, layout) = (opened.schema, opened.history, opened.layout)
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)

@@ -21,6 +21,7 @@ final class PostgresDevices: DeviceTable {
     var forgotten: Int64 = 0
     var hasForgottenAcks = false
     var isForgotten = false
+    let isUnheard: Bool
   }
 
   struct AckKey: Hashable {
@@ -82,7 +83,7 @@ final class PostgresDevices: DeviceTable {
       id: row.id, user: row.user, confirmed: row.confirmed,
       chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
       applied: AppliedChangeSets(bytes: row.applied),
-      issuedAfter: row.issuedAfter, isForgotten: row.isForgotten)
+      issuedAfter: row.issuedAfter, isForgotten: row.isForgotten, isUnheard: row.isUnheard)
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {

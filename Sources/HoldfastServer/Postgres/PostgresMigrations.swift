@@ -6,14 +6,14 @@ enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
-    (6, PostgresTables.access),
+    (6, PostgresTables.access), (7, PostgresTables.restoring),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
-    (6, PostgresTables.access),
+    (6, PostgresTables.access), (7, PostgresTables.restoring),
   ]
 
   /// The format that this version makes and takes.
@@ -28,15 +28,17 @@ enum PostgresMigrations {
     for step in isDistributed ? distributed : all where step.number > format {
       try connection.execute(step.sql)
     }
-    if 1..<6 ~= format { try addGroups(on: connection) }
+    if 1..<6 ~= format { try connection.execute(PostgresTables.groups) }
+    if format > 0 { try addAccess(after: format, on: connection) }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
       PostgresParameters(String(newest)))
   }
 
-  /// Gives members their groups, and works out the access that they had without. A row at a time, which both layouts take.
-  private static func addGroups(on connection: PostgresConnection) throws(PostgresError) {
-    try connection.execute(PostgresTables.groups)
+  /// Works out the access that members have where there are no groups: in what was made by a format before them. A row at a time, which both layouts
+  /// take.
+  static func addAccess(after format: Int64, on connection: PostgresConnection) throws(PostgresError) {
+    guard format < 6 else { return }
     let rows = try connection.query(PostgresTables.findMembers)
     for row in rows.indices {
       try connection.run(

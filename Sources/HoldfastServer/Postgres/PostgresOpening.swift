@@ -7,7 +7,7 @@ struct PostgresOpening {
   /// What was found or made.
   struct Opened {
     let schema: Schema
-    let epoch: String
+    let history: History
     let layout: PostgresLayout
   }
 
@@ -27,21 +27,26 @@ struct PostgresOpening {
 
   /// Opens the database; see `PostgresDatabase`.
   ///
+  /// - Parameter fill: fills a new database, in the transaction that makes it; one that stands is refused then.
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
-    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8]
+    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8],
+    fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
       connection: connection, standing: standing, distribution: location.distribution)
-    let (opened, later) = try opening.open(schema, random)
+    let (opened, later) = try opening.open(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
   }
 
   /// - Returns: also the tables, whose indexes are made after the transaction.
-  private func open(_ given: Schema?, _ random: (Int) -> [UInt8]) throws -> (Opened, PostgresTables) {
+  private func open(
+    _ given: Schema?, _ random: (Int) -> [UInt8],
+    _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
+  ) throws -> (Opened, PostgresTables) {
     try connection.execute(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
@@ -50,6 +55,9 @@ struct PostgresOpening {
     do {
       let format = try self.format()
       try checkLayout(isNew: format == nil)
+      if fill != nil, format != nil {
+        throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
+      }
       let schema: Schema
       var old: Schema?
       if let format {
@@ -76,13 +84,11 @@ struct PostgresOpening {
         connection, tables, standing, isSpread: distribution == .citus
       ).extend(from: old)
       if schema != old { try setMeta("schema", schema.text) }
-      let epoch = try meta("epoch")
+      let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
+      try fill?(connection, layout)
+      let history = History(epoch: try meta("epoch"), previous: try metaIfAny("previous_epoch"))
       try connection.execute("COMMIT")
-      return (
-        Opened(
-          schema: schema, epoch: epoch,
-          layout: PostgresLayout(schema, relations, isDistributed: isDistributed)), tables
-      )
+      return (Opened(schema: schema, history: history, layout: layout), tables)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")
@@ -187,12 +193,16 @@ struct PostgresOpening {
   }
 
   private func meta(_ key: String) throws -> String {
-    let rows = try connection.query(
-      "SELECT value FROM holdfast.meta WHERE key = $1", PostgresParameters(key))
-    if rows.isEmpty {
+    guard let value = try metaIfAny(key) else {
       throw ServerError(.damaged, "The database has no \(key): it is damaged. Restore it from a backup.")
     }
-    return rows.text(0, 0)
+    return value
+  }
+
+  private func metaIfAny(_ key: String) throws -> String? {
+    let rows = try connection.query(
+      "SELECT value FROM holdfast.meta WHERE key = $1", PostgresParameters(key))
+    return rows.isEmpty ? nil : rows.text(0, 0)
   }
 
   private func setMeta(_ key: String, _ value: String) throws(PostgresError) {

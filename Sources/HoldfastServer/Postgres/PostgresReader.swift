@@ -36,6 +36,8 @@ class PostgresReader: StoreReader {
     """
   }
 
+  private static let findRestored: PostgresStatement =
+    "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findAccountOfID: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1"
   private static let listDevices: PostgresStatement = """
@@ -186,6 +188,13 @@ class PostgresReader: StoreReader {
 
   func memberships(of user: String) throws -> [String] {
     try connection.query(Self.findMemberships, PostgresParameters(user)).texts.sorted()
+  }
+
+  func restored(_ zones: [String]) throws -> [String: Int64] {
+    var names = PostgresParameters()
+    names.append(array: zones)
+    let rows = try connection.query(Self.findRestored, names)
+    return Dictionary(uniqueKeysWithValues: rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {

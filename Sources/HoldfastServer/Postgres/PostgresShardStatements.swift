@@ -75,7 +75,7 @@ struct PostgresShardStatements {
     """
   static let moveDevice: PostgresStatement = """
     UPDATE holdfast.devices SET confirmed = $2, chain = $3, answered = $4, clock = $5, seen_at = $6,
-      session_used = true, applied = $7 WHERE number = $1
+      session_used = true, unheard = false, applied = $7 WHERE number = $1
     """
   static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 AND last <= $2"
@@ -103,7 +103,7 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard
       FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)

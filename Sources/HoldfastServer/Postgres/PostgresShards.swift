@@ -39,6 +39,7 @@ enum PostgresShards {
     ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
     ("holdfast.identities", .everywhere, 4), ("holdfast.access", .by("zone"), 6),
     ("holdfast.invitations", .by("zone"), 6),
+    ("holdfast.handed", .by("zone"), 7), ("holdfast.claims", .by("zone"), 7),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.

@@ -29,7 +29,7 @@ extension PostgresStore {
     """
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, answered = u.answered, clock = u.clock,
-      seen_at = u.clock >> 16, session_used = true, applied = u.applied
+      seen_at = u.clock >> 16, session_used = true, unheard = false, applied = u.applied
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
       AS u (number, confirmed, chain, answered, clock, applied) WHERE d.number = u.number
     """

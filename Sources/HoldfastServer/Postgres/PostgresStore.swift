@@ -25,6 +25,7 @@ final class PostgresStore: Store {
   private(set) lazy var results: any ResultTable = PostgresResults(self)
   private(set) lazy var forgetting: any ForgettingTable = PostgresForgettingTable(self)
   private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
+  private(set) lazy var returns: any ReturnTable = PostgresReturns(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)

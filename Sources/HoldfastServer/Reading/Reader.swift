@@ -6,26 +6,25 @@ struct Reader {
   private static let zonesAtOnce = 16
 
   let store: any StoreReader
-  private let epoch: String
+  let history: History
+  private var epoch: String { history.epoch }
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
 
-  init(_ store: any StoreReader, epoch: String, answerSize: Int) {
+  init(_ store: any StoreReader, history: History, answerSize: Int) {
     self.store = store
-    self.epoch = epoch
+    self.history = history
     self.answerSize = answerSize
   }
 
   /// The same over another view of the database.
   func reading(_ store: any StoreReader) -> Reader {
-    Reader(store, epoch: epoch, answerSize: answerSize)
+    Reader(store, history: history, answerSize: answerSize)
   }
 
   /// Whether a request says anything that has to be written.
   func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws -> Bool {
-    if !command.request.changeSets.isEmpty || command.request.isComplete || command.news != nil {
-      return true
-    }
+    if command.request.isWriting || command.request.isComplete || command.news != nil { return true }
     // That a device is alive is written once a session and once a day.
     if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
@@ -39,9 +38,13 @@ struct Reader {
   }
 
   /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a read transaction.
+  ///
+  /// - Parameter refusedReturns: what could not be taken of what the request hands back; nil when none of it was looked at.
   func answer(
-    _ request: SyncRequest, of device: KnownDevice, zones: [ZoneState], clock: Stamp
+    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneState], clock: Stamp,
+    refusedReturns: [RefusedReturn]? = nil
   ) throws -> [UInt8] {
+    let (zones, unknown) = try judged(found)
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
     let mustResend = !request.isComplete && (digest.text != request.digest || device.isForgotten)
@@ -64,11 +67,13 @@ struct Reader {
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
-    for zone in zones where zone.role.isEmpty {
+    for zone in zones where zone.role.isEmpty && !isHeld(zone) {
       Trace.took(.lossTold)
       writer.string(zone.zone)
     }
     writer.endArray()
+    writeHeld(zones.filter { $0.role.isEmpty && isHeld($0) }, unknown, to: &writer)
+    if let refusedReturns { write(refusedReturns, of: request.returns.count, to: &writer) }
     writer.endObject()
     return writer.bytes
   }
@@ -101,6 +106,11 @@ struct Reader {
         writer.string(zone.zone)
         writer.key("reset")
         writer.bool(true)
+        if isHeld(zone) {
+          Trace.took(.aheadOfRestore)
+          writer.key("restored")
+          writer.bool(true)
+        }
         writer.endObject()
       } else if zone.hasNews {
         waiting.append(zone)

@@ -29,6 +29,10 @@ final class ScopedReader: StoreReader {
 
   // MARK: Zones
 
+  func restored(_ zones: [String]) throws -> [String: Int64] {
+    try store.restored(zones.filter { scope.has(zone: $0) })
+  }
+
   func sight(of user: String, publicZones: [String]) throws -> Sight {
     try sight(ofZones: scope.zones?.sorted())
   }

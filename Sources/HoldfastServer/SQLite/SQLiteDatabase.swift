@@ -6,7 +6,7 @@ struct SQLiteDatabase: ServerDatabase {
   /// The database file.
   let path: String
   let schema: Schema
-  let epoch: String
+  let history: History
   let readerCount: Int? = nil
   let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
@@ -34,7 +34,9 @@ struct SQLiteDatabase: ServerDatabase {
     let connection = try Self.writer(path)
     if known {
       try Self.migrate(connection)
-      epoch = try Self.meta("epoch", connection)
+      history = History(
+        epoch: try Self.meta("epoch", connection),
+        previous: try connection.value("SELECT value FROM holdfast_meta WHERE key = 'previous_epoch'")?.text)
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema) }
@@ -42,8 +44,8 @@ struct SQLiteDatabase: ServerDatabase {
     } else {
       let schema = try schema ?? Schema(json: [])
       self.schema = schema
-      epoch = hexadecimal(random(4))
-      try Self.create(connection, schema, epoch: epoch)
+      history = History(epoch: hexadecimal(random(4)))
+      try Self.create(connection, schema, epoch: history.epoch)
     }
   }
 

@@ -24,14 +24,14 @@ final class SQLiteDeviceTable: DeviceTable {
     self.connection = connection
     find = try connection.statement(
       """
-      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten FROM holdfast_devices
+      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten, unheard FROM holdfast_devices
       WHERE number = ? AND token_hash = ?
       """
     )
     move = try connection.statement(
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = ?, applied = ?,
-        session_used = 1
+        session_used = 1, unheard = 0
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
@@ -73,7 +73,8 @@ final class SQLiteDeviceTable: DeviceTable {
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)),
-      issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1)
+      issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1,
+      isUnheard: find.integer(8) == 1)
   }
 
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {

@@ -156,6 +156,14 @@ final class SQLiteReader: StoreReader {
     }
   }
 
+  func restored(_ zones: [String]) throws -> [String: Int64] {
+    let names = JSONValue.array(zones.map { .string($0) }).bytes
+    let rows = try connection.rows(
+      "SELECT zone, restored FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
+      [.text(String(decoding: names, as: UTF8.self))])
+    return Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
+  }
+
   func memberships(of user: String) throws -> [String] {
     try connection.rows(
       "SELECT DISTINCT zone FROM holdfast_access WHERE user = ? ORDER BY zone", [.text(user)]

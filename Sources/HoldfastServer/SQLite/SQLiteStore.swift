@@ -12,6 +12,7 @@ final class SQLiteStore: Store {
   let results: any ResultTable
   let forgetting: any ForgettingTable
   let invitations: any InvitationTable
+  let returns: any ReturnTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -33,6 +34,7 @@ final class SQLiteStore: Store {
     results = SQLiteResults(on: connection)
     forgetting = SQLiteForgetting(on: connection)
     invitations = SQLiteInvitations(on: connection)
+    returns = SQLiteReturns(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

@@ -14,11 +14,15 @@ extension ChangeSetRun {
     }
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
-    if table.zone == .explicit {
-      try stores.followMember(live.values, in: live.zone)
-      if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
-        ownerLosses.append((live.zone, current))
-      }
+    try removeMember(live)
+  }
+
+  /// What the removal of a membership brings with it.
+  func removeMember(_ live: Record) throws {
+    guard schema.tables[live.table].zone == .explicit else { return }
+    try stores.followMember(live.values, in: live.zone)
+    if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
+      ownerLosses.append((live.zone, current))
     }
   }
 
@@ -41,7 +45,9 @@ extension ChangeSetRun {
   }
 
   /// Deletes a record and, without recursion, all that goes with it. Each gets a tombstone of its own.
-  private func remove(_ first: Record, at stamp: Stamp) throws {
+  func remove(
+    _ first: Record, at stamp: Stamp, rev: Int64 = 0, isLogged: (Record) throws -> Bool = { _ in true }
+  ) throws {
     var waiting = [first]
     while let record = waiting.popLast() {
       let store = stores.tables[record.table]
@@ -49,10 +55,13 @@ extension ChangeSetRun {
       guard try store.zone(of: record.id) != nil else { continue }
       try store.remove(record.id)
       if store.table.zone == .root { try stores.followRoot(of: record.zone) }
-      let tombstone = Tombstone(zone: record.zone, rev: record.rev + 1, stamp: stamp, device: author.device)
+      let tombstone = Tombstone(
+        zone: record.zone, rev: record.id == first.id ? max(record.rev + 1, rev) : record.rev + 1,
+        stamp: stamp,
+        device: author.device)
       try stores.tombstones.insert(
         tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
-      let overlaps = overlaps(with: record, at: stamp)
+      let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
       if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
       try log(overlaps, of: record.id, table: record.table, zone: record.zone)
       for link in schema.links(to: record.table) { try detach(record.id, link, at: stamp, &waiting) }

@@ -46,7 +46,7 @@ extension ChangeSetRun {
     try log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
   }
 
-  private func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
+  func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
     var record = changed
     let table = schema.tables[record.table]
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {

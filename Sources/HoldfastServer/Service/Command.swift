@@ -32,6 +32,8 @@ enum Command: Sendable {
 /// What became of a command.
 enum Outcome: Sendable, Equatable {
   case done
+  /// What could not be taken of what a device hands back; nil when none of it was looked at.
+  case synced(refusedReturns: [RefusedReturn]?)
   case session(Session)
   /// The sender is a member of a zone, and was not one unless `isNew`.
   case membership(Membership, isNew: Bool)

@@ -6,12 +6,18 @@ extension Service {
 
   /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
   ///
+  /// - Returns: what could not be taken of what the device hands back; nil when none of it was looked at.
   /// - Throws: `Problem` before anything is written.
-  func sync(_ command: SyncCommand, at now: Stamp) throws {
+  func sync(_ command: SyncCommand, at now: Stamp) throws -> [RefusedReturn]? {
     var device = try device(command.key)
     try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
+    if device.isUnheard, !request.isComplete, request.digest != AckDigest().text {
+      // What it has may be what the restore has lost. It is answered `resend`, as the restore forgot its acks.
+      Trace.took(.unheardAsked)
+      return nil
+    }
     if replays < request.changeSets.count,
       try store.devices.refusals(number, after: request.answers) > Self.refusalLimit
     {
@@ -29,11 +35,20 @@ extension Service {
       Trace.took(.completeAcks)
       try store.devices.forgetAcks(number)
     }
+    let ahead = try zonesAhead(in: command)
     for (zone, ack) in command.acks {
-      try store.devices.setAck(number, zone: zone, ack, isDoubted: device.isForgotten)
+      // What it has of a zone in which it is ahead is not to be thrown away.
+      try store.devices.setAck(
+        number, zone: zone, ack, isDoubted: device.isForgotten && !ahead.contains(zone))
     }
     if let client = command.news { try store.devices.setClient(client, of: number) }
     if device.isForgotten, request.isComplete { try store.devices.remember(number) }
+    if !ahead.isEmpty {
+      // What it sends may build on what the restore has lost: it hands that back first.
+      device.answered = max(device.answered, request.answers)
+      try store.devices.advance(number, to: device, clock: now)
+      return nil
+    }
     if request.isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
       moves.devices.insert(number)
@@ -41,6 +56,7 @@ extension Service {
 
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
+    let refused = try take(request.returns, by: author)
     for index in replays..<request.changeSets.count {
       let set = request.changeSets[index]
       if let refused = try apply(set, by: author) {
@@ -55,6 +71,7 @@ extension Service {
     }
     device.answered = max(device.answered, request.answers)
     try store.devices.advance(number, to: device, clock: now)
+    return refused
   }
 
   private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {

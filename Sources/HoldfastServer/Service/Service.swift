@@ -17,6 +17,9 @@ final class Service {
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
+  let history: History
+  /// What was handed back in this transaction.
+  var returns = ReturnLedger()
   let restText: RestText
   /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
   /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
@@ -31,11 +34,12 @@ final class Service {
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, epoch: String, _ patience: Patience, rules: Rules,
+    _ store: any Store, _ schema: Schema, history: History, _ patience: Patience, rules: Rules,
     clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
+    self.history = history
     self.patience = patience
     self.environment = environment
     self.clock = clock
@@ -43,7 +47,7 @@ final class Service {
     stores = RecordStores(
       schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
-    replica = Position.Replica(random: Fingerprint(of: epoch).value)
+    replica = Position.Replica(random: Fingerprint(of: history.epoch).value)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.
@@ -94,6 +98,7 @@ final class Service {
 
   private func attempt(_ commands: [Command], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
     stores.ledger.beginBatch()
+    returns = ReturnLedger()
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
     let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
     var results: [Result<Outcome, Problem>?] = []
@@ -111,6 +116,7 @@ final class Service {
       }
     }
     try stores.ledger.flush(at: now)
+    try returns.flush(to: store.returns)
     moves.add(stores.ledger.moves)
     try store.commit(announcing: moves)
     return results
@@ -119,8 +125,7 @@ final class Service {
   private func apply(_ command: Command, at now: Stamp) throws -> Outcome {
     switch command {
     case .sync(let command):
-      try sync(command, at: now)
-      return .done
+      return .synced(refusedReturns: try sync(command, at: now))
     case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))

@@ -76,7 +76,8 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, epoch: database.epoch, patience, rules: configuration.rules, clock: clock,
+          store, database.schema, history: database.history, patience, rules: configuration.rules,
+          clock: clock,
           environment: environment,
           log: failed))
     }

@@ -14,7 +14,9 @@ public enum DatabaseLocation: Sendable {
     guard case .directory(let path) = self else { return nil }
     let directory = DataDirectory(path: path)
     try directory.make()
-    return try DataDirectoryLock(directory)
+    let lock = try DataDirectoryLock(directory)
+    try RestoredDirectory(path).finish()
+    return lock
   }
 
   /// Where snapshots are kept unless somebody says otherwise; nil for a temporary folder.
@@ -32,9 +34,15 @@ public enum DatabaseLocation: Sendable {
   func open(schema: Schema?, random: (Int) -> [UInt8]) throws -> any ServerDatabase {
     switch self {
     case .directory(let path):
-      try SQLiteDatabase(in: DataDirectory(path: path), schema: schema, random: random)
+      if RestoredDirectory(path).isUnfinished {
+        throw ServerError(
+          .inUse,
+          "A backup is being restored into \(path), or was when that ended: start the server, and it is finished."
+        )
+      }
+      return try SQLiteDatabase(in: DataDirectory(path: path), schema: schema, random: random)
     case .postgres(let location):
-      try PostgresDatabase(location, schema: schema, random: random)
+      return try PostgresDatabase(location, schema: schema, random: random)
     }
   }
 }

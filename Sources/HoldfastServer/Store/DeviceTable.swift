@@ -14,6 +14,8 @@ struct DeviceState {
   let issuedAfter: Int64?
   /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
   let isForgotten: Bool
+  /// Whether it has not said its acks since the database was restored.
+  let isUnheard: Bool
 }
 
 /// The devices, their acks and their refusals.

@@ -49,6 +49,10 @@ extension Command {
 extension SyncCommand {
   fileprivate func expectation(_ schema: Schema) -> Expectation {
     var expectation = Expectation(device: key, user: key.user)
+    for item in request.returns {
+      expectation.records.append(Expectation.Key(table: item.table, id: item.id))
+      expectation.zones.append(item.zone)
+    }
     for set in request.changeSets {
       guard case .success(let operations) = set.content else { continue }
       for operation in operations { expectation.add(operation, schema, user: key.user) }

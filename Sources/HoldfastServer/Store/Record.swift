@@ -23,7 +23,7 @@ extension Record {
 /// What stays of a record that was deleted, or that moved to another zone.
 struct Tombstone {
   let zone: String
-  let rev: Int64
+  var rev: Int64
   let stamp: Stamp
   /// The number of the device that deleted or moved it.
   let device: Int64

@@ -4,8 +4,8 @@ import HoldfastCore
 protocol ServerDatabase: Sendable {
   /// The schema in force.
   var schema: Schema { get }
-  /// The identity of this history: 8 hex digits.
-  var epoch: String { get }
+  /// Which history this is.
+  var history: History { get }
   /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
   var readerCount: Int? { get }
 
@@ -40,6 +40,11 @@ protocol ServerDatabase: Sendable {
 
   /// A connection for operators.
   func administration() throws -> any StoreAdministration
+}
+
+extension ServerDatabase {
+  /// The identity of this history: 8 hex digits.
+  var epoch: String { history.epoch }
 }
 
 /// What a server hears of the changes that others make.

@@ -17,6 +17,8 @@ protocol Store: AnyObject {
   var accounts: any AccountTable { get }
   /// The requests that devices gave an id.
   var requests: any RequestTable { get }
+  /// What devices handed back after a restore.
+  var returns: any ReturnTable { get }
   /// Results that are kept for their later pages.
   var results: any ResultTable { get }
   /// What nobody needs any more.

@@ -31,6 +31,13 @@ protocol StoreAdministration: AnyObject {
   /// The id of the record of a membership, or nil.
   func membership(of user: String, in zone: String) throws -> String?
 
+  /// Begins a new epoch: docs/RESTORING.md, section 3.
+  func beginEpoch(_ epoch: String) throws
+
+  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, changes that are missing at
+  /// least; of the zones in which anything was claimed.
+  func restoreReport() throws -> [[String]]
+
   /// All that contradicts itself, a line for each finding.
   func doctor() throws -> [String]
 }

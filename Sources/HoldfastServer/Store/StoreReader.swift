@@ -45,6 +45,9 @@ protocol StoreReader: CollectionReader {
   /// - Parameter user: who reads; nil for the server itself.
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
 
+  /// The seq that zones had when the database was restored; those that are not there are left out.
+  func restored(_ zones: [String]) throws -> [String: Int64]
+
   /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
   ///
   /// - Parameter user: who reads; nil for the server itself.
@@ -159,6 +162,10 @@ struct ZoneState {
   var role: String
   /// Whether the user lost the zone after the device's ack: what the device did meanwhile was done as a stranger.
   let wasLost: Bool
+  /// Whether the ack is of another history; see `History`.
+  var isForeign = false
+  /// Whether what the ack says is true in the history of now all the same.
+  var isOfBothHistories = false
 
   /// The ack as a token of the wire.
   var token: String { ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq).text }
@@ -166,16 +173,19 @@ struct ZoneState {
   /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
   /// lost in between.
   func isFenced(epoch: String) -> Bool {
-    wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
+    wasLost
+      || !ack.epoch.isEmpty
+        && (ack.epoch != epoch && !isOfBothHistories || ack.seq < purged || ack.seq > seq)
   }
 
   /// The zone for a device that has it up to a seq.
   func acked(_ seq: Int64) -> ZoneState {
     ZoneState(
       zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
-      seq: self.seq, purged: purged, role: role, wasLost: wasLost)
+      seq: self.seq, purged: purged, role: role, wasLost: wasLost, isForeign: isForeign,
+      isOfBothHistories: isOfBothHistories)
   }
 
   /// Whether there is something that the device has not seen.
-  var hasNews: Bool { ack.epoch.isEmpty || seq > ack.seq }
+  var hasNews: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
 }

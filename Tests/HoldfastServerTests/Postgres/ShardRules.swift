@@ -161,6 +161,7 @@ struct ShardRules {
     #"SELECT r.zone, min\(r.seq\)::text .* GROUP BY r.zone"#,
     #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
+    #"SELECT c.zone, coalesce.* FROM holdfast.claims c .* GROUP BY c.zone ORDER BY c.zone"#,
   ]
 
   private static let everywhere = Set(

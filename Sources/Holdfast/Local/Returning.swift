@@ -1,0 +1,206 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Handing back to a restored server what it has lost. See docs/RESTORING.md, section 4.
+extension LocalDatabase {
+  /// So long a zone stays of which the restored server can't say whether it may be read.
+  private static let holding: Int64 = 24 * 3_600_000
+  private static let deletionLimit = 10_000
+  private static let deletionTime: Int64 = 30 * 86_400_000
+  private static let requestSize = 1 << 20
+
+  // MARK: Noting
+
+  /// Notes the record of an arriving change, or its deletion, when what is known here is later.
+  ///
+  /// - Returns: whether what is here stays as it is.
+  func noteIfLater(_ table: Int, _ id: String, than rev: Int64, _ session: ApplySession) throws -> Bool {
+    if let known = try history(table, id).base {
+      return try known.rev > rev && note(table, id, known, session.writable)
+    }
+    let deletion = try connection.row(
+      "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
+      [.text(schema.tables[table].name), .text(id)])
+    guard let deletion, let last = deletion[0].integer, last > rev, let zone = deletion[1].text,
+      session.writable.contains(table)
+    else { return false }
+    try note(ReturnedRecord(table: table, id: id, zone: zone, rev: last, values: nil))
+    return true
+  }
+
+  /// Notes the confirmed records of a zone that the server does not have.
+  ///
+  /// - Parameter seen: those that came, by table; those that are noted are added.
+  func noteMissing(
+    in zone: String, _ writable: Set<Int>, _ seen: inout [Int: Set<String>],
+    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+  ) throws {
+    for table in returnOrder {
+      let name = schema.tables[table].name
+      let ids = try connection.rows(
+        """
+        SELECT "id" FROM "\(name)" WHERE "zone" = ?1 UNION SELECT id FROM holdfast_edits
+        WHERE record_table = '\(name)' AND kind IN ('delete', 'hidden') AND column_name = '' AND base = ?1 ORDER BY 1
+        """, [.text(zone)])
+      for id in ids.compactMap({ $0[0].text }) where seen[table]?.contains(id) != true {
+        guard let known = try history(table, id).base, !isDeleted(table, id, known.rev) else { continue }
+        if try note(table, id, known, writable) { seen[table, default: []].insert(id) }
+      }
+    }
+  }
+
+  /// The tables whose records a role may write, and so hand back.
+  func writable(_ role: Role?) -> Set<Int> {
+    guard let role else { return [] }
+    return Set(
+      schema.tables.indices.filter { index in
+        let table = schema.tables[index]
+        switch table.zone {
+        case .server: return role >= .editor
+        case .explicit: return role >= .owner
+        default: return role >= max(table.roles.create, table.roles.update)
+        }
+      })
+  }
+
+  /// Roots first, then members, then each table behind those that it refers to.
+  private var returnOrder: [Int] {
+    var order = schema.tables.indices.filter { schema.tables[$0].zone == .root }
+    order += schema.tables.indices.filter { schema.tables[$0].zone == .explicit }
+    var waiting = schema.tables.indices.filter { !order.contains($0) }
+    while !waiting.isEmpty {
+      let free = waiting.firstIndex { table in
+        schema.links(of: table).allSatisfy {
+          !$0.isInZone || $0.target == table || order.contains($0.target)
+        }
+      }
+      order.append(waiting.remove(at: free ?? 0))
+    }
+    return order
+  }
+
+  private func note(_ table: Int, _ id: String, _ known: RecordState, _ writable: Set<Int>) throws -> Bool {
+    guard known.rev > 0, writable.contains(table), case .text(let zone) = known.zone else { return false }
+    let values = sql[table].columns.map { Value(known.values[$0] ?? .null) }
+    try note(ReturnedRecord(table: table, id: id, zone: zone, rev: known.rev, values: values))
+    return true
+  }
+
+  private func note(_ record: ReturnedRecord) throws {
+    Trace.took(.returnNoted)
+    var writer = JSONWriter(capacity: 256)
+    record.write(to: &writer, of: schema.tables[record.table])
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_returns (record_table, id, zone, body) VALUES (?, ?, ?, ?)",
+      [
+        .text(schema.tables[record.table].name), .text(record.id), .text(record.zone), .blob(writer.bytes),
+      ])
+  }
+
+  /// Remembers a deletion that the server told of.
+  func remember(deletionOf table: Int, _ id: String, zone: String, rev: Int64, at clock: Stamp) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_deleted (record_table, id, zone, rev, at) VALUES (?, ?, ?, ?, ?)",
+      [
+        .text(schema.tables[table].name), .text(id), .text(zone), .integer(rev), .integer(clock.milliseconds),
+      ])
+  }
+
+  /// Forgets deletions that are old, or too many.
+  func forgetOldDeletions(at clock: Stamp) throws {
+    try connection.run(
+      "DELETE FROM holdfast_deleted WHERE at < ?", [.integer(clock.milliseconds - Self.deletionTime)])
+    let surplus = try count("SELECT count(*) FROM holdfast_deleted") - Self.deletionLimit
+    if surplus <= 0 { return }
+    try connection.run(
+      """
+      DELETE FROM holdfast_deleted WHERE (record_table, id) IN
+      (SELECT record_table, id FROM holdfast_deleted ORDER BY at, id LIMIT ?)
+      """, [.integer(Int64(surplus))])
+  }
+
+  // MARK: Sending
+
+  /// Whether edits wait until the server has back what they may build on.
+  func isHandingBack() throws -> Bool {
+    try count(
+      """
+      SELECT EXISTS (SELECT 1 FROM holdfast_returns)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE fresh = 2 AND ack IS NOT NULL)
+      """) == 1
+  }
+
+  /// What is to be handed back next: the numbers of the notes, and the bytes.
+  func nextReturns() throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+    let row = try connection.statement("SELECT n, body FROM holdfast_returns ORDER BY n")
+    defer { row.reset() }
+    var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
+    while numbers.count < ReturnedRecord.limit, size < Self.requestSize, try row.step() {
+      numbers.append(row.integer(0))
+      bodies.append(row.blob(1))
+      size += row.blob(1).count
+    }
+    return (numbers, bodies)
+  }
+
+  /// Forgets what was dealt with. What can't be taken goes into quarantine, and its zone is begun anew, as the server has it otherwise.
+  func settle(_ returned: SyncAnswer.Returned, of numbers: [Int64]) throws -> Int {
+    let refused = Dictionary(returned.refused.map { ($0.index, $0.problem) }) { first, _ in first }
+    var (quarantined, lacking) = (0, LackingRecords())
+    for (index, number) in numbers.enumerated() where index < returned.count {
+      if let problem = refused[Int64(index)],
+        let row = try connection.row(
+          "SELECT body, zone FROM holdfast_returns WHERE n = ?", [.integer(number)])
+      {
+        try beginAnew(row[1].text ?? "")
+        if let set = try changeSet(of: row[0].blob ?? []) {
+          try quarantine(first: -1, body: set, operation: -1, problem: problem, &lacking)
+          quarantined += 1
+        }
+      }
+      try connection.run("DELETE FROM holdfast_returns WHERE n = ?", [.integer(number)])
+    }
+    return quarantined
+  }
+
+  /// What a return would be as an edit; nil for the server's own records.
+  private func changeSet(of body: [UInt8]) throws -> [UInt8]? {
+    let json = try JSONValue(parsing: body)
+    guard let name = json["table"]?.stringValue, let table = schema.table(name), table.zone != .server,
+      let id = json["id"], let zone = json["zone"], let rev = json["rev"]
+    else { return nil }
+    var members: [JSONValue.Member] = [
+      .init("op", .string(json["deleted"] == nil ? "create" : "delete")), .init("table", .string(name)),
+      .init("id", id), .init("at", .string(try state().clock.text)),
+    ]
+    if case .object(let columns)? = json["columns"] {
+      let extra = table.zone == .explicit ? [JSONValue.Member("zone", zone)] : []
+      members.append(.init("columns", .object(extra + columns)))
+    } else {
+      members.append(.init("rev", rev))
+    }
+    return JSONValue.array([.object(members)]).bytes
+  }
+
+  // MARK: Holding
+
+  /// Keeps zones of which the restored server can't say whether they may be read, for a day. What it does not know at all, the owner hands back.
+  func hold(_ held: [(zone: String, isUnknown: Bool)], at clock: Stamp) throws {
+    for (zone, isUnknown) in held {
+      let known = try connection.row(
+        "SELECT role, ack FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
+      guard let known else { continue }
+      let until = try connection.value("SELECT until FROM holdfast_held WHERE zone = ?", [.text(zone)])
+      if let until = until?.integer {
+        if until < clock.milliseconds { try lose(zone) }
+        continue
+      }
+      try connection.run(
+        "INSERT INTO holdfast_held (zone, until) VALUES (?, ?)",
+        [.text(zone), .integer(clock.milliseconds + Self.holding)])
+      guard isUnknown, known[0].text == Role.owner.rawValue else { continue }
+      var seen: [Int: Set<String>] = [:]
+      try noteMissing(in: zone, writable(.owner), &seen)
+    }
+  }
+}

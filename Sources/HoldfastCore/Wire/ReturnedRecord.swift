@@ -1,0 +1,85 @@
+/// A record, or a deletion, that a device hands back to a restored server; docs/RESTORING.md, section 4.
+public struct ReturnedRecord: Sendable {
+  /// The greatest number of them in one request.
+  public static let limit = 500
+
+  /// The index of the table.
+  public let table: Int
+  /// The record's id.
+  public let id: String
+  /// The zone that it was in.
+  public let zone: String
+  /// The rev that it had in the history that is lost.
+  public let rev: Int64
+  /// Its values, in the order of the columns; nil for a deletion.
+  public let values: [Value]?
+
+  /// Whether it is a deletion.
+  public var isDeletion: Bool { values == nil }
+
+  /// A record of its parts.
+  public init(table: Int, id: String, zone: String, rev: Int64, values: [Value]?) {
+    (self.table, self.id, self.zone, self.rev, self.values) = (table, id, zone, rev, values)
+  }
+
+  /// Writes it.
+  ///
+  /// - Parameter table: its table.
+  public func write(to writer: inout JSONWriter, of table: Table) {
+    writer.beginObject()
+    writer.key("table")
+    writer.string(table.name)
+    writer.key("id")
+    writer.string(id)
+    writer.key("zone")
+    writer.string(zone)
+    writer.key("rev")
+    writer.int64(rev)
+    if let values {
+      writer.key("columns")
+      writer.beginObject()
+      for (column, value) in zip(table.columns, values) {
+        writer.key(named: column.name)
+        writer.value(value, of: column)
+      }
+      writer.endObject()
+    } else {
+      writer.key("deleted")
+      writer.bool(true)
+    }
+    writer.endObject()
+  }
+}
+
+extension OperationReader {
+  /// Reads a record that is handed back.
+  ///
+  /// - Throws: `Problem` when it has a wrong form; `JSONError` when the text is no JSON.
+  func readReturn(_ reader: inout JSONReader) throws -> ReturnedRecord {
+    var (name, id, zone): (String?, String?, String?)
+    var rev: Int64?
+    var columns: UnsafeBufferPointer<UInt8>?
+    var isDeleted = false
+    try reader.readObject { key, reader in
+      switch key {
+      case "table": name = try reader.readString()
+      case "id": id = try reader.readString()
+      case "zone": zone = try reader.readString()
+      case "rev": rev = try reader.readInt64()
+      case "columns": columns = try reader.readRawValue()
+      case "deleted": isDeleted = try reader.readBool()
+      default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known in returns.")
+      }
+    }
+    guard let table = name.flatMap({ schema.index(of: $0) }), let id, Identifier.isPossible(id), let zone,
+      Identifier.isPossible(zone), let rev, rev >= 1, rev < .max / 2, (columns == nil) == isDeleted
+    else {
+      throw Problem(
+        .invalidRequest, "What is handed back names a table, id, zone and rev, and has columns or is deleted."
+      )
+    }
+    guard let columns else { return ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: nil) }
+    let values = try schema.tables[table].completed(schema.tables[table].values(in: columns))
+    return ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: values.map { $0 ?? .null })
+  }
+}

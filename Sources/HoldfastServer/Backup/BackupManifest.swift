@@ -1,0 +1,60 @@
+import HoldfastCore
+
+/// What a backup says of itself; docs/RESTORING.md, section 1.
+struct BackupManifest {
+  enum Engine: String {
+    case sqlite, postgres
+  }
+
+  /// The form of the file that this version writes and reads.
+  static let form: Int64 = 1
+
+  let engine: Engine
+  /// The format of Holdfast's own tables.
+  let format: Int64
+  let epoch: String
+  let schema: Schema
+  /// In milliseconds since 1970.
+  let takenAt: Int64
+  let zones: Int64
+  let records: Int64
+
+  init(
+    engine: Engine, format: Int64, epoch: String, schema: Schema, takenAt: Int64, zones: Int64, records: Int64
+  ) {
+    (self.engine, self.format, self.epoch, self.schema) = (engine, format, epoch, schema)
+    (self.takenAt, self.zones, self.records) = (takenAt, zones, records)
+  }
+
+  var json: JSONValue {
+    .object([
+      .init("form", .integer(Self.form)), .init("engine", .string(engine.rawValue)),
+      .init("format", .integer(format)), .init("epoch", .string(epoch)), .init("schema", schema.json),
+      .init("taken_at", .string(Timestamp.text(milliseconds: takenAt))), .init("zones", .integer(zones)),
+      .init("records", .integer(records)),
+    ])
+  }
+
+  /// Reads a manifest.
+  ///
+  /// - Throws: `ServerError`: `newer` for a form that is not known here, `damaged` where something is missing.
+  init(parsing bytes: [UInt8]) throws {
+    let damaged = ServerError(.damaged, "The backup's manifest can't be read.")
+    guard let json = try? JSONValue(parsing: bytes), let form = json["form"]?.integerValue else {
+      throw damaged
+    }
+    guard form == Self.form else {
+      throw ServerError(
+        .newer, "The backup has the form \(form); this version of Holdfast reads \(Self.form).")
+    }
+    guard let engine = json["engine"]?.stringValue.flatMap(Engine.init),
+      let format = json["format"]?.integerValue, let epoch = json["epoch"]?.stringValue,
+      let schema = json["schema"].flatMap({ try? Schema(json: $0.bytes) }),
+      let takenAt = json["taken_at"]?.stringValue.flatMap({ Timestamp.milliseconds($0) }),
+      let zones = json["zones"]?.integerValue, let records = json["records"]?.integerValue
+    else { throw damaged }
+    self.init(
+      engine: engine, format: format, epoch: epoch, schema: schema, takenAt: takenAt, zones: zones,
+      records: records)
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import HoldfastCore
+
+/// Writes a backup to a file that is there only when it is whole. Let go before `finish()`, it leaves nothing.
+final class BackupWriter {
+  static let magic = Array("HfBackup".utf8)
+
+  private let path: String
+  private let file: Int32
+  private let compressor: ZstandardCompressor
+  private var hash = SHA256()
+  private var isOpen = true
+  private var temporary: String { path + ".tmp" }
+
+  /// - Throws: `ServerError` when the file can't be made, or is there already.
+  init(_ path: String, _ manifest: BackupManifest) throws {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      throw ServerError(.refused, "\(path) is there already. Name another file.")
+    }
+    self.path = path
+    compressor = try ZstandardCompressor()
+    file = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    if file < 0 {
+      throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
+    }
+    let text = manifest.json.bytes
+    try write(Self.magic + bigEndian(UInt32(text.count)) + text)
+  }
+
+  deinit {
+    if !isOpen { return }
+    close(file)
+    unlink(temporary)
+  }
+
+  /// Adds content.
+  func add(_ bytes: [UInt8]) throws {
+    if !bytes.isEmpty { try compressor.add(bytes) { try write($0) } }
+  }
+
+  /// Ends the file and gives it its name.
+  func finish() throws {
+    try compressor.add([], isLast: true) { try write($0) }
+    try hash.hash().withUnsafeBytes { try put($0) }
+    guard fsync(file) == 0, close(file) == 0 else { throw failure() }
+    isOpen = false
+    // Unlike rename, link replaces no file that has come there meanwhile.
+    guard link(temporary, path) == 0 else { throw failure() }
+    unlink(temporary)
+    try syncFolder(of: path)
+  }
+
+  private func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
+
+  private func write(_ bytes: UnsafeRawBufferPointer) throws {
+    hash.add(bytes)
+    try put(bytes)
+  }
+
+  private func put(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(file, rest.baseAddress, rest.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure() }
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    }
+  }
+
+  private func failure() -> ServerError {
+    ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
+  }
+}
+
+/// Four bytes, the greatest first.
+func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+/// Makes the name of a file durable.
+func syncFolder(of path: String) throws(ServerError) {
+  let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+  let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  defer { if descriptor >= 0 { close(descriptor) } }
+  guard descriptor >= 0, fsync(descriptor) == 0 else {
+    throw ServerError(.unreachable, "\(folder) can't be synced: \(systemMessage(errno)).")
+  }
+}

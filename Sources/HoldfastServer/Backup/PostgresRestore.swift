@@ -1,0 +1,101 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// Fills a new PostgreSQL database from a backup, in the transaction that makes its tables.
+struct PostgresRestore {
+  let location: PostgresLocation
+
+  init(_ location: PostgresLocation) {
+    var location = location
+    // Whoever watches that statements stay on one shard: these fill all of them.
+    location.onStatement = nil
+    self.location = location
+  }
+
+  func restore(_ reader: BackupReader, epoch: String) throws {
+    let manifest = reader.manifest
+    guard manifest.format <= PostgresMigrations.newest else {
+      throw ServerError(
+        .newer, "The backup was taken by a newer Holdfast (format \(manifest.format)). Update this one.")
+    }
+    _ = try PostgresOpening.open(
+      location, schema: manifest.schema, random: { _ in Array(repeating: 0, count: 4) },
+      fill: { connection, layout in
+        try connection.execute("SET LOCAL holdfast.service = 'on'")
+        let tables = try BackupTable.all(of: layout, on: connection)
+        // The tables hold what each new database begins with.
+        for table in tables { try connection.execute("DELETE FROM \(table.relation)") }
+        try connection.run(
+          "UPDATE holdfast.meta SET value = $1 WHERE key = 'epoch'", PostgresParameters(manifest.epoch))
+        let filler = Filler(tables, connection)
+        try reader.read { try filler.take($0) }
+        try filler.end()
+        let sequence =
+          layout.isDistributed
+          ? "'holdfast.device_numbers'" : "pg_get_serial_sequence('holdfast.devices', 'number')"
+        try connection.execute(
+          "SELECT setval(\(sequence), coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)"
+        )
+        try PostgresMigrations.addAccess(after: manifest.format, on: connection)
+        try PostgresEpoch.begin(epoch, on: connection)
+        try check(manifest.schema, layout, connection)
+      })
+  }
+
+  private func check(_ schema: Schema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws {
+    // What is checked at the commit is checked now, as the findings say it better.
+    let store = PostgresStore(schema, layout: layout, lane: .patient, node: "") {
+      () throws(PostgresError) in connection
+    }
+    let administration =
+      layout.isDistributed
+      ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)
+    if let first = try administration.doctor().first {
+      throw ServerError(.damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
+    }
+  }
+}
+
+/// Takes the content of a backup as it comes, and copies each table into the database.
+private final class Filler {
+  private let tables: [BackupTable]
+  private let connection: PostgresConnection
+  private var waiting: [UInt8] = []
+  private var copy: PostgresTextCopy?
+
+  private static let damaged = ServerError(.damaged, "The backup's content can't be read.")
+
+  init(_ tables: [BackupTable], _ connection: PostgresConnection) {
+    (self.tables, self.connection) = (tables, connection)
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) throws {
+    waiting += bytes
+    var start = 0
+    while waiting.count - start >= 4 {
+      let length = waiting[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+      guard waiting.count - start - 4 >= length else { break }
+      try take(Array(waiting[(start + 4)..<(start + 4 + length)]))
+      start += 4 + length
+    }
+    waiting.removeFirst(start)
+  }
+
+  func end() throws { if copy != nil || !waiting.isEmpty { throw Self.damaged } }
+
+  private func take(_ stretch: [UInt8]) throws {
+    if let copy {
+      if !stretch.isEmpty { return try copy.send(stretch) }
+      try copy.finish()
+      return self.copy = nil
+    }
+    guard let header = try? JSONValue(parsing: stretch), let name = header["table"]?.stringValue,
+      let isOwn = header["own"]?.boolValue, let columns = header["columns"]?.elements,
+      let table = tables.first(where: { $0.name == name && $0.isOwn == isOwn })
+    else { throw Self.damaged }
+    let names = columns.compactMap(\.stringValue)
+    guard names.count == columns.count, names.allSatisfy(table.columns.contains) else { throw Self.damaged }
+    let list = names.map { PostgresName.quoted($0) }.joined(separator: ", ")
+    copy = try PostgresTextCopy(connection, "COPY \(table.relation) (\(list)) FROM STDIN")
+  }
+}

@@ -1,0 +1,46 @@
+import HoldfastSQLite
+
+extension SQLiteAdministration {
+  func beginEpoch(_ epoch: String) throws {
+    try connection.transaction(.immediate) {
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO holdfast_meta (key, value)
+        SELECT 'previous_epoch', value FROM holdfast_meta WHERE key = 'epoch'
+        """)
+      try connection.run("UPDATE holdfast_meta SET value = ? WHERE key = 'epoch'", [.text(epoch)])
+      try connection.execute(
+        """
+        UPDATE holdfast_zones SET restored = seq;
+        DELETE FROM holdfast_acks WHERE lost = 0;
+        UPDATE holdfast_acks SET epoch = '', seq = 0;
+        UPDATE holdfast_devices SET unheard = 1;
+        DELETE FROM holdfast_handed;
+        DELETE FROM holdfast_claims;
+        """)
+    }
+  }
+
+  func restoreReport() throws -> [[String]] {
+    try connection.rows(
+      """
+      SELECT c.zone, coalesce(z.restored, 0), c.seq,
+      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.deleted = 0),
+      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.deleted = 1)
+      FROM holdfast_claims c LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone
+      """
+    ).map { row in RestoreLine(row[0].text ?? "", row.dropFirst().map { $0.integer ?? 0 }).cells }
+  }
+}
+
+/// What became of one zone since the restore.
+struct RestoreLine {
+  let cells: [String]
+
+  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions handed back.
+  init(_ zone: String, _ numbers: [Int64]) {
+    // Each change of the lost history had a seq of its own, and what is handed back is at most one of them each.
+    let missing = max(0, numbers[1] - numbers[0] - numbers[2] - numbers[3])
+    cells = [zone] + (numbers + [missing]).map(String.init)
+  }
+}

@@ -1,0 +1,45 @@
+import HoldfastSQLite
+
+/// The statements of what devices handed back. They are rare, so they are not kept.
+final class SQLiteReturns: ReturnTable {
+  private let connection: Connection
+
+  init(on connection: Connection) { self.connection = connection }
+
+  func restored(_ zone: String) throws -> Int64? {
+    try connection.value("SELECT restored FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.integer
+  }
+
+  func handed(_ key: HandedRecord.Key) throws -> HandedRecord? {
+    try connection.row(
+      "SELECT rev, seq, deleted FROM holdfast_handed WHERE zone = ? AND record_table = ? AND id = ?",
+      [.text(key.zone), .text(key.table), .text(key.id)]
+    ).map {
+      HandedRecord(
+        key: key, rev: $0[0].integer ?? 0, seq: $0[1].integer ?? 0, isDeletion: $0[2].integer == 1)
+    }
+  }
+
+  func put(_ records: [HandedRecord]) throws {
+    for record in records {
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, rev, seq, deleted) VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        [
+          .text(record.key.zone), .text(record.key.table), .text(record.key.id), .integer(record.rev),
+          .integer(record.seq), .integer(record.isDeletion ? 1 : 0),
+        ])
+    }
+  }
+
+  func claim(_ seqs: [String: Int64]) throws {
+    for (zone, seq) in seqs {
+      try connection.run(
+        """
+        INSERT INTO holdfast_claims (zone, seq) VALUES (?, ?)
+        ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
+        """, [.text(zone), .integer(seq)])
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import HoldfastCore
+
+/// Taking what a device hands back; docs/RESTORING.md, section 4.
+extension ChangeSetRun {
+  /// Takes a record or deletion of the history that the restore has lost.
+  ///
+  /// - Parameter handed: the seq that the record got when it was handed back before; nil when it was not.
+  /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore stay; nil when there is nothing to do.
+  func take(_ item: ReturnedRecord, handed: Int64?) throws -> Int64? {
+    if let live = try stores.tables[item.table].record(item.id) {
+      try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
+      let isUntouched = try isUntouched(live.seq, live.zone, item, handed)
+      if isUntouched, item.rev <= live.rev { return nil }
+      guard isUntouched else { return try keep(live, against: item) }
+      return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
+    }
+    let name = schema.tables[item.table].name
+    if let tombstone = try stores.tombstones.deletion(item.id, of: name) {
+      return try take(item, over: tombstone, handed: handed)
+    }
+    if item.isDeletion {
+      guard try ledger.exists(item.zone) else { return nil }
+      try require(.delete, of: item, in: item.zone, nil)
+      let tombstone = Tombstone(
+        zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
+      return try put(tombstone, of: item)
+    }
+    return try insert(item)
+  }
+
+  private enum Right { case create, update, delete }
+
+  /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
+  private func isUntouched(_ seq: Int64, _ zone: String, _ item: ReturnedRecord, _ handed: Int64?) throws
+    -> Bool
+  {
+    if zone == item.zone, seq == handed { return true }
+    return seq <= (try stores.store.returns.restored(zone) ?? 0)
+  }
+
+  /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
+  private func require(_ right: Right, of item: ReturnedRecord, in zone: String, _ live: Record?) throws {
+    let table = schema.tables[item.table]
+    guard let role = try ledger.role(of: author.user, in: zone) else {
+      throw Problem(.recordUnknown, "The zone of a record in \(table.name).")
+    }
+    if right == .delete, table.zone == .explicit, live?.values[stores.memberUser] == .text(author.user) {
+      return
+    }
+    let least: Role =
+      switch (table.zone, right) {
+      case (.server, _): .editor
+      case (.explicit, _): .owner
+      case (_, .create): table.roles.create
+      case (_, .update): table.roles.update
+      case (_, .delete): table.roles.delete
+      }
+    if role < least { throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).") }
+  }
+
+  // MARK: Live records
+
+  private func replace(_ live: Record, by item: ReturnedRecord) throws -> Int64? {
+    guard let values = item.values else { return nil }
+    let table = schema.tables[item.table]
+    var record = live
+    var stamps =
+      RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
+    var changed: [Int] = []
+    for index in table.columns.indices where values[index] != live.values[index] {
+      if table.zone == .explicit, index != stores.memberRole { continue }
+      record.values[index] = values[index]
+      // The value is older than every edit that still waits on a device.
+      stamps[table.columns[index].name] = ColumnStamp(rev: item.rev, stamp: .zero, device: author.device)
+      changed.append(index)
+    }
+    record.rev = item.rev
+    record.stamps = stamps.text
+    Trace.took(.handedBack)
+    try write(record, changed: changed, from: live)
+    return try stores.tables[item.table].record(item.id)?.seq
+  }
+
+  private func remove(_ live: Record, as item: ReturnedRecord) throws -> Int64? {
+    Trace.took(.handedBack)
+    try remove(live, at: author.clock, rev: item.rev) { record in
+      try !self.isUntouched(record.seq, record.zone, item, nil)
+    }
+    try removeMember(live)
+    return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
+  }
+
+  /// Edits since the restore stay. The record gets a later rev, so that the device takes it over what it has.
+  private func keep(_ live: Record, against item: ReturnedRecord) throws -> Int64? {
+    Trace.took(.returnLost)
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    var overlaps: [Overlap] = []
+    for index in columns.indices {
+      guard let value = item.values?[index], value != live.values[index] else { continue }
+      let last = stamps?[columns[index].name]
+      overlaps.append(
+        Overlap(
+          column: index, policy: "restore", base: nil,
+          winner: .init(
+            value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
+          loser: .init(value: value, device: author.device, stamp: author.clock)))
+    }
+    var record = live
+    record.rev = max(item.rev, live.rev) + 1
+    record.seq = try ledger.next(live.zone)
+    try replace(record)
+    try log(overlaps, of: live.id, table: live.table, zone: live.zone)
+    return 0
+  }
+
+  // MARK: Records that are not there
+
+  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, handed: Int64?) throws -> Int64? {
+    try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
+    var next = tombstone
+    next.seq = nil
+    if item.isDeletion {
+      if item.rev <= tombstone.rev { return nil }
+      next.rev = item.rev
+      return try put(next, of: item)
+    }
+    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, item, handed) {
+      if item.rev <= tombstone.rev { return nil }
+      try stores.tombstones.becomeDeparture(
+        item.id, of: schema.tables[item.table].name, in: tombstone.zone)
+      if tombstone.zone == item.zone {
+        try stores.tombstones.remove(item.id, of: schema.tables[item.table].name, in: item.zone)
+      }
+      return try insert(item)
+    }
+    Trace.took(.returnLost)
+    next.rev = max(item.rev, tombstone.rev) + 1
+    _ = try put(next, of: item)
+    let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
+      Overlap(
+        column: index, policy: "restore", base: nil,
+        winner: .init(value: nil, device: tombstone.device, stamp: tombstone.stamp),
+        loser: .init(value: value, device: author.device, stamp: author.clock))
+    }
+    try log(overlaps, of: item.id, table: item.table, zone: tombstone.zone)
+    return 0
+  }
+
+  private func put(_ tombstone: Tombstone, of item: ReturnedRecord) throws -> Int64 {
+    Trace.took(.handedBack)
+    let seq = try ledger.next(tombstone.zone)
+    try stores.tombstones.insert(
+      tombstone, seq: seq, of: item.id, in: schema.tables[item.table].name, isDeparture: false)
+    return seq
+  }
+
+  private func insert(_ item: ReturnedRecord) throws -> Int64? {
+    guard var values = item.values else { return nil }
+    let table = schema.tables[item.table]
+    let zone = try home(of: item)
+    if table.zone == .explicit {
+      try completeMember(&values, in: zone)
+      if let user = values[stores.memberUser].text, try stores.store.zones.ownRole(of: user, in: zone) != nil
+      {
+        // Who handed the zone back is a member by another record.
+        let tombstone = Tombstone(zone: zone, rev: item.rev + 1, stamp: author.clock, device: author.device)
+        _ = try put(tombstone, of: item)
+        return 0
+      }
+    }
+    Trace.took(.handedBack)
+    let stamps = RecordStamps(creation: ColumnStamp(rev: item.rev, stamp: .zero, device: author.device))
+    let seq = try ledger.next(zone)
+    let record = Record(
+      table: item.table, id: item.id, zone: zone, seq: seq, rev: item.rev, stamps: stamps.text, values: values
+    )
+    try insert(record)
+    if table.zone == .explicit { try stores.followMember(values, in: zone) }
+    if table.zone == .root { try stores.followRoot(of: zone) }
+    if table.zone == .root, try !stores.store.zones.hasOwner(zone) {
+      let name = try stores.store.accounts.name(ofID: author.user) ?? ""
+      try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
+    }
+    for link in schema.links(of: item.table) { try check(link, of: record) }
+    return seq
+  }
+
+  /// The zone of a record that is handed back and is not there, where its author may create it.
+  private func home(of item: ReturnedRecord) throws -> String {
+    let table = schema.tables[item.table]
+    switch table.zone {
+    case .root where item.id == item.zone:
+      if try !ledger.exists(item.zone) {
+        try ledger.create(item.zone)
+        return item.zone
+      }
+    case .public(let name) where item.zone == name: break
+    case .user where try stores.store.accounts.name(ofID: item.zone) != nil: break
+    case .parent(let column):
+      let id = table.index(of: column).flatMap { item.values?[$0].text }
+      let zone = try parentZone(item.table, column: column, id: id)
+      try require(.create, of: item, in: zone, nil)
+      return zone
+    case .explicit, .server: break
+    default: throw Problem(.invalidRequest, "A record of \(table.name) can't be in that zone.")
+    }
+    try require(.create, of: item, in: item.zone, nil)
+    return item.zone
+  }
+}

@@ -1,0 +1,80 @@
+import HoldfastCore
+
+/// Why something that a device handed back can't be taken.
+struct RefusedReturn: Sendable, Equatable {
+  /// Its place in the request.
+  let index: Int
+  let problem: Problem
+}
+
+/// What devices hand back after a restore; docs/RESTORING.md, section 4.
+extension Service {
+  /// The zones of which a device says that it has seen more than the restored database has; notes how much.
+  func zonesAhead(in command: SyncCommand) throws -> Set<String> {
+    guard history.previous != nil else { return [] }
+    var ahead: Set<String> = []
+    for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
+      if history.agrees(with: ack, restored: try store.returns.restored(zone)) { continue }
+      ahead.insert(zone)
+      if ack.epoch == history.previous { returns.claim(zone, ack.seq) }
+    }
+    return ahead
+  }
+
+  /// Takes what a device hands back: all of it together, so that the order does not matter; where that fails, each by itself.
+  ///
+  /// - Returns: what can't be taken.
+  func take(_ items: [ReturnedRecord], by author: Author) throws -> [RefusedReturn] {
+    if items.isEmpty { return [] }
+    if history.previous == nil {
+      let problem = Problem(.recordUnknown, "The server was not restored: there is nothing to hand back.")
+      return items.indices.map { RefusedReturn(index: $0, problem: problem) }
+    }
+    if try takeTogether(items, by: author) == nil { return [] }
+    var refused = try items.indices.compactMap { try refusal($0, of: items, by: author) }
+    // What one was refused for may have come behind it.
+    refused = try refused.compactMap { try refusal($0.index, of: items, by: author) }
+    return refused
+  }
+
+  private func refusal(_ index: Int, of items: [ReturnedRecord], by author: Author) throws -> RefusedReturn? {
+    try takeTogether([items[index]], by: author).map { RefusedReturn(index: index, problem: $0) }
+  }
+
+  /// Gives the problem that kept them all from being taken.
+  private func takeTogether(_ items: [ReturnedRecord], by author: Author) throws -> Problem? {
+    let run = ChangeSetRun([], by: author, on: stores)
+    // Nobody has the result yet: the device that hands back is told of it, too.
+    stores.ledger.beginChangeSet(by: 0)
+    try store.beginPart()
+    var taken: [HandedRecord] = []
+    do {
+      for item in items {
+        let key = HandedRecord.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
+        let before = try returns.handed(key) ?? store.returns.handed(key)
+        if let before, before.rev >= item.rev { continue }
+        let seq = try run.take(item, handed: before?.seq)
+        try store.settle()
+        if let seq {
+          taken.append(HandedRecord(key: key, rev: item.rev, seq: seq, isDeletion: item.isDeletion))
+        }
+      }
+      try run.run()
+      try store.keepPart()
+      returns.add(taken)
+      return nil
+    } catch let problem as Problem {
+      try undo()
+      return problem
+    } catch {
+      guard case .rule = store.meaning(of: error) else { throw error }
+      try undo()
+      return Problem(.invalidOperation, "A rule of the server's database forbids it.")
+    }
+  }
+
+  private func undo() throws {
+    try store.undoPart()
+    stores.ledger.rollBackChangeSet()
+  }
+}

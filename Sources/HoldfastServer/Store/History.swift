@@ -1,0 +1,19 @@
+/// The identity of a server's history; docs/RESTORING.md, section 3.
+struct History: Sendable {
+  /// The epoch of now: 8 hex digits.
+  let epoch: String
+  /// The one from whose middle the database was restored; nil when it never was.
+  var previous: String?
+
+  /// Whether an ack is of another history.
+  func isForeign(_ ack: SyncCommand.Ack) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
+
+  /// Whether what an ack says is true in this history, too.
+  ///
+  /// - Parameter restored: the seq of its zone at the restore; nil where there is no such zone.
+  func agrees(with ack: SyncCommand.Ack, restored: Int64?) -> Bool {
+    guard isForeign(ack) else { return true }
+    guard let previous, let restored else { return false }
+    return ack.epoch == previous && ack.seq <= restored
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import HoldfastCore
+import HoldfastSQLite
+import Testing
+
+@testable import HoldfastServer
+
+@Suite("Backups")
+struct BackupTests {
+  @Test("a backup restores all that there was, under a new epoch, and the database is sound")
+  func restored() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    for number in 1...40 { _ = try anna.makeItem(list, "Item \(number)\t\\ \u{1F600}") }
+    let gone = try anna.makeItem(list)
+    try anna.sync([.delete("items", gone)])
+    let restored = try server.restored()
+    #expect(try restored.findings().isEmpty)
+    let other = try restored.signIn("anna")
+    try other.pull()
+    try anna.pull()
+    #expect(other.records == anna.records)
+    #expect(other.records.count > 40)
+    let epoch = other.acks[list]?.split(separator: ".").first
+    #expect(epoch != nil && epoch != anna.acks[list]?.split(separator: ".").first)
+  }
+
+  @Test("the restored server goes on: new users, devices, lists")
+  func goesOn() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let restored = try server.restored()
+    let bert = try restored.signUp("bert")
+    let list = try bert.makeList("Bert's")
+    _ = try bert.makeItem(list)
+    let again = try restored.signIn("anna")
+    _ = try again.makeList("Another")
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("a file that was cut off or altered anywhere is refused, and nothing is written")
+  func altered() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    _ = try anna.makeList()
+    let path = try server.backUp()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let empty = try server.makeEmptyLocation()
+    for place in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 60)) {
+      var altered = bytes
+      altered[place] ^= 0x10
+      for wrong in [altered, bytes.prefix(place)] {
+        try wrong.write(to: URL(fileURLWithPath: path + ".wrong"))
+        #expect(throws: ServerError.self) { try Restore(empty).run(path + ".wrong") }
+      }
+    }
+    #expect(throws: ServerError.self) { try empty.open(schema: nil, random: { _ in [] }) }
+    _ = try Restore(empty).run(path)
+  }
+
+  @Test("a database that is not empty is not restored over, and a file is not written over")
+  func notOver() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    #expect(throws: ServerError.self) { try Backup(server.location).write(to: path) }
+    let bert = try server.signUp("bert")
+    server.inline = nil
+    #expect(throws: ServerError.self) { try Restore(server.location).run(path) }
+    try server.reopen()
+    #expect(try bert.sync().confirmed == 0)
+  }
+}
+
+@Suite("Backups of SQLite", .enabled(if: Engine.used == .sqlite))
+struct SQLiteBackupTests {
+  @Test("with --replace the database that was there is moved aside, whole")
+  func replaced() throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    _ = try server.signUp("bert")
+    server.inline = nil
+    _ = try Restore(server.location).run(path, replacing: true)
+    #expect(try Administration(server.location).users().rows.map { $0[1] } == ["anna"])
+    let aside = DatabaseLocation.directory(server.path + "/replaced-1")
+    #expect(try Administration(aside).users().rows.map { $0[1] } == ["anna", "bert"])
+  }
+
+  @Test("a server that runs on the directory is not restored over")
+  func inUse() throws {
+    let server = try TestServer()
+    let path = try server.backUp()
+    #expect(throws: ServerError.self) { try Restore(server.location).run(path, replacing: true) }
+    #expect(throws: ServerError.self) { try Restore(server.location).beginEpoch() }
+  }
+
+  @Test("a restore that was killed at any step leaves what was there, or the whole (I2)", arguments: 0...4)
+  func killed(step: Int) throws {
+    let server = try TestServer()
+    _ = try server.signUp("anna")
+    let path = try server.backUp()
+    _ = try server.signUp("bert")
+    server.inline = nil
+    // What each step leaves, made by hand of a restore elsewhere.
+    let other = server.folder.appendingPathComponent("other").path
+    _ = try Restore(.directory(other)).run(path)
+    let files = FileManager.default
+    let (database, whole) = (server.database, server.database + ".whole")
+    switch step {
+    case 0: try Data(count: 5000).write(to: URL(fileURLWithPath: database + ".partial"))
+    case 1: try files.copyItem(atPath: other + "/holdfast.db", toPath: database + ".partial")
+    default: try files.copyItem(atPath: other + "/holdfast.db", toPath: whole)
+    }
+    if step >= 3 {
+      let aside = server.path + "/replaced-1"
+      try files.createDirectory(atPath: aside, withIntermediateDirectories: true)
+      if step == 4 { try files.moveItem(atPath: database, toPath: aside + "/holdfast.db") }
+    }
+    if step >= 2 { #expect(throws: ServerError.self) { try Administration(server.location) } }
+    try server.reopen()
+    let users = try Administration(server.location).users().rows.map { $0[1] }
+    #expect(users == (step < 2 ? ["anna", "bert"] : ["anna"]))
+    #expect(try server.findings().isEmpty)
+    if step >= 2 {
+      let aside = DatabaseLocation.directory(server.path + "/replaced-1")
+      #expect(try Administration(aside).users().rows.map { $0[1] } == ["anna", "bert"])
+    }
+    server.inline = nil
+    _ = try Restore(server.location).run(path, replacing: true)
+    #expect(!files.fileExists(atPath: database + ".partial"))
+  }
+}
+
+extension TestServer {
+  /// Writes a backup, and gives the file.
+  func backUp() throws -> String {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let path = folder.appendingPathComponent("backup-\(world.id())").path
+    _ = try Backup(location, environment: world.environment).write(to: path)
+    return path
+  }
+
+  func makeEmptyLocation() throws -> DatabaseLocation {
+    try Engine.used.makeLocation(in: folder.appendingPathComponent("empty-\(world.id())"))
+  }
+
+  /// A server on what a backup holds; of now, unless given.
+  func restored(_ backup: String? = nil) throws -> TestServer {
+    let path = try backup ?? backUp()
+    let server = try TestServer(location: { folder in
+      let place = try Engine.used.makeLocation(in: folder)
+      _ = try Restore(place, environment: self.world.environment).run(path)
+      return place
+    })
+    // Its ids are others.
+    server.world.advance(3_600_000)
+    return server
+  }
+}

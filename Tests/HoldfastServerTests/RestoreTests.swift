@@ -1,0 +1,238 @@
+import HoldfastCore
+import HoldfastHTTP
+import Testing
+
+@testable import HoldfastServer
+
+@Suite("A restored server")
+struct RestoreTests {
+  private func returned(
+    _ device: TestDevice, _ items: [JSONValue]
+  ) throws -> (answer: SyncAnswer, refused: [ProblemCode]) {
+    var members: [JSONValue.Member] = [
+      .init("protocol", 1), .init("answers", .integer(device.answers)),
+      .init("digest", .string(device.digest)), .init("returns", .array(items)),
+    ]
+    if !device.news.isEmpty {
+      members.append(
+        .init(
+          "acks", .object(device.news.map { .init($0.zone, $0.token.map { .string($0) } ?? .null) })))
+    }
+    let response = try device.server.post(
+      "/v1/sync", JSONValue.object(members), token: device.token)
+    let answer = try device.apply(response)
+    let told = try #require(answer.returned)
+    #expect(told.count == Int64(items.count))
+    return (answer, told.refused.compactMap { Problem(document: $0.problem)?.code })
+  }
+
+  private func item(_ id: String, _ list: String, _ title: String, rev: Int64) -> JSONValue {
+    [
+      "table": "items", "id": .string(id), "zone": .string(list), "rev": .integer(rev),
+      "columns": ["list_id": .string(list), "title": .string(title)],
+    ]
+  }
+
+  private func deletion(_ id: String, _ list: String, rev: Int64) -> JSONValue {
+    ["table": "items", "id": .string(id), "zone": .string(list), "rev": .integer(rev), "deleted": true]
+  }
+
+  /// Two devices of one user with a list, of which a backup was taken, after which one went on.
+  private func lostDay() throws -> (
+    TestServer, ahead: TestDevice, behind: TestDevice, list: String, item: String
+  ) {
+    let server = try TestServer()
+    let ahead = try server.signUp("anna")
+    let list = try ahead.makeList()
+    let item = try ahead.makeItem(list)
+    let behind = try server.signIn("anna")
+    try behind.pull()
+    try ahead.pull()
+    let backup = try server.backUp()
+    try ahead.sync([.update("items", item, ["title": "Oat milk"])])
+    try ahead.pull()
+    let restored = try server.restored(backup)
+    ahead.server = restored
+    behind.server = restored
+    return (restored, ahead, behind, list, item)
+  }
+
+  /// Brings a device that is ahead to the zone's new beginning.
+  private func begin(_ device: TestDevice) throws {
+    let first = try device.sync(complete: true)
+    #expect(first.parts.contains { $0.isReset && $0.isRestored })
+    try device.pull()
+  }
+
+  @Test(
+    "a device that is not ahead goes on from its token without a reset, and gets one of the new epoch (I4)")
+  func notAhead() throws {
+    let (_, _, behind, list, _) = try lostDay()
+    let before = behind.acks[list]
+    #expect(try behind.sync().mustResend)
+    let answer = try behind.sync(complete: true)
+    #expect(!answer.parts.isEmpty)
+    #expect(answer.parts.allSatisfy { !$0.isReset && $0.from == (before ?? "") || $0.zone != list })
+    #expect(behind.acks[list] != before)
+    let title = try behind.makeItem(list, "Bread")
+    try behind.pull()
+    #expect(behind.has("items", title))
+  }
+
+  @Test("a device that is ahead is told so before its change sets are looked at (I3)")
+  func ahead() throws {
+    let (_, ahead, _, list, _) = try lostDay()
+    // A number that never arrived here.
+    let gap = try ahead.server.respond(to: ahead.request([[.update("items", list, ["title": "x"])]]))
+    #expect(gap.status == 409)
+    let response = try ahead.server.respond(
+      to: TestServer.request(
+        "POST", "/v1/sync",
+        Array("{\"protocol\":1,\"answers\":\(ahead.answers),\"digest\":\"\(ahead.digest)\"}".utf8),
+        token: ahead.token))
+    #expect(try SyncAnswer(body: response.body).mustResend)
+    try begin(ahead)
+    #expect(ahead.records.values.contains { $0.columns["title"] == "Milk" })
+  }
+
+  @Test("an edit and a record that the restore has lost come back, and once (I1, I2)")
+  func handedBack() throws {
+    let (server, ahead, behind, list, item) = try lostDay()
+    try begin(ahead)
+    let new = ahead.newID()
+    let items = [self.item(item, list, "Oat milk", rev: 2), self.item(new, list, "Bread", rev: 1)]
+    for _ in 0..<3 { #expect(try returned(ahead, items).refused.isEmpty) }
+    try ahead.pull()
+    _ = try behind.sync()
+    try behind.sync(complete: true)
+    try behind.pull()
+    for device in [ahead, behind] {
+      #expect(device.column("items", item, "title") == "Oat milk")
+      #expect(device.records["items \(item)"]?.rev == 2)
+      #expect(device.records["items \(new)"]?.rev == 1)
+    }
+    #expect(try server.findings().isEmpty)
+    let report = try Administration(server.location).restoreReport().rows.first { $0[0] == list }
+    // One change was lost, of which two records came: nothing is missing.
+    #expect(report?.suffix(3) == ["2", "0", "0"])
+  }
+
+  @Test("an edit made since the restore stays, and what was handed back is logged (I3)")
+  func conflict() throws {
+    let (server, ahead, behind, list, item) = try lostDay()
+    _ = try behind.sync()
+    try behind.sync(complete: true)
+    try behind.pull()
+    try behind.sync([.update("items", item, ["title": "Soy milk"])])
+    try begin(ahead)
+    #expect(try returned(ahead, [self.item(item, list, "Oat milk", rev: 2)]).refused.isEmpty)
+    try ahead.pull()
+    try behind.pull()
+    #expect(ahead.column("items", item, "title") == "Soy milk")
+    #expect(ahead.records == behind.records)
+    let logged = ahead.all("conflicts").filter { $0["policy"] == "restore" }
+    #expect(logged.map { $0["loser_value"] } == ["Oat milk"])
+    #expect(try server.findings().isEmpty)
+  }
+
+  @Test("a deletion is handed back, and an earlier life of the record does not come back (I8)")
+  func deletions() throws {
+    let (server, ahead, behind, list, item) = try lostDay()
+    try begin(ahead)
+    let unknown = ahead.newID()
+    #expect(
+      try returned(ahead, [deletion(item, list, rev: 3), deletion(unknown, list, rev: 2)]).refused.isEmpty)
+    try begin(behind, isAhead: false)
+    let late = [self.item(item, list, "Oat milk", rev: 2), self.item(unknown, list, "Ghost", rev: 1)]
+    #expect(try returned(behind, late).refused.isEmpty)
+    try behind.pull()
+    try ahead.pull()
+    for device in [ahead, behind] {
+      #expect(!device.has("items", item))
+      #expect(!device.has("items", unknown))
+    }
+    #expect(try server.findings().isEmpty)
+  }
+
+  private func begin(_ device: TestDevice, isAhead: Bool) throws {
+    _ = try device.sync()
+    try device.sync(complete: true)
+    try device.pull()
+  }
+
+  @Test("nobody hands back what they may not write (I10), and one refusal stops nothing else (I12)")
+  func strangers() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    _ = try server.signUp("bert")
+    _ = try anna.share(list, with: "bert", as: .viewer)
+    let own = try server.signIn("bert")
+    let restored = try server.restored()
+    own.server = restored
+    _ = try own.sync()
+    try own.sync(complete: true)
+    try own.pull()
+    let forged = [
+      item(own.newID(), list, "Forged", rev: 1),
+      [
+        "table": "notes", "id": .string(own.newID()), "zone": .string(own.user), "rev": 1,
+        "columns": ["text": "Mine"],
+      ],
+      item(own.newID(), own.newID(), "Nowhere", rev: 1),
+    ]
+    #expect(try returned(own, forged).refused == [.roleInsufficient, .referenceMissing])
+    try own.pull()
+    #expect(own.all("notes").count == 1)
+    #expect(own.all("items").isEmpty)
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("a zone that the restored server does not know is held, and made anew by its owner's device")
+  func unknownZone() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    try anna.pull()
+    let backup = try server.backUp()
+    let list = try anna.makeList("New")
+    try anna.pull()
+    let restored = try server.restored(backup)
+    anna.server = restored
+    let answer = try anna.sync(complete: true)
+    #expect(answer.lost.isEmpty)
+    #expect(answer.held.map(\.zone) == [list])
+    #expect(answer.held.first?.isUnknown == true)
+    try anna.pull()
+    let root: JSONValue = [
+      "table": "lists", "id": .string(list), "zone": .string(list), "rev": 1, "columns": ["title": "New"],
+    ]
+    #expect(try returned(anna, [root]).refused.isEmpty)
+    try anna.pull()
+    #expect(anna.column("lists", list, "title") == "New")
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("a server that was never restored takes nothing back, and says a plain reset of a foreign token")
+  func neverRestored() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    #expect(try returned(anna, [item(anna.newID(), list, "x", rev: 1)]).refused == [.recordUnknown])
+  }
+
+  @Test("what has a wrong form is refused whole")
+  func malformed() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    let good = item(anna.newID(), list, "x", rev: 1)
+    let wrong: [JSONValue] = [
+      .array(Array(repeating: good, count: 501)), [["table": "items"]],
+      [deletion(anna.newID(), list, rev: 0)], [item(anna.newID(), list, "x", rev: .max)], "x",
+    ]
+    for returns in wrong {
+      let body: JSONValue = ["protocol": 1, "returns": returns]
+      #expect((400..<500).contains(try server.post("/v1/sync", body, token: anna.token).status))
+    }
+  }
+}
