@@ -31,6 +31,7 @@ extension LocalDatabase {
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()
       request.answers = state.confirmed
+      request.schemaVersion = schema.version
       request.isComplete = state.mustResend
       let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
       var digest = AckDigest()

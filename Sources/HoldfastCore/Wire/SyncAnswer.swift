@@ -48,6 +48,10 @@ public struct SyncAnswer: Sendable {
   public var parts: [Part] = []
   /// The zones that may no longer be read.
   public var lost: [String] = []
+  /// Tells the server's schema from others; "" when it did not say.
+  public var schema = ""
+  /// The names that its tables and columns had before.
+  public var renamed = FormerNames()
 
   /// Reads a body. Members that are not known are skipped, so that an older device understands a newer server.
   ///
@@ -65,6 +69,8 @@ public struct SyncAnswer: Sendable {
         case "refused": try reader.readArray { refused.append(try Self.readRefused(&$0)) }
         case "resend": mustResend = try reader.readBool()
         case "zones": try reader.readArray { parts.append(try Self.readPart(&$0)) }
+        case "schema": schema = try reader.readString()
+        case "renamed": renamed = try FormerNames(&reader)
         case "lost": try reader.readArray { lost.append(try $0.readString()) }
         default: try reader.skipValue()
         }

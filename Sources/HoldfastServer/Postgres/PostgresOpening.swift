@@ -21,6 +21,8 @@ struct PostgresOpening {
 
   let connection: PostgresConnection
   let standing: Standing
+  /// What becomes of tables and columns that the schema lacks.
+  let removals: Removals
   /// Whether the tables are to be distributed, and how.
   let distribution: PostgresLocation.Distribution
   private var isDistributed: Bool { distribution != .none }
@@ -29,12 +31,13 @@ struct PostgresOpening {
   ///
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
-    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8]
+    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, removals: Removals = .refuse,
+    random: (Int) -> [UInt8]
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
-      connection: connection, standing: standing, distribution: location.distribution)
+      connection: connection, standing: standing, removals: removals, distribution: location.distribution)
     let (opened, later) = try opening.open(schema, random)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
@@ -72,9 +75,9 @@ struct PostgresOpening {
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      let relations = try PostgresExtension(
-        connection, tables, standing, isSpread: distribution == .citus
-      ).extend(from: old)
+      var work = PostgresExtension(connection, tables, standing, isSpread: distribution == .citus, removals)
+      let relations = try work.extend(from: old)
+      tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
       let epoch = try meta("epoch")
       try connection.execute("COMMIT")

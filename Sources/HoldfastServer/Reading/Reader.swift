@@ -9,16 +9,18 @@ struct Reader {
   private let epoch: String
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
+  private let schema: SchemaWords
 
-  init(_ store: any StoreReader, epoch: String, answerSize: Int) {
+  init(_ store: any StoreReader, epoch: String, answerSize: Int, _ schema: SchemaWords) {
     self.store = store
     self.epoch = epoch
     self.answerSize = answerSize
+    self.schema = schema
   }
 
   /// The same over another view of the database.
   func reading(_ store: any StoreReader) -> Reader {
-    Reader(store, epoch: epoch, answerSize: answerSize)
+    Reader(store, epoch: epoch, answerSize: answerSize, schema)
   }
 
   /// Whether a request says anything that has to be written.
@@ -67,6 +69,12 @@ struct Reader {
       writer.string(zone.zone)
     }
     writer.endArray()
+    writer.key("schema")
+    writer.string(schema.fingerprint)
+    if let renamed = schema.renamed {
+      writer.key("renamed")
+      writer.rawValue(renamed)
+    }
     writer.endObject()
     return writer.bytes
   }
