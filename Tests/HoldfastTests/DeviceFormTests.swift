@@ -18,11 +18,13 @@ struct DeviceFormTests {
       ALTER TABLE conflicts DROP COLUMN resolved_by; ALTER TABLE conflicts DROP COLUMN resolved_at;
       CREATE TRIGGER holdfast_conflicts_guard_update BEFORE UPDATE ON conflicts
       WHEN (SELECT applying FROM holdfast_local) = 0 BEGIN SELECT RAISE(ABORT, 'holdfast: read only'); END;
-      ALTER TABLE holdfast_quarantine DROP COLUMN because; DROP TABLE holdfast_undo; PRAGMA user_version = 1;
+      ALTER TABLE holdfast_quarantine DROP COLUMN because; DROP TABLE holdfast_undo;
+      ALTER TABLE holdfast_local DROP COLUMN server_schema; ALTER TABLE holdfast_local DROP COLUMN renamed;
+      PRAGMA user_version = 1;
       """)
   }
 
-  @Test("a database of the first form opens with all that it had, and has what the second has (I3)")
+  @Test("a database of the first form opens with all that it had, and has what the later ones have (I3)")
   func upgraded() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
