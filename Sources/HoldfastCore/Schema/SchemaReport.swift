@@ -80,7 +80,7 @@ extension SchemaReport.Change {
     Self(
       place: "tables.\(name)", what: "removal",
       effects: [
-        "Server: serves it no more and keeps the records until `holdfast schema prune`. Short lock; its ledger rows or tombstones are deleted, one statement.",
+        "Server: serves it no more and keeps the records until `holdfast schema prune`. They become tombstones, one statement, while writers of the table wait.",
         "Old apps: keep what they have; their edits of it are refused (unknown-table) and wait in quarantine, each change set whole.",
         "New apps: drop the table when they open their database. Edits that wait are still sent.",
       ])
@@ -151,7 +151,7 @@ extension SchemaReport.Change {
       place: place, what: "removal",
       effects: [
         "Server: serves it no more and keeps the values until `holdfast schema prune`. Its indexes and constraints go; short lock on PostgreSQL, on SQLite the table is written anew at the start.",
-        "Old apps: their change sets that edit it are refused (unknown-column) and wait in quarantine, each whole, with its other columns.",
+        "Old apps: their change sets that edit it, or create a record with a value of it, are refused (unknown-column) and wait in quarantine, each whole, with its other columns.",
         "New apps: drop the column when they open their database. Edits that wait are still sent.",
       ])
   }

@@ -150,6 +150,8 @@ public struct PostgresLocation: Sendable {
   func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = options(purpose)
     options.preparesStatements = true
+    // Who makes or changes the tables asks all shards, one statement after the other.
+    if purpose == .opens { options.onStatement = nil }
     return try PostgresConnection(direct ?? url, options: options)
   }
 }

@@ -196,10 +196,13 @@ struct PostgresSchemaChange {
   private func retire(_ name: String) throws {
     guard let index = old.index(of: name) else { return }
     let relation = before.relation(of: index)
-    for table in ["records", "created"] {
-      try connection.run(
-        PostgresStatement("DELETE FROM holdfast.\(table) WHERE record_table = $1"), PostgresParameters(name))
-    }
+    // Each seq of a zone stays somebody's.
+    try connection.run(
+      """
+      UPDATE holdfast.records SET state = 1, stamps = NULL, device = 0, deleted_seq = seq,
+        stamp = (extract(epoch FROM now())::bigint * 1000) << 16
+      WHERE record_table = $1 AND state = 0
+      """, PostgresParameters(name))
     try connection.run("DELETE FROM holdfast.tables WHERE name = $1", PostgresParameters(name))
     if adopted.contains(name) { return }
     for link in old.links(of: index) {

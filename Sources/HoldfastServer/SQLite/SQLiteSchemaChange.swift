@@ -95,9 +95,12 @@ struct SQLiteSchemaChange {
   private func retire(_ table: String) throws {
     let names = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
     let kept = RemovedName.free(for: table, among: names.compactMap { $0[0].text })
+    // Each seq of a zone stays somebody's.
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed, deleted_seq)
+      SELECT zone, seq, ?, id, rev, (CAST(strftime('%s', 'now') AS INTEGER) * 1000) << 16, 0, 0, seq FROM "\(table)"
+      """, [.text(table)])
     try connection.execute("CREATE TABLE \"\(kept)\" AS SELECT * FROM \"\(table)\"; DROP TABLE \"\(table)\"")
-    for place in ["holdfast_tombstones", "holdfast_created"] {
-      try connection.run("DELETE FROM \(place) WHERE record_table = ?", [.text(table)])
-    }
   }
 }
