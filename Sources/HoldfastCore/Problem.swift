@@ -158,7 +158,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .tokenLimited:
       (403, "The token is not good for this", "Use another token; this one is limited by what it is for.")
     case .appTooOld:
-      (426, "This version of the app is not served any more", "Update the app; what it wrote is kept, and sent then.")
+      (
+        426, "This version of the app is not served any more",
+        "Update the app; what it wrote is kept, and sent then."
+      )
     }
   }
 }

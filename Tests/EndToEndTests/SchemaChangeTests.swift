@@ -17,7 +17,9 @@ struct SchemaChangeTests {
         Table("lists", zone: .root, columns: [Column("title", .text)]),
         Table(
           "items", zone: .parent("list_id"),
-          columns: [list, Column("title", .text, policy: .server), Column("note", .text), Column("done", .boolean)]),
+          columns: [
+            list, Column("title", .text, policy: .server), Column("note", .text), Column("done", .boolean),
+          ]),
       ])
   }
 
@@ -99,7 +101,9 @@ struct SchemaChangeTests {
     let ours = try #require(try await phone.store.read { try $0.conflicts().first })
     #expect(ours.recordTable == "entries" && ours.column == "heading")
     try await older.store.write { db in try db.resolve(theirs, taking: .loser) }
-    try await older.store.write { try $0.execute("INSERT INTO items (list_id, title) VALUES (?, 'Nut')", [.text(list)]) }
+    try await older.store.write {
+      try $0.execute("INSERT INTO items (list_id, title) VALUES (?, 'Nut')", [.text(list)])
+    }
     for device in [older, phone] { try await device.engine.sync() }
     #expect(try await Self.value(phone, "SELECT heading FROM entries WHERE id = '\(item)'") == .text("Cocoa"))
     #expect(try await Self.value(phone, "SELECT count(*) FROM entries") == .integer(2))

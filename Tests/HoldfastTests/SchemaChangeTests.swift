@@ -48,7 +48,9 @@ struct SchemaChangeTests {
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
   }
 
-  @Test("has its tables and columns by other names, with unsent edits; what goes is gone, and the sets that edit it still wait (I3)")
+  @Test(
+    "has its tables and columns by other names, with unsent edits; what goes is gone, and the sets that edit it still wait (I3)"
+  )
   func renamedAndRemoved() async throws {
     let fixture = try Fixture()
     try await fixture.store.write { db in

@@ -42,12 +42,15 @@ struct LocalSchemaChange {
       }
     }
     // What it can undo is told by names of before.
-    if !rewritten.isEmpty || !difference.removedTables.isEmpty { try connection.execute("DELETE FROM holdfast_undo") }
+    if !rewritten.isEmpty || !difference.removedTables.isEmpty {
+      try connection.execute("DELETE FROM holdfast_undo")
+    }
   }
 
   private func dropIndexes(of table: String) throws {
     let rows = try connection.rows(
-      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
+      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      [.text(table)])
     for row in rows { try connection.execute("DROP INDEX \"\(row[0].text ?? "")\"") }
   }
 

@@ -159,7 +159,8 @@ struct SnapshotSource {
         }
       }
       return Table(
-        index: index, name: their.name, names: columns.joined(separator: ", "), values: values.joined(separator: ", "))
+        index: index, name: their.name, names: columns.joined(separator: ", "),
+        values: values.joined(separator: ", "))
     }
   }
 }

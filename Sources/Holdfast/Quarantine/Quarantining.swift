@@ -46,7 +46,8 @@ extension LocalDatabase {
     if operation.kind != .create, let set = lacking[operation.id] { return set }
     guard let table = schema.index(called: operation.table) else { return nil }
     // Its bytes may have the names of before.
-    let references = schema.links(of: table).map { schema.tables[table].columns[$0.column] }
+    let references =
+      schema.links(of: table).map { schema.tables[table].columns[$0.column] }
       .flatMap { [$0.name] + $0.was } + ["zone"]
     return references.lazy.compactMap { operation[$0]?.stringValue }.compactMap { lacking[$0] }.first
   }

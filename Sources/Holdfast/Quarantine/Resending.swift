@@ -32,7 +32,9 @@ extension LocalDatabase {
   }
 
   private func write(_ operation: QuarantinedOperation) throws {
-    guard let table = schema.index(called: operation.table) else { throw Problem(.unknownTable, operation.table) }
+    guard let table = schema.index(called: operation.table) else {
+      throw Problem(.unknownTable, operation.table)
+    }
     let here = try row(table, operation.id)
     if operation.kind == .delete {
       return try connection.run(sql[table].delete, [.text(operation.id)])

@@ -8,7 +8,8 @@ extension LocalDatabase {
   ///
   /// - Returns: whether there is something to send.
   func resendUnknown() throws -> Bool {
-    let rows = try connection.rows("SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
+    let rows = try connection.rows(
+      "SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     var isAny = false
     for row in rows {
       guard let number = row[0].integer, let problem = Problem(document: Array((row[1].text ?? "").utf8)),

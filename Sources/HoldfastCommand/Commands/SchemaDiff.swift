@@ -37,7 +37,8 @@ enum SchemaDiff {
     let isDropped = options.has("drop")
     let found = try options.location.removedData(dropping: isDropped)
     for data in found { print(data.description) }
-    print(found.isEmpty ? "There is nothing to drop." : isDropped ? "Dropped." : "Drop it for good with --drop.")
+    print(
+      found.isEmpty ? "There is nothing to drop." : isDropped ? "Dropped." : "Drop it for good with --drop.")
     return 0
   }
 }

@@ -78,7 +78,8 @@ public struct FormerNames: Sendable, Hashable {
 
   /// The other names that the server may have for a table of this app's schema.
   public func others(of table: Table) -> [String] {
-    table.was + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
+    table.was
+      + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
   }
 
   /// The other names that the server may have for the columns of a table of this app's schema.

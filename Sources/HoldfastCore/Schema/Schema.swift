@@ -38,7 +38,8 @@ public struct Schema: Sendable, Hashable {
     var faults = SchemaCheck(name: name, tables: own).faults()
     if version < 0 || oldestVersion < 0 || oldestVersion > version {
       faults.append(
-        .init("oldest_version", "Give versions from 0 on; the oldest that is served is at most the file's own."))
+        .init(
+          "oldest_version", "Give versions from 0 on; the oldest that is served is at most the file's own."))
     }
     guard faults.isEmpty else { throw SchemaError(faults: faults) }
     var indexes: [String: Int] = [:]

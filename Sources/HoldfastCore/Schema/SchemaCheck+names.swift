@@ -10,7 +10,8 @@ extension SchemaCheck {
   ) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if was.count > Self.formerNameLimit {
-      faults.append(.init(place, "Name at most \(Self.formerNameLimit); leave out those of apps that are gone."))
+      faults.append(
+        .init(place, "Name at most \(Self.formerNameLimit); leave out those of apps that are gone."))
     }
     if Set(was).count < was.count { faults.append(.init(place, "A name stands here twice; keep one.")) }
     for name in was {

@@ -75,7 +75,8 @@ public struct SchemaDifference: Sendable {
     let found = Set(pairs.map(\.before))
     removedTables = old.tables.indices.filter { !found.contains($0) }.map { old.tables[$0].name }
     let tableNames = Dictionary(
-      pairs.map { (old.tables[$0.before].name, new.tables[$0.index].name) }, uniquingKeysWith: { first, _ in first })
+      pairs.map { (old.tables[$0.before].name, new.tables[$0.index].name) },
+      uniquingKeysWith: { first, _ in first })
     var faults: [SchemaError.Fault] = []
     if pairs.count > found.count {
       faults.append(
@@ -150,7 +151,10 @@ public struct SchemaDifference: Sendable {
   }
 
   private static func fault(_ place: String, _ what: String) -> SchemaError.Fault {
-    .init(place, "This \(what). See docs/SCHEMA-CHANGES.md for what can change, and keep the rest as it is in the database.")
+    .init(
+      place,
+      "This \(what). See docs/SCHEMA-CHANGES.md for what can change, and keep the rest as it is in the database."
+    )
   }
 }
 

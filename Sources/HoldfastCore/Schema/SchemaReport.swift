@@ -107,7 +107,8 @@ extension SchemaReport.Change {
 
   fileprivate static func index(_ columns: [String], of table: Table, isNew: Bool) -> Self {
     Self(
-      place: "tables.\(table.name).indexes", what: "\(isNew ? "new" : "removed") index: \(columns.joined(separator: ", "))",
+      place: "tables.\(table.name).indexes",
+      what: "\(isNew ? "new" : "removed") index: \(columns.joined(separator: ", "))",
       effects: [
         isNew
           ? "Server: made at the start; with CREATE INDEX CONCURRENTLY on PostgreSQL, where nobody waits."
@@ -123,7 +124,9 @@ extension SchemaReport.Change {
     for renaming in kept.renamed {
       changes.append(renamed("\(place).columns.\(renaming.new)", renaming))
     }
-    for index in kept.added { changes.append(added("\(place).columns.\(table.columns[index].name)", table.columns[index])) }
+    for index in kept.added {
+      changes.append(added("\(place).columns.\(table.columns[index].name)", table.columns[index]))
+    }
     if before.unique.count > table.unique.count {
       changes.append(
         Self(
@@ -140,7 +143,9 @@ extension SchemaReport.Change {
     }
     for column in table.columns {
       let known = kept.names.first { $0.value == column.name }?.key
-      guard let earlier = known.flatMap({ name in before.columns.first { $0.name == name } }) else { continue }
+      guard let earlier = known.flatMap({ name in before.columns.first { $0.name == name } }) else {
+        continue
+      }
       changes += rules(earlier, column, at: "\(place).columns.\(column.name)")
     }
     return changes
@@ -187,7 +192,9 @@ extension SchemaReport.Change {
       changes.append(Self(place: place, what: what, effects: [effect]))
     }
     if before.lengthLimit != column.lengthLimit {
-      add("max_length \(before.lengthLimit) → \(column.lengthLimit)", isNarrower: column.lengthLimit < before.lengthLimit)
+      add(
+        "max_length \(before.lengthLimit) → \(column.lengthLimit)",
+        isNarrower: column.lengthLimit < before.lengthLimit)
     }
     if before.minimum != column.minimum {
       add(
@@ -200,7 +207,8 @@ extension SchemaReport.Change {
         isNarrower: column.maximum ?? .max < before.maximum ?? .max)
     }
     if Set(before.oneOf) != Set(column.oneOf) {
-      let isWider = column.oneOf.isEmpty || (!before.oneOf.isEmpty && Set(column.oneOf).isSuperset(of: before.oneOf))
+      let isWider =
+        column.oneOf.isEmpty || (!before.oneOf.isEmpty && Set(column.oneOf).isSuperset(of: before.oneOf))
       add("one_of \(list(before.oneOf)) → \(list(column.oneOf))", isNarrower: !isWider)
     }
     if before.policy != column.policy {
@@ -215,11 +223,15 @@ extension SchemaReport.Change {
       changes.append(
         Self(
           place: place, what: "another default",
-          effects: ["For creates that do not name the column, from now on. Each app fills in its own; records that are there stay."]))
+          effects: [
+            "For creates that do not name the column, from now on. Each app fills in its own; records that are there stay."
+          ]))
     }
     if before.within != column.within {
       changes.append(
-        Self(place: place, what: "another list", effects: ["Positions stay; the index of the list is made anew."]))
+        Self(
+          place: place, what: "another list", effects: ["Positions stay; the index of the list is made anew."]
+        ))
     }
     return changes
   }

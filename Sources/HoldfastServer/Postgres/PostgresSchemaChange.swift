@@ -16,7 +16,8 @@ struct PostgresSchemaChange {
 
   /// - Parameter tables: of the new schema, with the relations that are known, by the names of before.
   init(
-    _ connection: PostgresConnection, from old: Schema, _ tables: PostgresTables, _ difference: SchemaDifference
+    _ connection: PostgresConnection, from old: Schema, _ tables: PostgresTables,
+    _ difference: SchemaDifference
   ) throws(PostgresError) {
     self.connection = connection
     self.old = old
@@ -35,7 +36,9 @@ struct PostgresSchemaChange {
     // What is rewritten of conflicts is no edit.
     try connection.execute("SET LOCAL holdfast.service = 'on'")
     for kept in rewritten { try dropTriggers(of: kept.before) }
-    for name in difference.removedTables { if let index = old.index(of: name) { try dropTriggers(of: index) } }
+    for name in difference.removedTables {
+      if let index = old.index(of: name) { try dropTriggers(of: index) }
+    }
     for kept in rewritten { try retireColumns(kept) }
     for name in difference.removedTables { try retire(name) }
     for renaming in difference.renamedTables { try rename(renaming) }

@@ -23,7 +23,9 @@ struct SQLiteSchemaChange {
     for kept in rewritten { for column in kept.removed { try retire(column, of: old.tables[kept.before]) } }
     for table in difference.removedTables { try retire(table) }
     for renaming in difference.renamedTables { try rename(renaming) }
-    for kept in rewritten { for renaming in kept.renamed { try rename(renaming, of: new.tables[kept.index].name) } }
+    for kept in rewritten {
+      for renaming in kept.renamed { try rename(renaming, of: new.tables[kept.index].name) }
+    }
     for (table, column) in difference.columns {
       try connection.execute(
         "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
@@ -48,7 +50,8 @@ struct SQLiteSchemaChange {
   /// Indexes are named after what they are of. Those of a table of which a name changes are made anew.
   private func dropIndexes(of table: String) throws {
     let rows = try connection.rows(
-      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
+      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      [.text(table)])
     for row in rows { try connection.execute("DROP INDEX \"\(row[0].text ?? "")\"") }
   }
 

@@ -83,7 +83,8 @@ struct SQLiteTables {
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     lines.append("PRIMARY KEY (\"zone\", \"seq\")")
-    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n" + indexes(of: index)
+    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
+      + indexes(of: index)
   }
 
   /// All indexes of one table.

@@ -27,7 +27,8 @@ public final class InlineServer {
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    _ location: DatabaseLocation, schema: Schema?, removals: Removals = .refuse, rules: Rules = Rules(), environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, removals: Removals = .refuse, rules: Rules = Rules(),
+    environment: ServerEnvironment,
     identityProvider: IdentityProviderConfiguration? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
