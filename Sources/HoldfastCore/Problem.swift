@@ -51,6 +51,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case changeSetUncertain = "change-set-uncertain"
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
+  case appTooOld = "app-too-old"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -164,6 +165,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (429, "There were too many wrong passwords", "Wait for Retry-After seconds; then try again.")
     case .tokenLimited:
       (403, "The token is not good for this", "Use another token; this one is limited by what it is for.")
+    case .appTooOld:
+      (
+        426, "This version of the app is not served any more",
+        "Update the app; what it wrote is kept, and sent then."
+      )
     }
   }
 }

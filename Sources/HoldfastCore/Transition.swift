@@ -90,6 +90,7 @@ package enum Transition: String, CaseIterable, Sendable {
 
   // 6.3: applying an answer
   case looseSealed = "6.3 step 2: loose edits sealed"
+  case unknownSentAgain = "6.6: what a server did not know is sent again, as it has another schema"
   case quarantined = "6.3 step 4: a refused set goes to quarantine"
   case confirmed = "6.3 step 4: confirmed sets go"
   case partOutdated = "6.3 step 5: a part that follows another ack"

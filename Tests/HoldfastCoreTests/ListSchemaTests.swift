@@ -46,10 +46,10 @@ struct ListSchemaTests {
 
   @Test("within may change freely; the server's index follows, and a device has nothing to do")
   func changes() throws {
-    let addition = try SchemaAddition(
+    let difference = try SchemaDifference(
       from: schema(#"{"type": "position"}"#), to: schema(#"{"type": "position", "within": "group_id"}"#))
-    #expect(addition.isEmpty)
-    #expect(addition.indexes.map(\.columns) == [["group_id", "position", "id"]])
-    #expect(addition.droppedIndexes.map(\.columns) == [["board_id", "position", "id"]])
+    #expect(difference.isEmpty)
+    #expect(difference.indexes.map(\.columns) == [["group_id", "position", "id"]])
+    #expect(difference.droppedIndexes.map(\.columns) == [["board_id", "position", "id"]])
   }
 }

@@ -77,10 +77,10 @@ struct SchemaTests {
           Table("t", zone: .user, columns: [Column("a", .text), Column("b", .text)], indexes: indexes)
         ])
     }
-    let addition = try SchemaAddition(from: schema([["a"], ["b"]]), to: schema([["b"], ["a", "b"]]))
-    #expect(addition.isEmpty)
-    #expect(addition.indexes.map(\.columns) == [["a", "b"]])
-    #expect(addition.droppedIndexes.map(\.columns) == [["a"]])
+    let difference = try SchemaDifference(from: schema([["a"], ["b"]]), to: schema([["b"], ["a", "b"]]))
+    #expect(difference.isEmpty)
+    #expect(difference.indexes.map(\.columns) == [["a", "b"]])
+    #expect(difference.droppedIndexes.map(\.columns) == [["a"]])
   }
 
   @Test("parents that go round in a circle are refused")

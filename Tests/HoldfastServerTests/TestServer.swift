@@ -156,9 +156,10 @@ final class TestServer {
   var database: String { folder.appendingPathComponent("holdfast.db").path }
 
   /// Closes the database and opens it again, as after a restart.
-  func reopen(_ schema: Schema? = nil) throws {
+  func reopen(_ schema: Schema? = nil, removals: Removals = .refuse) throws {
     inline = nil
-    inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
+    inline = try InlineServer(
+      location, schema: schema, removals: removals, environment: world.environment, log: log())
   }
 
   /// Changes the database behind the server's back.

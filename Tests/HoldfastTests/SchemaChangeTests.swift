@@ -37,12 +37,57 @@ struct SchemaChangeTests {
     #expect(try await store.waitingOperations() == 2)
   }
 
-  @Test("is refused where it is no addition, and the database stays as it was")
+  @Test("is refused where it can't be followed, and the database stays as it was")
   func refused() async throws {
     let fixture = try Fixture()
-    let error = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: try schema([])) }
+    let other = try Schema(
+      name: "test", tables: [Table("lists", zone: .root, columns: [Column("title", .integer)])])
+    let error = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: other) }
     #expect(error?.code == .schemaCannotChange)
-    #expect(error?.description.contains("tables.items") == true)
+    #expect(error?.description.contains("tables.lists.columns.title.type") == true)
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
+  }
+
+  @Test(
+    "has its tables and columns by other names, with unsent edits; what goes is gone, and the sets that edit it still wait (I3)"
+  )
+  func renamedAndRemoved() async throws {
+    let fixture = try Fixture()
+    try await fixture.store.write { db in
+      try db.execute("INSERT INTO lists (id, title) VALUES (?, 'Home')", [.text(IDs.list)])
+      try db.execute(
+        "INSERT INTO items (id, list_id, title, price) VALUES (?, ?, 'Milk', 1.5)",
+        [.text(IDs.item), .text(IDs.list)])
+    }
+    // Of another program, not sealed yet.
+    try Connection(path: fixture.path).execute("UPDATE items SET price = 2.5, done = 1")
+    let schema = try Schema(
+      name: "test",
+      tables: [
+        Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
+        Table(
+          "entries", zone: .parent("list_id"),
+          columns: [
+            Column(
+              "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
+            Column("heading", .text, required: true, maximumLength: 200, was: ["title"]),
+            Column("done", .boolean, required: true, default: .integer(0)),
+            Column("after_id", .reference, reference: Reference(to: "entries", onDelete: .setNull)),
+          ], unique: [["heading"]], was: ["items"]),
+      ])
+    let store = try Store(path: fixture.path, schema: schema)
+    let rows = try await store.read { try $0.rows("SELECT heading, done FROM entries").rows }
+    #expect(rows == [[.text("Milk"), .integer(1)]])
+    #expect(try await store.waitingOperations() == 3)
+    try await store.write { try $0.execute("UPDATE entries SET heading = 'Soy'") }
+    let sets = try await store.writer.perform { local in
+      try local.connection.rows("SELECT body FROM holdfast_outbox ORDER BY first").map {
+        String(decoding: $0[0].blob ?? [], as: UTF8.self)
+      }
+    }
+    #expect(sets.count == 3)
+    #expect(sets[1].contains("price") && sets[1].contains("\"items\""))
+    #expect(sets[2].contains("heading") && sets[2].contains("\"entries\""))
+    #expect(try await store.check().isSound)
   }
 }

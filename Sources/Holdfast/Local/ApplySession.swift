@@ -89,9 +89,7 @@ extension LocalDatabase {
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
-        guard let index = definitions.firstIndex(where: { key.matches($0.name) }) else {
-          return try reader.skipValue()
-        }
+        guard let index = forms[table].index(of: key) else { return try reader.skipValue() }
         values[index] = try OperationReader.value(of: definitions[index], from: &reader)
       }
     }

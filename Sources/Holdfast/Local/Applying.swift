@@ -66,6 +66,7 @@ extension LocalDatabase {
       let state = try state()
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
       try seal(isStrict: false)
+      let hasOtherSchema = try keep(serverSchema: answer)
       try whileApplying {
         var created: [CreatedRecord] = []
         if answer.confirmed >= state.confirmed {
@@ -81,6 +82,7 @@ extension LocalDatabase {
         for part in answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
         }
+        if !answer.parts.isEmpty { try nameConflicts() }
         try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
@@ -90,6 +92,7 @@ extension LocalDatabase {
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
       }
+      if hasOtherSchema, try resendUnknown() { applied.hasMore = true }
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",

@@ -17,7 +17,10 @@ package final class LocalDatabase {
   /// The same: the columns' policies.
   let policies: [[String: MergePolicy]]
   /// The same, for parsing pages.
-  let forms: [PageParser.Form]
+  var forms: [PageParser.Form]
+  /// The names that the server told, and the text in which they are kept.
+  var toldNames = FormerNames()
+  var toldNamesText = ""
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   ///
@@ -34,7 +37,7 @@ package final class LocalDatabase {
     policies = schema.tables.map { table in
       Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, $0.policy) })
     }
-    forms = schema.tables.map(PageParser.Form.init)
+    forms = schema.tables.map { PageParser.Form($0) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
       // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
@@ -62,6 +65,17 @@ package final class LocalDatabase {
         .cannotOpen,
         "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
     }
+  }
+
+  /// The database over the schema that it had before, on the same connection.
+  private init(_ later: LocalDatabase, before schema: Schema) {
+    self.schema = schema
+    (connection, pages, snapshots) = (later.connection, later.pages, nil)
+    sql = schema.tables.map(TableStatements.init)
+    policies = schema.tables.map { table in
+      Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, $0.policy) })
+    }
+    forms = schema.tables.map { PageParser.Form($0) }
   }
 
   private func prepare(replica: String) throws {
@@ -100,6 +114,7 @@ package final class LocalDatabase {
   private func renew(from version: Int64) throws {
     if version < 2 { try connection.execute(DeviceTables.secondForm) }
     if version < 4 { try connection.execute(DeviceTables.fourthForm) }
+    if version < 5 { try connection.execute(DeviceTables.fifthForm) }
     let tables = DeviceTables(schema: schema)
     for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
       let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }
@@ -111,31 +126,24 @@ package final class LocalDatabase {
     try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)")
   }
 
-  /// Brings a database of an older schema to this one: adds tables and columns.
+  /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
   private func extend(_ tables: DeviceTables, renewingTriggers isOlder: Bool) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText, !isOlder { return }
     let old = try Schema(json: Array(stored.utf8))
-    let addition: SchemaAddition
-    do { addition = try SchemaAddition(from: old, to: schema) } catch {
+    let difference: SchemaDifference
+    do { difference = try SchemaDifference(from: old, to: schema) } catch {
       throw StoreError(.schemaCannotChange, error.description)
     }
-    for (table, column) in addition.columns {
-      try connection.execute(
-        "ALTER TABLE \"\(schema.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
-      for link in schema.links(of: table) where link.column == column {
-        try connection.execute(link.index(in: schema))
-      }
-    }
-    for table in addition.tables { try connection.execute(tables.table(table)) }
+    // What a foreign writer left is told by the names of before, and by columns that may go.
+    try LocalDatabase(self, before: old).seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
+    try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
-    // What a foreign writer left can be read only now, with all columns.
-    try seal(isStrict: false)
     // Records that came before a column was known are fetched anew, so that the column is filled.
-    if !addition.isEmpty {
+    if !difference.isEmpty {
       for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
     }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])

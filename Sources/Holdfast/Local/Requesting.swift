@@ -35,6 +35,7 @@ extension LocalDatabase {
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()
       request.answers = state.confirmed
+      request.schemaVersion = schema.version
       request.isComplete = state.mustResend
       request.client = app.map { ClientVersion(app: $0, schema: schemaFingerprint) }
       let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")

@@ -166,7 +166,8 @@ extension LocalDatabase {
   /// What a return would be as an edit; nil for the server's own records.
   private func changeSet(of body: [UInt8]) throws -> [UInt8]? {
     let json = try JSONValue(parsing: body)
-    guard let name = json["table"]?.stringValue, let table = schema.table(name), table.zone != .server,
+    guard let name = json["table"]?.stringValue,
+      let table = schema.index(called: name).map({ schema.tables[$0] }), table.zone != .server,
       let id = json["id"], let zone = json["zone"], let rev = json["rev"]
     else { return nil }
     var members: [JSONValue.Member] = [

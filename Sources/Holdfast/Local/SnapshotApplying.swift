@@ -37,6 +37,7 @@ extension LocalDatabase {
         var session = ApplySession(hasEdits: try hasEdits())
         session.begin(zone: zone, isFresh: known[1].integer == 1)
         for table in source.tables { count += try take(table, of: zone, session) }
+        try nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
         try removeDeleted(session)
         try settleOrphans()
@@ -62,14 +63,14 @@ extension LocalDatabase {
       : "1"
     try connection.run(
       """
-      INSERT OR FAIL INTO main."\(name)" (\(table.names)) SELECT \(table.values) FROM snapshot."\(name)" AS source
+      INSERT OR FAIL INTO main."\(name)" (\(table.names)) SELECT \(table.values) FROM snapshot."\(table.name)" AS source
       WHERE "zone" = ? AND \(isUnedited) \(sql[table.index].onConflict)
       """, [.text(zone)])
     var count = connection.changes
     guard session.hasEdits else { return count }
     let edited = try connection.rows(
       """
-      SELECT \(table.values) FROM snapshot."\(name)" AS source WHERE "zone" = ?
+      SELECT \(table.values) FROM snapshot."\(table.name)" AS source WHERE "zone" = ?
       AND "id" IN (SELECT id FROM main.holdfast_edits WHERE record_table = '\(name)')
       """, [.text(zone)])
     for row in edited {
@@ -85,21 +86,21 @@ extension LocalDatabase {
     Trace.took(.resetDone)
     var seen: [Int: Set<String>] = [:]
     for (index, table) in schema.tables.enumerated() {
-      let isKnown = source.tables.contains { $0.index == index }
+      let their = source.tables.first { $0.index == index }
       let isMissing =
-        isKnown
-        ? "NOT EXISTS (SELECT 1 FROM snapshot.\"\(table.name)\" AS there WHERE there.\"id\" = here.\"id\")"
-        : "1"
+        their.map {
+          "NOT EXISTS (SELECT 1 FROM snapshot.\"\($0.name)\" AS there WHERE there.\"id\" = here.\"id\")"
+        } ?? "1"
       let ids = try connection.rows(
         """
         SELECT "id" FROM main."\(table.name)" AS here WHERE "zone" = ? AND \(isMissing) AND NOT EXISTS
         (SELECT 1 FROM main.holdfast_edits WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
         """, [.text(session.zone)])
       for id in ids.compactMap({ $0[0].text }) { session.deleted.append((index, id, session.zone, .max)) }
-      guard isKnown else { continue }
+      guard let their else { continue }
       let edited = try connection.rows(
         """
-        SELECT "id" FROM snapshot."\(table.name)" WHERE "id" IN
+        SELECT "id" FROM snapshot."\(their.name)" WHERE "id" IN
         (SELECT id FROM main.holdfast_edits WHERE record_table = '\(table.name)')
         """)
       seen[index] = Set(edited.compactMap { $0[0].text })
@@ -113,6 +114,8 @@ struct SnapshotSource {
   struct Table {
     /// Of the app's schema.
     let index: Int
+    /// What the server calls it.
+    let name: String
     /// The columns of the device's table: id, zone, rev, then the app's.
     let names: String
     /// What they get.
@@ -133,27 +136,31 @@ struct SnapshotSource {
     else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
     self.token = token
     let theirs = try Schema(json: Array(text.utf8))
+    let names = FormerNames(theirs)
     tables = try schema.tables.enumerated().compactMap { index, table in
       // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
-      guard let their = theirs.table(table.name) else { return nil }
+      guard let their = theirs.tables.first(where: { names.isName($0.name, of: table) }) else { return nil }
       // A file of an older form lacks columns of Holdfast's own tables.
-      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(table.name)\")").compactMap {
+      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(their.name)\")").compactMap {
         $0[1].text
       }
-      var (names, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
+      var (columns, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
       for column in table.columns {
-        names.append("\"\(column.name)\"")
-        if let same = their.columns.first(where: { $0.name == column.name }), there.contains(column.name) {
+        columns.append("\"\(column.name)\"")
+        if let same = their.columns.first(where: { names.isName($0.name, of: column, in: their.name) }),
+          there.contains(same.name)
+        {
           guard same.type == column.type else {
             throw SnapshotFile.Unfit(reason: "its \(table.name).\(column.name) is of another type.")
           }
-          values.append("\"\(column.name)\"")
+          values.append("\"\(same.name)\"")
         } else {
           values.append((column.defaultValue ?? .null).literal)
         }
       }
       return Table(
-        index: index, names: names.joined(separator: ", "), values: values.joined(separator: ", "))
+        index: index, name: their.name, names: columns.joined(separator: ", "),
+        values: values.joined(separator: ", "))
     }
   }
 }

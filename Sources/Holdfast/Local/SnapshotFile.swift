@@ -43,7 +43,7 @@ struct SnapshotFile {
     guard local[1] == .null, local[2] == .null, used?.integer == 0 else {
       throw Unfit(reason: "it belongs to a device. Make it with `holdfast snapshot`.")
     }
-    do { _ = try SchemaAddition(from: Schema(json: Array(stored.utf8)), to: schema) } catch {
+    do { try SchemaDifference(from: Schema(json: Array(stored.utf8)), to: schema).requireNoRemoval() } catch {
       throw Unfit(reason: "its schema is no earlier one of this app's: \(error)")
     }
   }

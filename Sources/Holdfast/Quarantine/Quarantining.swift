@@ -44,8 +44,11 @@ extension LocalDatabase {
   /// The set that was to create what an operation edits or refers to.
   private func reason(_ operation: QuarantinedOperation, _ lacking: LackingRecords) -> Int64? {
     if operation.kind != .create, let set = lacking[operation.id] { return set }
-    guard let table = schema.index(of: operation.table) else { return nil }
-    let references = schema.links(of: table).map { schema.tables[table].columns[$0.column].name } + ["zone"]
+    guard let table = schema.index(called: operation.table) else { return nil }
+    // Its bytes may have the names of before.
+    let references =
+      schema.links(of: table).map { schema.tables[table].columns[$0.column] }
+      .flatMap { [$0.name] + $0.was } + ["zone"]
     return references.lazy.compactMap { operation[$0]?.stringValue }.compactMap { lacking[$0] }.first
   }
 }

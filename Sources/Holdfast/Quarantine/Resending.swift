@@ -32,7 +32,9 @@ extension LocalDatabase {
   }
 
   private func write(_ operation: QuarantinedOperation) throws {
-    guard let table = schema.index(of: operation.table) else { throw Problem(.unknownTable, operation.table) }
+    guard let table = schema.index(called: operation.table) else {
+      throw Problem(.unknownTable, operation.table)
+    }
     let here = try row(table, operation.id)
     if operation.kind == .delete {
       return try connection.run(sql[table].delete, [.text(operation.id)])
@@ -43,7 +45,7 @@ extension LocalDatabase {
         if here == nil { values[name] = json.stringValue.map { .text($0) } }
         continue
       }
-      guard let index = schema.tables[table].index(of: name) else {
+      guard let index = schema.tables[table].index(called: name) else {
         throw Problem(.unknownColumn, "\(operation.table) has no column \(name.prefix(64)).")
       }
       let column = schema.tables[table].columns[index]
@@ -56,7 +58,7 @@ extension LocalDatabase {
         if let combined { value = SQLiteValue(combined.value) }
       }
       try column.check(Value(value))
-      values[name] = value
+      values[column.name] = value
     }
     if here != nil { return try update(table, operation.id, values) }
     guard operation.kind == .create else { throw Problem(.recordUnknown) }
@@ -64,7 +66,7 @@ extension LocalDatabase {
   }
 
   private func checkReferences(_ operation: QuarantinedOperation) throws {
-    guard let table = schema.index(of: operation.table), let record = try row(table, operation.id) else {
+    guard let table = schema.index(called: operation.table), let record = try row(table, operation.id) else {
       return
     }
     for link in schema.links(of: table) where link.isInZone {

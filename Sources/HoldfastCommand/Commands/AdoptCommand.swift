@@ -3,7 +3,6 @@ import HoldfastServer
 /// `holdfast schema adopt`: a schema for tables that a PostgreSQL database has already, and what goes with it.
 enum AdoptCommand {
   static let options: [CommandForm.Option] = [
-    .init(name: "database", value: "URL", help: "adopt: the database, without a pooler"),
     .init(name: "tables", value: "A,B", help: "adopt: the tables to propose; all unless given"),
     .init(name: "output", value: "FILE", help: "adopt: where the proposal goes; printed unless given"),
     .init(name: "apply", value: "FILE", help: "adopt: install Holdfast for the tables of this schema"),

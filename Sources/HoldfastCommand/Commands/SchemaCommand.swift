@@ -6,14 +6,15 @@ enum SchemaCommand: Subcommand {
   static let form = CommandForm(
     name: "schema",
     summary:
-      "Checks a schema file, and prints what is made of it; or adopts the tables of a PostgreSQL database.",
-    arguments: "FILE | adopt", argumentCount: 0...1,
+      "Checks a schema file, says what a change of it does, or adopts the tables of a PostgreSQL database.",
+    arguments: "FILE | adopt | diff OLD NEW | prune", argumentCount: 0...3,
     options: [
       .init(
         name: "print", value: "sql|postgres|json",
         help: "Print the server's tables in SQLite or PostgreSQL, or the schema with all that is implied"),
       .init(name: "problems", value: nil, help: "Print the table of problems instead; takes no FILE"),
-    ] + AdoptCommand.options, notes: AdoptCommand.notes)
+    ] + .database + AdoptCommand.options + SchemaDiff.options,
+    notes: AdoptCommand.notes + "\n\n" + SchemaDiff.notes)
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("problems") {
@@ -24,7 +25,11 @@ enum SchemaCommand: Subcommand {
     if let option = AdoptCommand.options.first(where: { options.has($0.name) }) {
       throw UsageError("--\(option.name) goes with holdfast schema adopt.")
     }
-    guard let path = options.arguments.first else { throw UsageError("Name a schema file.") }
+    if options.arguments.first == "diff" { return try SchemaDiff.run(options) }
+    if options.arguments.first == "prune" { return try SchemaDiff.prune(options) }
+    guard options.arguments.count == 1, let path = options.arguments.first else {
+      throw UsageError("Name a schema file.")
+    }
     let schema = try readSchema(path)
     switch options["print"] {
     case nil:

@@ -8,6 +8,9 @@ enum ServeCommand: Subcommand {
     options: [
       .init(name: "schema", value: "FILE", help: "The schema; without it, the one that is in the database"),
       .init(
+        name: "allow-removals", value: nil,
+        help: "Start also with a schema that lacks tables or columns of the database; their data is kept"),
+      .init(
         name: "listen", value: "ADDRESS:PORT",
         help: "Where to listen; 127.0.0.1:8080 unless given, port 0 is any free one"),
       .init(
@@ -38,6 +41,7 @@ enum ServeCommand: Subcommand {
     let schema = try options["schema"].map(readSchema)
     var configuration = Configuration(
       schema: schema, database: try options.location, address: address, port: port)
+    if options.has("allow-removals") { configuration.removals = .allow }
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")

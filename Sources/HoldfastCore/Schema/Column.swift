@@ -100,12 +100,15 @@ public struct Column: Hashable, Sendable {
   /// For positions, the reference column whose records form one list. Nil for the one that decides the table's zone, or, where another
   /// rule does, for the whole zone as one list.
   public var within: String?
+  /// The names that the column had before.
+  public var was: [String]
 
   /// A column of its parts. Whether they fit together is checked by `Schema`.
   public init(
     _ name: String, _ type: ColumnType, required: Bool = false, default defaultValue: Value? = nil,
     maximumLength: Int? = nil, minimum: Int64? = nil, maximum: Int64? = nil, oneOf: [String] = [],
-    policy: MergePolicy = .latest, reference: Reference? = nil, within: String? = nil
+    policy: MergePolicy = .latest, reference: Reference? = nil, within: String? = nil,
+    was: [String] = []
   ) {
     self.name = name
     self.type = type
@@ -118,6 +121,7 @@ public struct Column: Hashable, Sendable {
     self.policy = policy
     self.reference = reference
     self.within = within
+    self.was = was
   }
 
   /// The greatest length of a text in Unicode scalars.

@@ -12,23 +12,26 @@ extension Schema {
     }
     var form = SchemaForm()
     let (name, tables) = form.read(value)
+    let (version, oldestVersion) = form.versions(of: value)
     guard form.faults.isEmpty else { throw SchemaError(faults: form.faults) }
-    try self.init(name: name, tables: tables)
+    try self.init(name: name, tables: tables, version: version, oldestVersion: oldestVersion)
   }
 
   /// The schema as `holdfast.json`; reading it gives an equal schema.
   public var json: JSONValue {
     let own = tables.filter { !$0.isBuiltIn }
-    return .object([
-      .init("holdfast", .integer(Self.formatVersion)), .init("name", .string(name)),
-      .init("tables", .object(own.map { .init($0.name, $0.json) })),
-    ])
+    let versions = [("version", version), ("oldest_version", oldestVersion)].filter { $0.1 > 0 }
+    return .object(
+      [.init("holdfast", .integer(Self.formatVersion)), .init("name", .string(name))]
+        + versions.map { .init($0.0, .integer($0.1)) }
+        + [.init("tables", .object(own.map { .init($0.name, $0.json) }))])
   }
 }
 
 extension Table {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init("zone", zoneJSON)]
+    if !was.isEmpty { members.append(.init("was", .array(was.map { .string($0) }))) }
     members.append(.init("columns", .object(columns.map { .init($0.name, $0.json) })))
     for (name, groups) in [("unique", unique), ("indexes", indexes)] where !groups.isEmpty {
       members.append(.init(name, .array(groups.map { .array($0.map { .string($0) }) })))
@@ -71,6 +74,7 @@ extension Column {
     if let maximum { members.append(.init("max", .integer(maximum))) }
     if !oneOf.isEmpty { members.append(.init("one_of", .array(oneOf.map { .string($0) }))) }
     if let within { members.append(.init("within", .string(within))) }
+    if !was.isEmpty { members.append(.init("was", .array(was.map { .string($0) }))) }
     if policy != .latest { members.append(.init("merge", .string(policy.rawValue))) }
     return .object(members)
   }

@@ -16,22 +16,38 @@ public struct Schema: Sendable, Hashable {
 
   /// The name of the app or of its data.
   public let name: String
+  /// Which version of the schema it is, as the team counts them; 0 for one that does not say.
+  public let version: Int64
+  /// The oldest version whose apps the server still serves.
+  public let oldestVersion: Int64
   /// The tables of the app, then `members` and `conflicts`.
   public let tables: [Table]
   /// All reference columns.
   public let links: [Link]
 
   private let indexes: [String: Int]
+  private let formerIndexes: [String: Int]
 
   /// Checks tables and binds them together.
   ///
   /// - Throws: `SchemaError`, which names every offending place and says what to do.
-  public init(name: String, tables own: [Table]) throws(SchemaError) {
+  public init(
+    name: String, tables own: [Table], version: Int64 = 0, oldestVersion: Int64 = 0
+  ) throws(SchemaError) {
     let tables = own + [.members, .conflicts]
-    let faults = SchemaCheck(name: name, tables: own).faults()
+    var faults = SchemaCheck(name: name, tables: own).faults()
+    if version < 0 || oldestVersion < 0 || oldestVersion > version {
+      faults.append(
+        .init(
+          "oldest_version", "Give versions from 0 on; the oldest that is served is at most the file's own."))
+    }
     guard faults.isEmpty else { throw SchemaError(faults: faults) }
     var indexes: [String: Int] = [:]
-    for (index, table) in tables.enumerated() { indexes[table.name] = index }
+    var formerIndexes: [String: Int] = [:]
+    for (index, table) in tables.enumerated() {
+      indexes[table.name] = index
+      for name in table.was { formerIndexes[name] = index }
+    }
     var links: [Link] = []
     for (index, table) in tables.enumerated() {
       for (column, definition) in table.columns.enumerated() {
@@ -44,13 +60,19 @@ public struct Schema: Sendable, Hashable {
       }
     }
     self.name = name
+    self.version = version
+    self.oldestVersion = oldestVersion
     self.tables = tables
     self.indexes = indexes
+    self.formerIndexes = formerIndexes
     self.links = links
   }
 
   /// The index of a table, or nil.
   public func index(of table: String) -> Int? { indexes[table] }
+
+  /// The index of the table that has a name, or had it before; nil when there is none.
+  public func index(called table: String) -> Int? { indexes[table] ?? formerIndexes[table] }
 
   /// A table by its name, or nil.
   public func table(_ name: String) -> Table? { indexes[name].map { tables[$0] } }

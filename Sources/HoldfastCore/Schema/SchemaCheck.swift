@@ -34,7 +34,7 @@ package struct SchemaCheck {
       }
       faults += tableFaults(table, at: place)
     }
-    return faults
+    return faults + formerTableFaults()
   }
 
   private func tableFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
@@ -45,8 +45,8 @@ package struct SchemaCheck {
     for column in table.columns {
       let place = "\(place).columns.\(column.name)"
       faults += nameFaults(column.name, at: place, kind: "column")
-      if Self.reservedColumns.contains(column.name) {
-        faults.append(.init(place, "Every table has this column already; choose another name."))
+      if Self.reservedColumns.contains(column.name) || column.name.hasPrefix("holdfast_removed_") {
+        faults.append(.init(place, "The name is kept for Holdfast or SQLite itself; choose another."))
       }
       if !seen.insert(column.name).inserted {
         faults.append(.init(place, "The column is declared twice; keep one."))
@@ -60,7 +60,8 @@ package struct SchemaCheck {
         faults.append(.init(place, "The table has no column \"\(name)\"; name one of its own."))
       }
     }
-    return faults + indexFaults(table, at: "\(place).indexes") + zoneFaults(table, at: "\(place).zone")
+    return faults + formerColumnFaults(table, at: place) + indexFaults(table, at: "\(place).indexes")
+      + zoneFaults(table, at: "\(place).zone")
   }
 
   private func columnFaults(_ column: Column, at place: String) -> [SchemaError.Fault] {
@@ -168,7 +169,7 @@ package struct SchemaCheck {
     return true
   }
 
-  private func nameFaults(_ name: String, at place: String, kind: String) -> [SchemaError.Fault] {
+  func nameFaults(_ name: String, at place: String, kind: String) -> [SchemaError.Fault] {
     let isGood =
       (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }

@@ -8,7 +8,7 @@ struct SchemaForm {
         .init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
       return ("", [])
     }
-    knownOnly(members, ["holdfast", "name", "tables"], at: "holdfast.json")
+    knownOnly(members, ["holdfast", "name", "version", "oldest_version", "tables"], at: "holdfast.json")
     if value["holdfast"]?.integerValue != Schema.formatVersion {
       faults.append(.init("holdfast", "Say which form this is: \"holdfast\": \(Schema.formatVersion)."))
     }
@@ -20,13 +20,18 @@ struct SchemaForm {
     return (name, tables.map { table($0.value, named: $0.name) })
   }
 
+  /// The version of the file, and the oldest that is served.
+  mutating func versions(of value: JSONValue) -> (own: Int64, oldest: Int64) {
+    (number(value["version"], at: "version") ?? 0, number(value["oldest_version"], at: "oldest_version") ?? 0)
+  }
+
   private mutating func table(_ value: JSONValue, named name: String) -> Table {
     let place = "tables.\(name)"
     guard let members = value.members else {
       faults.append(.init(place, "A table is an object with \"zone\" and \"columns\"."))
       return Table(name, zone: .user, columns: [])
     }
-    knownOnly(members, ["zone", "columns", "unique", "indexes", "roles"], at: place)
+    knownOnly(members, ["zone", "columns", "unique", "indexes", "roles", "was"], at: place)
     var columns: [Column] = []
     if let members = value["columns"]?.members {
       columns = members.map { column($0.value, named: $0.name, at: "\(place).columns.\($0.name)") }
@@ -37,7 +42,7 @@ struct SchemaForm {
       name, zone: zone(value["zone"], at: "\(place).zone"), columns: columns,
       unique: groups(value["unique"], at: "\(place).unique"),
       indexes: groups(value["indexes"], at: "\(place).indexes"),
-      roles: roles(value["roles"], at: "\(place).roles"))
+      roles: roles(value["roles"], at: "\(place).roles"), was: texts(value["was"], at: "\(place).was"))
   }
 
   /// A list of lists of column names.
@@ -99,7 +104,7 @@ struct SchemaForm {
       members,
       [
         "type", "required", "default", "max_length", "min", "max", "one_of", "merge", "to", "on_delete",
-        "across", "within",
+        "across", "within", "was",
       ], at: place)
     let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
     var column = Column(name, type)
@@ -107,12 +112,8 @@ struct SchemaForm {
     column.maximumLength = number(value["max_length"], at: "\(place).max_length").flatMap { Int(exactly: $0) }
     column.minimum = number(value["min"], at: "\(place).min")
     column.maximum = number(value["max"], at: "\(place).max")
-    if let values = value["one_of"] {
-      column.oneOf = values.elements?.compactMap(\.stringValue) ?? []
-      if column.oneOf.isEmpty || column.oneOf.count != values.elements?.count {
-        faults.append(.init("\(place).one_of", "Give a list of texts."))
-      }
-    }
+    column.oneOf = texts(value["one_of"], at: "\(place).one_of")
+    column.was = texts(value["was"], at: "\(place).was")
     if let policy = value["merge"] {
       column.policy = choice(policy, of: MergePolicy.self, at: "\(place).merge") ?? .latest
     }
@@ -156,6 +157,16 @@ struct SchemaForm {
     if let text = value?.stringValue { return text }
     faults.append(.init(place, "Give a text."))
     return nil
+  }
+
+  /// A list of texts that is not empty, if it is there at all.
+  private mutating func texts(_ value: JSONValue?, at place: String) -> [String] {
+    guard let value else { return [] }
+    let texts = value.elements?.compactMap(\.stringValue) ?? []
+    if texts.isEmpty || texts.count != value.elements?.count {
+      faults.append(.init(place, "Give a list of texts."))
+    }
+    return texts
   }
 
   private mutating func flag(_ value: JSONValue?, at place: String) -> Bool {

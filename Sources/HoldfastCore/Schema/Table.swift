@@ -45,11 +45,13 @@ public struct Table: Hashable, Sendable {
   public var indexes: [[String]]
   /// Who may do what.
   public var roles: TableRoles
+  /// The names that the table had before.
+  public var was: [String]
 
   /// A table of its parts. Whether they fit together is checked by `Schema`.
   public init(
     _ name: String, zone: ZoneRule, columns: [Column], unique: [[String]] = [],
-    indexes: [[String]] = [], roles: TableRoles = TableRoles()
+    indexes: [[String]] = [], roles: TableRoles = TableRoles(), was: [String] = []
   ) {
     self.name = name
     self.zone = zone
@@ -57,10 +59,22 @@ public struct Table: Hashable, Sendable {
     self.unique = unique
     self.indexes = indexes
     self.roles = roles
+    self.was = was
   }
 
   /// The index of a column, or nil.
   public func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
+
+  /// The index of the column that has a name, or had it before; nil when there is none.
+  public func index(called name: String) -> Int? {
+    index(of: name) ?? columns.firstIndex { $0.was.contains(name) }
+  }
+
+  /// The same, of a name in JSON.
+  public func index(called key: JSONKey) -> Int? {
+    columns.firstIndex { key.matches($0.name) }
+      ?? columns.firstIndex { column in column.was.contains { key.matches($0) } }
+  }
 
   /// Whether the table is one of Holdfast's own.
   public var isBuiltIn: Bool { zone == .explicit || zone == .server }

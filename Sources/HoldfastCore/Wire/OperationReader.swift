@@ -33,7 +33,7 @@ public struct OperationReader: Sendable {
       throw Problem(.invalidOperation, "op must be create, update or delete.")
     }
     guard let name = fields.table else { throw Problem(.invalidOperation, "table is missing.") }
-    guard let table = schema.index(of: name) else { throw Problem(.unknownTable, name) }
+    guard let table = schema.index(called: name) else { throw Problem(.unknownTable, name) }
     if schema.tables[table].zone == .server, kind != .update { throw Problem(.readOnlyTable, name) }
     guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
     // A record that a team's table had before, or SQL made, may have another id; so has one that is brought back.
@@ -58,6 +58,8 @@ public struct OperationReader: Sendable {
     var bases = values
     if let columns = fields.columns {
       values = try table.values(in: columns) { key, reader in
+        // An app of another schema says null of all its columns that a new record has no value of.
+        if kind == .create, try reader.peekKind() == .null { return table.index(called: key) == nil }
         guard table.zone == .explicit, key == "zone", try reader.peekKind() == .string else { return false }
         zone = try reader.readString()
         return true
@@ -69,7 +71,7 @@ public struct OperationReader: Sendable {
     if let base = fields.base {
       try JSONReader.read(base) { reader in
         try reader.readObject { key, reader in
-          guard let index = table.columns.firstIndex(where: { key.matches($0.name) }) else { return }
+          guard let index = table.index(called: key) else { return }
           bases[index] = try? Self.value(of: table.columns[index], from: &reader)
         }
       }

@@ -52,10 +52,11 @@ public struct ReturnedRecord: Sendable {
 }
 
 extension OperationReader {
-  /// Reads a record that is handed back.
+  /// Reads a record that is handed back. Columns that the schema does not know are passed over.
   ///
+  /// - Returns: a problem for what does not fit the schema.
   /// - Throws: `Problem` when it has a wrong form; `JSONError` when the text is no JSON.
-  func readReturn(_ reader: inout JSONReader) throws -> ReturnedRecord {
+  func readReturn(_ reader: inout JSONReader) throws -> Result<ReturnedRecord, Problem> {
     var (name, id, zone): (String?, String?, String?)
     var rev: Int64?
     var columns: UnsafeBufferPointer<UInt8>?
@@ -71,15 +72,30 @@ extension OperationReader {
       default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known in returns.")
       }
     }
-    guard let table = name.flatMap({ schema.index(of: $0) }), let id, Identifier.isPossible(id), let zone,
+    guard let name, let id, Identifier.isPossible(id), let zone,
       Identifier.isPossible(zone), let rev, rev >= 1, rev < .max / 2, (columns == nil) == isDeleted
     else {
       throw Problem(
         .invalidRequest, "What is handed back names a table, id, zone and rev, and has columns or is deleted."
       )
     }
-    guard let columns else { return ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: nil) }
-    let values = try schema.tables[table].completed(schema.tables[table].values(in: columns))
-    return ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: values.map { $0 ?? .null })
+    guard let table = schema.index(called: name) else { return .failure(Problem(.unknownTable, name)) }
+    do {
+      let values = try columns.map { try self.values(in: $0, of: schema.tables[table]) }
+      return .success(ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: values))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch let error as JSONError {
+      return .failure(Problem(.invalidValue, error.description))
+    }
+  }
+
+  private func values(in columns: UnsafeBufferPointer<UInt8>, of table: Table) throws -> [Value] {
+    let values = try table.values(in: columns) { key, reader in
+      if table.index(called: key) != nil { return false }
+      try reader.skipValue()
+      return true
+    }
+    return try table.completed(values).map { $0 ?? .null }
   }
 }

@@ -62,6 +62,10 @@ public struct SyncAnswer: Sendable {
   public var held: [(zone: String, isUnknown: Bool)] = []
   /// What became of what the request handed back; nil when none of it was looked at.
   public var returned: Returned?
+  /// Tells the server's schema from others; "" when it did not say.
+  public var schema = ""
+  /// The names that its tables and columns had before.
+  public var renamed = FormerNames()
 
   /// Reads a body. Members that are not known are skipped, so that an older device understands a newer server.
   ///
@@ -79,6 +83,8 @@ public struct SyncAnswer: Sendable {
         case "refused": try reader.readArray { refused.append(try Self.readRefused(&$0)) }
         case "resend": mustResend = try reader.readBool()
         case "zones": try reader.readArray { parts.append(try Self.readPart(&$0)) }
+        case "schema": schema = try reader.readString()
+        case "renamed": renamed = try FormerNames(&reader)
         case "lost": try reader.readArray { lost.append(try $0.readString()) }
         case "held": try reader.readArray { held.append(try Self.readHeld(&$0)) }
         case "returned": returned = try Self.readReturned(&reader)

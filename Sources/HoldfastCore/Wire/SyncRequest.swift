@@ -58,6 +58,8 @@ public struct SyncRequest: Sendable {
   public var digest = AckDigest().text
   /// What the device says of the app that it runs.
   public var client: ClientVersion?
+  /// The version of the app's schema; 0 for one that does not say.
+  public var schemaVersion: Int64 = 0
   /// The number of the first operation of the first change set.
   public var first: Int64 = 1
   /// The device's chain before `first`.
@@ -65,7 +67,7 @@ public struct SyncRequest: Sendable {
   /// The change sets, in order.
   public var changeSets: [ReceivedChangeSet] = []
   /// What is handed back to a restored server.
-  public var returns: [ReturnedRecord] = []
+  public var returns: [Result<ReturnedRecord, Problem>] = []
 
   /// Whether it brings anything to be written besides acks and answers.
   public var isWriting: Bool { !changeSets.isEmpty || !returns.isEmpty }
@@ -98,6 +100,7 @@ public struct SyncRequest: Sendable {
       case "acks": request.acks = try readAcks(&reader)
       case "complete": request.isComplete = try reader.readBool()
       case "client": request.client = try ClientVersion(&reader)
+      case "schema_version": request.schemaVersion = try reader.readInt64()
       case "digest": request.digest = try reader.readString()
       case "first":
         request.first = try reader.readInt64()
@@ -200,6 +203,10 @@ public struct SyncRequest: Sendable {
     if let client {
       writer.key("client")
       client.write(to: &writer)
+    }
+    if schemaVersion > 0 {
+      writer.key("schema_version")
+      writer.int64(schemaVersion)
     }
     if !returned.isEmpty {
       writer.key("returns")

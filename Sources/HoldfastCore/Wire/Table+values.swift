@@ -14,15 +14,21 @@ extension Table {
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         if try other(key, &reader) { return }
-        guard let index = self.columns.firstIndex(where: { key.matches($0.name) }) else {
+        guard let index = index(called: key) else {
           throw Problem(.unknownColumn, "\(name) has no column \(key.string.prefix(64)).")
         }
+        if values[index] != nil { throw namedTwice(index) }
         let value = try OperationReader.value(of: self.columns[index], from: &reader)
         try self.columns[index].check(value)
         values[index] = value
       }
     }
     return values
+  }
+
+  /// What is wrong with an operation that gives a column two values: by its name, and by one that it had before.
+  public func namedTwice(_ column: Int) -> Problem {
+    Problem(.invalidOperation, "\(name).\(columns[column].name) is named twice.")
   }
 
   /// Checks that people may write what an update sets: of a table that the server writes, their choice alone.

@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 4
+  package static let formatVersion: Int64 = 5
 
   let schema: Schema
 
@@ -27,7 +27,9 @@ package struct DeviceTables {
       chain TEXT NOT NULL DEFAULT '0000000000000000',
       confirmed INTEGER NOT NULL DEFAULT 0,
       confirmed_chain TEXT NOT NULL DEFAULT '0000000000000000',
-      resend INTEGER NOT NULL DEFAULT 0
+      resend INTEGER NOT NULL DEFAULT 0,
+      server_schema TEXT NOT NULL DEFAULT '',
+      renamed TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,6 +77,12 @@ package struct DeviceTables {
   /// What the second form has over the first, besides the columns of `conflicts` that people write, and their triggers.
   package static let secondForm = "ALTER TABLE holdfast_quarantine ADD COLUMN because INTEGER; \(undo)"
 
+  /// What the fifth form has over the fourth: what the server said of its schema.
+  package static let fifthForm = """
+    ALTER TABLE holdfast_local ADD COLUMN server_schema TEXT NOT NULL DEFAULT '';
+    ALTER TABLE holdfast_local ADD COLUMN renamed TEXT NOT NULL DEFAULT '';
+    """
+
   private static let undo = """
     CREATE TABLE holdfast_undo (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,7 +110,13 @@ package struct DeviceTables {
       "\"rev\" INTEGER NOT NULL DEFAULT 0",
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
-    var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n"
+    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", ")));\n" + indexes(index)
+  }
+
+  /// The indexes of one table.
+  package func indexes(_ index: Int) -> String {
+    let table = schema.tables[index]
+    var sql = ""
     for link in schema.links(of: index) { sql += link.index(in: schema) }
     return sql + uniqueIndexes(of: table)
   }

@@ -10,14 +10,26 @@ package struct PageParser {
     let name: [UInt8]
     let columns: [Column]
     let columnNames: [[UInt8]]
+    /// Other names of the table: an older or newer server may have them.
+    let otherNames: [[UInt8]]
+    /// Other names of columns, with their index.
+    let otherColumns: [(name: [UInt8], column: Int)]
     /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
     let types: [ColumnType]
 
-    package init(_ table: Table) {
+    /// - Parameter told: the names that the server told.
+    package init(_ table: Table, _ told: FormerNames = FormerNames()) {
+      otherNames = told.others(of: table).map { Array($0.utf8) }
+      otherColumns = told.otherColumns(of: table).map { (Array($0.name.utf8), $0.column) }
       name = Array(table.name.utf8)
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }
       types = table.columns.map(\.type)
+    }
+
+    /// The index of the column that a key names; nil for one that this app does not know.
+    package func index(of key: JSONKey) -> Int? {
+      columnNames.firstIndex { matches(key, $0) } ?? otherColumns.first { matches(key, $0.name) }?.column
     }
   }
 
@@ -51,7 +63,10 @@ package struct PageParser {
     try reader.readObject { key, reader in
       switch key {
       case "table":
-        table = try reader.readStringBytes { name in tables.firstIndex { $0.name.elementsEqual(name) } }
+        table = try reader.readStringBytes { name in
+          tables.firstIndex { $0.name.elementsEqual(name) }
+            ?? tables.firstIndex { $0.otherNames.contains { $0.elementsEqual(name) } }
+        }
       case "id": change.id = try text(from: &reader)
       case "rev": change.rev = try reader.readInt64()
       case "deleted": change.isDeleted = try reader.readBool()
@@ -93,18 +108,14 @@ package struct PageParser {
     var next = 0
     try reader.readObject { key, reader in
       // The columns nearly always come in the schema's order.
-      if next == names.count || !Self.matches(key, names[next]) {
-        next = names.firstIndex { Self.matches(key, $0) } ?? names.count
+      if next == names.count || !matches(key, names[next]) {
+        next = table.index(of: key) ?? names.count
       }
       guard next < names.count else { return try reader.skipValue() }
       page.cells[first + next] = try cell(next, of: table, from: &reader)
       next += 1
     }
     return first
-  }
-
-  private static func matches(_ key: JSONKey, _ name: [UInt8]) -> Bool {
-    name.withUnsafeBufferPointer { key.matches($0) }
   }
 
   private mutating func cell(_ column: Int, of table: Form, from reader: inout JSONReader) throws
@@ -141,4 +152,8 @@ package struct PageParser {
     page.others.append(value)
     return .other(page.others.count - 1)
   }
+}
+
+private func matches(_ key: JSONKey, _ name: [UInt8]) -> Bool {
+  name.withUnsafeBufferPointer { key.matches($0) }
 }

@@ -7,12 +7,25 @@ extension API {
     try requireJSON(request)
     // The writer looks at the device again: what writes in any case need not be looked up here.
     if let key = keys[try bearer(of: request).hash], case .session = key.use {
-      let body = try SyncRequest(body: request.body, operations: operations)
+      let body = try syncRequest(request)
       if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }
     }
     // A stranger's body is not read.
-    return try sync(request) { try SyncRequest(body: request.body, operations: operations) }
+    return try sync(request) { try syncRequest(request) }
+  }
+
+  /// Reads a request of an app that is still served.
+  ///
+  /// - Throws: `Problem`: what the reading throws, or `appTooOld`.
+  private func syncRequest(_ request: HTTPRequest) throws(Problem) -> SyncRequest {
+    let body = try SyncRequest(body: request.body, operations: operations)
+    if body.schemaVersion < schema.oldestVersion {
+      throw Problem(
+        .appTooOld,
+        "Its schema has version \(body.schemaVersion); the oldest that is served is \(schema.oldestVersion).")
+    }
+    return body
   }
 
   /// - Parameter body: gives the request's body, after its device was found.

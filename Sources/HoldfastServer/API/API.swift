@@ -26,6 +26,7 @@ final class API: Sendable {
   /// What a password is verified against when there is no account of the name.
   let decoy: String
   private let schemaBody: [UInt8]
+  private let schemaWords: SchemaWords
   private let openAPIBody: [UInt8]
   private let isStopping = Atomic<Bool>(false)
   /// How many ids of results wait to be kept, and how many may.
@@ -50,6 +51,7 @@ final class API: Sendable {
     operations = OperationReader(schema: schema)
     records = RecordWriter(schema)
     schemaBody = schema.json.bytes
+    schemaWords = SchemaWords(schema)
     openAPIBody = OpenAPIDocument(schema).json.bytes
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
@@ -60,7 +62,8 @@ final class API: Sendable {
   /// Lends a reader for the time that `body` runs.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
     try database.read { store in
-      try body(Reader(store, history: database.history, answerSize: environment.answerSize))
+      try body(
+        Reader(store, history: database.history, answerSize: environment.answerSize, schemaWords))
     }
   }
 

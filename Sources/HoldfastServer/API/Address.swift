@@ -82,7 +82,7 @@ enum Address: Equatable {
 
   /// The address of what is behind `/v1/tables/`.
   private static func inTables(_ parts: ArraySlice<String>, _ schema: Schema) throws(Problem) -> Address {
-    guard let name = parts.first, let table = schema.index(of: name) else {
+    guard let name = parts.first, let table = schema.index(called: name) else {
       throw Problem(.notFound, "The schema has no table \((parts.first ?? "").prefix(64)).")
     }
     let rest = Array(parts.dropFirst())

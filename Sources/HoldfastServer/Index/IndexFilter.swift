@@ -36,7 +36,7 @@ struct IndexFilter: Equatable {
   static func read(_ item: QueryParameters.Item, of table: Table) throws(Problem) -> [IndexFilter] {
     let parts = item.name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2 || parts.count == 3 else { throw QueryParameters.unknown(item.name) }
-    guard let index = table.index(of: String(parts[1])) else {
+    guard let index = table.index(called: String(parts[1])) else {
       throw Problem(.unknownColumn, "\(table.name) has no column \(parts[1]).")
     }
     let column = table.columns[index]

@@ -83,7 +83,7 @@ struct IndexQuery: Equatable {
   }
 
   private static func find(_ name: String, in table: Table) throws(Problem) -> Int {
-    guard let index = table.index(of: name) else {
+    guard let index = table.index(called: name) else {
       throw Problem(.unknownColumn, "\(table.name) has no column \(name).")
     }
     return index

@@ -48,13 +48,13 @@ extension OpenAPIDocument {
       [
         .init("protocol", ["const": 1]), .init("answers", number), .init("acks", Self.anything),
         .init("complete", ["type": "boolean"]), .init("digest", fingerprint), .init("first", number),
-        .init("chain", fingerprint),
+        .init("chain", fingerprint), .init("schema_version", number),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
       ], required: ["protocol"], isOpen: true)
     return OpenAPIOperation(
       method: "post", id: "sync", summary: "A device's round trip; see PROTOCOL.md, section 3.",
       body: (request, Self.json), answers: [OpenAPIOperation.answer(200, "What is new.", Self.anything)],
-      problems: [409, 507])
+      problems: [409, 426, 507])
   }
 
   private var events: OpenAPIOperation {

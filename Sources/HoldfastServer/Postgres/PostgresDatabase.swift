@@ -18,12 +18,15 @@ struct PostgresDatabase: ServerDatabase {
   ///
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
-  init(_ location: PostgresLocation, schema: Schema?, random: (Int) -> [UInt8]) throws {
+  init(
+    _ location: PostgresLocation, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+  ) throws {
     self.location = location
     node = hexadecimal(random(8))
-    let opened = try PostgresOpening.open(location, schema: schema, random: random)
+    let opened = try PostgresOpening.open(location, schema: schema, removals: removals, random: random)
     (self.schema, history, layout) = (opened.schema, opened.history, opened.layout)
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
@@ -156,6 +159,8 @@ public struct PostgresLocation: Sendable {
   func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = options(purpose)
     options.preparesStatements = true
+    // Who makes or changes the tables asks all shards, one statement after the other.
+    if purpose == .opens { options.onStatement = nil }
     return try PostgresConnection(direct ?? url, options: options)
   }
 }
@@ -163,8 +168,12 @@ public struct PostgresLocation: Sendable {
 extension PostgresError {
   /// Whether the database can't be had now, and may be later. What a server says while a connection is made is that too: that it
   /// starts, stops or recovers, and what an operator has to put right.
+  ///
+  /// A table or column that is not there has another name since another node was started with a newer schema: this one is to be started again.
   var isUnavailability: Bool {
     isConnectionLost || action == .connecting || action == .borrowing || code.isInsufficientResources
-      || code == .readOnlyTransaction || code.classCode == "57"
+      || code == .readOnlyTransaction || code.classCode == "57" || isOtherSchema
   }
+
+  private var isOtherSchema: Bool { code == .undefinedTable || code == .undefinedColumn }
 }

@@ -5,45 +5,50 @@ import HoldfastPostgres
 /// checked.
 struct PostgresExtension {
   private let connection: PostgresConnection
-  private let tables: PostgresTables
+  private(set) var tables: PostgresTables
   private let standing: PostgresOpening.Standing
   /// Whether the tables are put on shards when they are made.
   private let isSpread: Bool
+  private let removals: Removals
   private var schema: Schema { tables.schema }
 
   init(
     _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
-    isSpread: Bool
+    isSpread: Bool, _ removals: Removals
   ) {
     self.connection = connection
     self.tables = tables
     self.standing = standing
     self.isSpread = isSpread
+    self.removals = removals
   }
 
   /// - Parameter old: the schema that the database has; nil for a new one.
   /// - Returns: the tables as they are now.
   /// - Throws: `ServerError`.
-  func extend(from old: Schema?) throws -> [PostgresRelation] {
-    var addition: SchemaAddition?
+  mutating func extend(from old: Schema?) throws -> [PostgresRelation] {
+    var difference: SchemaDifference?
     if let old, old != schema {
-      do { addition = try SchemaAddition(from: old, to: schema) } catch {
-        throw ServerError(.schemaCannotChange, error.description)
-      }
+      let found = try SchemaDifference(serving: schema, after: old, removals)
+      difference = found
+      var change = try PostgresSchemaChange(connection, from: old, tables, found)
+      try change.run()
+      tables = change.after
     }
-    let new = old == nil ? Array(schema.tables.indices) : addition?.tables ?? []
+    let new = old == nil ? Array(schema.tables.indices) : difference?.tables ?? []
     var adopted: [Int] = []
     for table in new where try register(table) { adopted.append(table) }
     for table in new where !adopted.contains(table) { try create(table) }
     for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
-    try add(addition?.columns ?? [])
-    for (table, columns) in addition?.droppedIndexes ?? [] {
+    try add(difference?.columns ?? [])
+    for (table, columns) in difference?.droppedIndexes ?? [] {
       try PostgresIndexes.drop(columns, of: table, tables, on: connection)
     }
     try addPublicZones()
     let relations = try load()
     if tables.isDistributed { return relations }
-    try install(relations, new: new)
+    let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
+    try install(relations, new: new + rewritten)
     for table in adopted { try fill(table, relations) }
     return relations
   }

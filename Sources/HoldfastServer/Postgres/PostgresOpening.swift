@@ -21,6 +21,8 @@ struct PostgresOpening {
 
   let connection: PostgresConnection
   let standing: Standing
+  /// What becomes of tables and columns that the schema lacks.
+  let removals: Removals
   /// Whether the tables are to be distributed, and how.
   let distribution: PostgresLocation.Distribution
   private var isDistributed: Bool { distribution != .none }
@@ -30,13 +32,13 @@ struct PostgresOpening {
   /// - Parameter fill: fills a new database, in the transaction that makes it; one that stands is refused then.
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
-    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, random: (Int) -> [UInt8],
-    fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
+    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, removals: Removals = .refuse,
+    random: (Int) -> [UInt8], fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
-      connection: connection, standing: standing, distribution: location.distribution)
+      connection: connection, standing: standing, removals: removals, distribution: location.distribution)
     let (opened, later) = try opening.open(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
@@ -80,9 +82,9 @@ struct PostgresOpening {
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      let relations = try PostgresExtension(
-        connection, tables, standing, isSpread: distribution == .citus
-      ).extend(from: old)
+      var work = PostgresExtension(connection, tables, standing, isSpread: distribution == .citus, removals)
+      let relations = try work.extend(from: old)
+      tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)

@@ -10,16 +10,18 @@ struct Reader {
   private var epoch: String { history.epoch }
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
+  private let schema: SchemaWords
 
-  init(_ store: any StoreReader, history: History, answerSize: Int) {
+  init(_ store: any StoreReader, history: History, answerSize: Int, _ schema: SchemaWords) {
     self.store = store
     self.history = history
     self.answerSize = answerSize
+    self.schema = schema
   }
 
   /// The same over another view of the database.
   func reading(_ store: any StoreReader) -> Reader {
-    Reader(store, history: history, answerSize: answerSize)
+    Reader(store, history: history, answerSize: answerSize, schema)
   }
 
   /// Whether a request says anything that has to be written.
@@ -74,6 +76,12 @@ struct Reader {
     writer.endArray()
     writeHeld(zones.filter { $0.role.isEmpty && isHeld($0) }, unknown, to: &writer)
     if let refusedReturns { write(refusedReturns, of: request.returns.count, to: &writer) }
+    writer.key("schema")
+    writer.string(schema.fingerprint)
+    if let renamed = schema.renamed {
+      writer.key("renamed")
+      writer.rawValue(renamed)
+    }
     writer.endObject()
     return writer.bytes
   }

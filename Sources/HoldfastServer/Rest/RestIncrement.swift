@@ -15,7 +15,7 @@ struct RestIncrement: Sendable {
   ///
   /// - Throws: `Problem.invalidValue` when the object is another.
   init?(_ key: JSONKey, of table: Table, _ reader: inout JSONReader) throws {
-    guard let index = table.columns.firstIndex(where: { key.matches($0.name) }),
+    guard let index = table.index(called: key),
       table.columns[index].policy == .counter || table.columns[index].policy == .set,
       try reader.peekKind() == .object
     else { return nil }

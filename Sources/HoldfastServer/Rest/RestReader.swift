@@ -165,7 +165,7 @@ struct RestReader {
 
   private func table(_ name: String?) throws(Problem) -> Int {
     guard let name else { throw Problem(.invalidOperation, "table is missing.") }
-    guard let index = schema.index(of: name) else { throw Problem(.unknownTable, name) }
+    guard let index = schema.index(called: name) else { throw Problem(.unknownTable, name) }
     return index
   }
 
@@ -210,14 +210,21 @@ struct RestReader {
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
     var values = try table.values(in: columns) { key, reader in
       if verb == .update, let increment = try RestIncrement(key, of: table, &reader) {
+        if changes.increments.contains(where: { $0.column == increment.column }) {
+          throw table.namedTwice(increment.column)
+        }
         changes.increments.append(increment)
         return true
       }
       guard try reader.peekKind() == .object,
-        let index = table.columns.firstIndex(where: { $0.type == .position && key.matches($0.name) })
+        let index = table.index(called: key), table.columns[index].type == .position
       else { return false }
+      if changes.places[index] != nil { throw table.namedTwice(index) }
       changes.places[index] = try RestItem.Place(&reader, table.columns[index].name)
       return true
+    }
+    if let increment = changes.increments.first(where: { values[$0.column] != nil }) {
+      throw table.namedTwice(increment.column)
     }
     // Each is there, and is filled in when its turn has come.
     for column in changes.places.keys { values[column] = .text("") }

@@ -15,15 +15,21 @@ struct SQLiteDatabase: ServerDatabase {
   ///
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
-  init(in directory: DataDirectory, schema: Schema?, random: (Int) -> [UInt8]) throws {
+  init(
+    in directory: DataDirectory, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+  ) throws {
     try self.init(
-      file: directory.database, exists: try directory.hasDatabase(), schema: schema, random: random)
+      file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
+      random: random)
   }
 
   /// Opens the database file at `path`; see above.
-  init(file path: String, exists: Bool, schema: Schema?, random: (Int) -> [UInt8]) throws {
+  init(
+    file path: String, exists: Bool, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+  ) throws {
     self.path = path
     let known = try exists && Self.isOurs(path)
     guard known || schema != nil else {
@@ -39,7 +45,7 @@ struct SQLiteDatabase: ServerDatabase {
         previous: try connection.value("SELECT value FROM holdfast_meta WHERE key = 'previous_epoch'")?.text)
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
-      if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema) }
+      if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
       try connection.execute(SQLiteTables(schema: self.schema).listIndexes)
     } else {
       let schema = try schema ?? Schema(json: [])
@@ -138,26 +144,13 @@ struct SQLiteDatabase: ServerDatabase {
     }
   }
 
-  private static func extend(_ connection: Connection, from old: Schema, to new: Schema) throws {
-    let addition: SchemaAddition
-    do { addition = try SchemaAddition(from: old, to: new) } catch {
-      throw ServerError(.schemaCannotChange, error.description)
-    }
-    let tables = SQLiteTables(schema: new)
+  private static func extend(
+    _ connection: Connection, from old: Schema, to new: Schema, _ removals: Removals
+  ) throws {
+    let difference = try SchemaDifference(serving: new, after: old, removals)
     try connection.transaction(.immediate) {
-      for (table, column) in addition.columns {
-        try connection.execute(
-          "ALTER TABLE \"\(new.tables[table].name)\" ADD COLUMN \(tables.column(column, of: table))")
-        for link in new.links(of: table) where link.column == column {
-          try connection.execute(link.index(in: new))
-        }
-      }
-      for table in addition.tables { try connection.execute(tables.create(table)) }
-      for (table, columns) in addition.droppedIndexes {
-        let name = SQLiteTables.indexName(columns, of: new.tables[table].name)
-        try connection.execute("DROP INDEX IF EXISTS \(name)")
-      }
-      for (table, columns) in addition.indexes { try connection.execute(tables.index(columns, of: table)) }
+      try connection.execute("PRAGMA defer_foreign_keys = ON")
+      try SQLiteSchemaChange(connection, from: old, to: new, difference).run()
       try addPublicZones(connection, new)
       try setMeta("schema", new.text, connection)
     }

@@ -83,8 +83,14 @@ struct SQLiteTables {
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     lines.append("PRIMARY KEY (\"zone\", \"seq\")")
-    var sql = "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
-    sql += "CREATE UNIQUE INDEX \"holdfast_\(table.name)_id\" ON \"\(table.name)\" (\"id\");\n"
+    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
+      + indexes(of: index)
+  }
+
+  /// All indexes of one table.
+  func indexes(of index: Int) -> String {
+    let table = schema.tables[index]
+    var sql = "CREATE UNIQUE INDEX \"holdfast_\(table.name)_id\" ON \"\(table.name)\" (\"id\");\n"
     for link in schema.links(of: index) { sql += link.index(in: schema) }
     for (number, group) in table.unique.enumerated() {
       let columns = group.map { ", \"\($0)\"" }.joined()

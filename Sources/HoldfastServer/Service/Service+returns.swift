@@ -24,21 +24,28 @@ extension Service {
   /// Takes what a device hands back: all of it together, so that the order does not matter; where that fails, each by itself.
   ///
   /// - Returns: what can't be taken.
-  func take(_ items: [ReturnedRecord], by author: Author) throws -> [RefusedReturn] {
-    if items.isEmpty { return [] }
+  func take(_ returns: [Result<ReturnedRecord, Problem>], by author: Author) throws -> [RefusedReturn] {
+    if returns.isEmpty { return [] }
     if history.previous == nil {
       let problem = Problem(.recordUnknown, "The server was not restored: there is nothing to hand back.")
-      return items.indices.map { RefusedReturn(index: $0, problem: problem) }
+      return returns.indices.map { RefusedReturn(index: $0, problem: problem) }
     }
-    if try takeTogether(items, by: author) == nil { return [] }
-    var refused = try items.indices.compactMap { try refusal($0, of: items, by: author) }
+    var (items, refused): ([(index: Int, record: ReturnedRecord)], [RefusedReturn]) = ([], [])
+    for (index, item) in returns.enumerated() {
+      switch item {
+      case .success(let record): items.append((index, record))
+      case .failure(let problem): refused.append(RefusedReturn(index: index, problem: problem))
+      }
+    }
+    if try takeTogether(items.map(\.record), by: author) == nil { return refused }
+    let again = try items.filter { try takeTogether([$0.record], by: author) != nil }
     // What one was refused for may have come behind it.
-    refused = try refused.compactMap { try refusal($0.index, of: items, by: author) }
+    for item in again {
+      if let problem = try takeTogether([item.record], by: author) {
+        refused.append(RefusedReturn(index: item.index, problem: problem))
+      }
+    }
     return refused
-  }
-
-  private func refusal(_ index: Int, of items: [ReturnedRecord], by author: Author) throws -> RefusedReturn? {
-    try takeTogether([items[index]], by: author).map { RefusedReturn(index: index, problem: $0) }
   }
 
   /// Gives the problem that kept them all from being taken.

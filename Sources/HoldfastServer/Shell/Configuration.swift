@@ -5,6 +5,8 @@ public import HoldfastHTTP
 public struct Configuration: Sendable {
   /// The schema to serve; nil takes the one that is in the database.
   public var schema: Schema?
+  /// What becomes of tables and columns of the database that `schema` lacks; `refuse` unless given.
+  public var removals: Removals
   /// Where the database is; a data directory is made when it is missing.
   public var database: DatabaseLocation
   /// The IP address to listen on; 127.0.0.1 unless given.
@@ -58,6 +60,7 @@ public struct Configuration: Sendable {
     environment: ServerEnvironment = .system, log: (@Sendable (String) -> Void)? = nil
   ) {
     self.schema = schema
+    removals = .refuse
     self.database = database
     self.address = address
     self.port = port

@@ -20,19 +20,21 @@ public final class InlineServer {
   /// - Parameters:
   ///   - location: where the database is; a directory is made when it is missing.
   ///   - schema: the schema to serve; nil takes the one that is in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
   ///   - rules: the team's own resolvers and validators.
   ///   - environment: clock, randomness and passwords.
   ///   - identityProvider: whose JWTs are taken; nil for nobody's.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
-    _ location: DatabaseLocation, schema: Schema?, rules: Rules = Rules(), environment: ServerEnvironment,
+    _ location: DatabaseLocation, schema: Schema?, removals: Removals = .refuse, rules: Rules = Rules(),
+    environment: ServerEnvironment,
     identityProvider: IdentityProviderConfiguration? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     if let schema { try rules.check(against: schema) }
     let lock = try location.lock()
-    let database = try location.open(schema: schema, random: environment.random)
+    let database = try location.open(schema: schema, removals: removals, random: environment.random)
     let snapshots = try Snapshots(
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
     try self.init(

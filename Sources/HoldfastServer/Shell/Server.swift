@@ -38,7 +38,8 @@ public final class Server: Sendable {
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
     lock = try configuration.database.lock()
     let environment = configuration.environment
-    database = try configuration.database.open(schema: configuration.schema, random: environment.random)
+    database = try configuration.database.open(
+      schema: configuration.schema, removals: configuration.removals, random: environment.random)
     let log = RequestLog(configuration.log, now: environment.now)
     self.log = log
     tls = configuration.tls

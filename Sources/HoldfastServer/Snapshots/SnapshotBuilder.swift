@@ -135,7 +135,7 @@ private struct SnapshotPages {
     self.schema = schema
     self.connection = connection
     statements = schema.tables.map(TableStatements.init)
-    forms = schema.tables.map(PageParser.Form.init)
+    forms = schema.tables.map { PageParser.Form($0) }
   }
 
   mutating func write(_ bytes: [UInt8], of zone: String) throws {

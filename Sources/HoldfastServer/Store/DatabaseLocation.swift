@@ -29,9 +29,12 @@ public enum DatabaseLocation: Sendable {
   ///
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
-  func open(schema: Schema?, random: (Int) -> [UInt8]) throws -> any ServerDatabase {
+  func open(
+    schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+  ) throws -> any ServerDatabase {
     switch self {
     case .directory(let path):
       if RestoredDirectory(path).isUnfinished {
@@ -40,9 +43,10 @@ public enum DatabaseLocation: Sendable {
           "A backup is being restored into \(path), or was when that ended: start the server, and it is finished."
         )
       }
-      return try SQLiteDatabase(in: DataDirectory(path: path), schema: schema, random: random)
+      return try SQLiteDatabase(
+        in: DataDirectory(path: path), schema: schema, removals: removals, random: random)
     case .postgres(let location):
-      return try PostgresDatabase(location, schema: schema, random: random)
+      return try PostgresDatabase(location, schema: schema, removals: removals, random: random)
     }
   }
 }

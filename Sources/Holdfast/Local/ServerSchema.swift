@@ -1,0 +1,46 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What the server says of its schema: docs/SCHEMA-CHANGES.md, sections 2 and 3.
+extension LocalDatabase {
+  /// Reads by which names the server's tables and columns may come; another process may have heard of others meanwhile.
+  func readToldNames() throws {
+    let text = try connection.value("SELECT renamed FROM holdfast_local")?.text ?? ""
+    if text == toldNamesText { return }
+    toldNamesText = text
+    toldNames = try text.isEmpty ? FormerNames() : JSONReader.read(text) { try FormerNames(&$0) }
+    forms = schema.tables.map { PageParser.Form($0, toldNames) }
+  }
+
+  /// Keeps what an answer says of the server's schema.
+  ///
+  /// - Returns: whether it is another than before.
+  func keep(serverSchema answer: SyncAnswer) throws -> Bool {
+    var isOther = false
+    if !answer.schema.isEmpty {
+      let text = answer.renamed.isEmpty ? "" : String(decoding: answer.renamed.json.bytes, as: UTF8.self)
+      try connection.run(
+        "UPDATE holdfast_local SET server_schema = ?1, renamed = ?2 WHERE server_schema <> ?1 OR renamed <> ?2",
+        [.text(answer.schema), .text(text)])
+      isOther = connection.changes > 0
+    }
+    try readToldNames()
+    return isOther
+  }
+
+  /// Puts the names that this app has into what conflicts say of their table and column.
+  func nameConflicts() throws {
+    for table in schema.tables {
+      let names = toldNames.others(of: table)
+      for name in names {
+        try connection.run(
+          "UPDATE conflicts SET record_table = ? WHERE record_table = ?", [.text(table.name), .text(name)])
+      }
+      for (name, column) in toldNames.otherColumns(of: table) {
+        try connection.run(
+          "UPDATE conflicts SET column_name = ? WHERE record_table = ? AND column_name = ?",
+          [.text(table.columns[column].name), .text(table.name), .text(name)])
+      }
+    }
+  }
+}

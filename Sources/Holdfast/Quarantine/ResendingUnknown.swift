@@ -1,0 +1,51 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What a server did not know of a newer app is sent again when it has another schema: docs/SCHEMA-CHANGES.md, section 3.
+extension LocalDatabase {
+  /// Writes such change sets anew, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
+  /// records have gone on since, stays for a person.
+  ///
+  /// - Returns: whether there is something to send.
+  func resendUnknown() throws -> Bool {
+    let rows = try connection.rows(
+      "SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
+    var isAny = false
+    for row in rows {
+      guard let number = row[0].integer, let problem = Problem(document: Array((row[1].text ?? "").utf8)),
+        problem.code == .unknownTable || problem.code == .unknownColumn,
+        try isUntouched(QuarantinedOperation.all(row[2].blob ?? []))
+      else { continue }
+      do {
+        try connection.savepoint { try resend(number) { _ in } }
+        Trace.took(.unknownSentAgain)
+        isAny = true
+      } catch let error as StoreError where error.code == .operationRefused {
+        continue
+      }
+    }
+    return isAny ? try seal(isStrict: false) : false
+  }
+
+  /// Whether this app knows all that the operations name, and the records are as they were before them.
+  private func isUntouched(_ operations: [QuarantinedOperation]) throws -> Bool {
+    var created: Set<String> = []
+    for operation in operations {
+      guard let table = schema.index(called: operation.table) else { return false }
+      let columns = schema.tables[table].columns
+      let here = try row(table, operation.id)
+      if operation.kind == .create {
+        if here != nil { return false }
+        created.insert(operation.id)
+      }
+      for name in operation.columns.keys where name != "zone" {
+        guard let index = schema.tables[table].index(called: name) else { return false }
+        if operation.kind != .update || created.contains(operation.id) { continue }
+        guard let here else { return false }
+        let base = try? columns[index].value(of: operation.base[name])
+        if base.map({ Value($0) }) != here.values[index] { return false }
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,96 @@
+/// The names that tables and columns of the server's schema had before, as it tells them apps of before: docs/SCHEMA-CHANGES.md, section 2.
+public struct FormerNames: Sendable, Hashable {
+  /// By the name of a table now: those of before.
+  private var tables: [String: [String]] = [:]
+  /// By the name of a table now, and by that of a column: those of before.
+  private var columns: [String: [String: [String]]] = [:]
+
+  /// None.
+  public init() {}
+
+  /// Those of a schema.
+  public init(_ schema: Schema) {
+    for table in schema.tables {
+      if !table.was.isEmpty { tables[table.name] = table.was }
+      for column in table.columns where !column.was.isEmpty {
+        columns[table.name, default: [:]][column.name] = column.was
+      }
+    }
+  }
+
+  /// Reads what `write` wrote.
+  ///
+  /// - Throws: `JSONError`.
+  public init(_ reader: inout JSONReader) throws {
+    try reader.readObject { key, reader in
+      switch key {
+      case "tables": tables = try Self.readNames(&reader)
+      case "columns":
+        try reader.readObject { key, reader in
+          let table = key.string
+          columns[table] = try Self.readNames(&reader)
+        }
+      default: try reader.skipValue()
+      }
+    }
+  }
+
+  private static func readNames(_ reader: inout JSONReader) throws -> [String: [String]] {
+    var names: [String: [String]] = [:]
+    try reader.readObject { key, reader in
+      let name = key.string
+      try reader.readArray { names[name, default: []].append(try $0.readString()) }
+    }
+    return names
+  }
+
+  /// Whether there are none.
+  public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
+
+  /// The names as the answer of a sync says them.
+  public var json: JSONValue {
+    func object(_ names: [String: [String]]) -> JSONValue {
+      .object(names.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value.map { .string($0) })) })
+    }
+    return .object([
+      .init("tables", object(tables)),
+      .init("columns", .object(columns.sorted { $0.key < $1.key }.map { .init($0.key, object($0.value)) })),
+    ])
+  }
+
+  // MARK: What a name of the server's is here
+
+  /// Whether the server calls a table of this app's schema so.
+  public func isName(_ theirs: String, of table: Table) -> Bool {
+    Self.isSame(theirs, table.name, table.was, tables[theirs])
+  }
+
+  /// Whether the server calls a column of this app's schema so.
+  ///
+  /// - Parameter table: what the server calls the table.
+  public func isName(_ theirs: String, of column: Column, in table: String) -> Bool {
+    Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
+  }
+
+  private static func isSame(_ theirs: String, _ name: String, _ was: [String], _ before: [String]?) -> Bool {
+    theirs == name || was.contains(theirs) || before?.contains { $0 == name || was.contains($0) } ?? false
+  }
+
+  /// The other names that the server may have for a table of this app's schema.
+  public func others(of table: Table) -> [String] {
+    table.was
+      + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
+  }
+
+  /// The other names that the server may have for the columns of a table of this app's schema.
+  public func otherColumns(of table: Table) -> [(name: String, column: Int)] {
+    let told = ([table.name] + others(of: table)).flatMap { name in
+      (columns[name] ?? [:]).keys.sorted().compactMap { theirs in
+        table.index(of: theirs) == nil
+          ? table.columns.firstIndex { isName(theirs, of: $0, in: name) }.map { (theirs, $0) } : nil
+      }
+    }
+    let own = table.columns.enumerated().flatMap { index, column in column.was.map { ($0, index) } }
+    return own + told.filter { name, _ in !own.contains { $0.0 == name } }
+  }
+}

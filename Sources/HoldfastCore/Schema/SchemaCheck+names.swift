@@ -1,0 +1,53 @@
+extension SchemaCheck {
+  /// How many names a table or column may have had: all of them are looked through.
+  static let formerNameLimit = 16
+
+  /// What is wrong with the names that something had before.
+  ///
+  /// - Parameter others: the names that it can't have had: its own, and those of all others, now and before.
+  func formerNameFaults(
+    _ was: [String], isOthers: (String) -> Bool, at place: String, kind: String
+  ) -> [SchemaError.Fault] {
+    var faults: [SchemaError.Fault] = []
+    if was.count > Self.formerNameLimit {
+      faults.append(
+        .init(place, "Name at most \(Self.formerNameLimit); leave out those of apps that are gone."))
+    }
+    if Set(was).count < was.count { faults.append(.init(place, "A name stands here twice; keep one.")) }
+    for name in was {
+      faults += nameFaults(name, at: place, kind: kind)
+      if isOthers(name) {
+        faults.append(
+          .init(
+            place,
+            "\"\(name)\" is the name of a \(kind), or was that of another: an old app could mean either. Choose another name for that one."
+          ))
+      }
+    }
+    return faults
+  }
+
+  /// What is wrong with the names that the tables had before.
+  func formerTableFaults() -> [SchemaError.Fault] {
+    tables.flatMap { table in
+      formerNameFaults(
+        table.was,
+        isOthers: { name in
+          Self.isReserved(table: name)
+            || tables.contains { $0.name == name || ($0.name != table.name && $0.was.contains(name)) }
+        }, at: "tables.\(table.name).was", kind: "table")
+    }
+  }
+
+  /// The same of the columns of a table.
+  func formerColumnFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
+    table.columns.flatMap { column in
+      formerNameFaults(
+        column.was,
+        isOthers: { name in
+          Self.reservedColumns.contains(name)
+            || table.columns.contains { $0.name == name || ($0.name != column.name && $0.was.contains(name)) }
+        }, at: "\(place).columns.\(column.name).was", kind: "column")
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/// What a schema is over the one that a database was made for, as docs/SCHEMA-CHANGES.md has it: what is new, has another name, or is gone. Limits,
+/// defaults, roles, policies and the lists of positions change freely; anything else is refused.
+public struct SchemaDifference: Sendable {
+  /// A name that became another.
+  public struct Renaming: Hashable, Sendable {
+    /// The name of before.
+    public let old: String
+    /// The name of now.
+    public let new: String
+  }
+
+  /// A table that both schemas have.
+  public struct Kept: Sendable {
+    /// Its index in the schema of before.
+    public let before: Int
+    /// Its index in the new one.
+    public let index: Int
+    /// Its columns that have another name.
+    public fileprivate(set) var renamed: [Renaming] = []
+    /// The indexes, in the new table, of its columns that are new.
+    public fileprivate(set) var added: [Int] = []
+    /// The names of its columns that are gone.
+    public fileprivate(set) var removed: [String] = []
+    /// The name that a column of before has now; nil when it is gone.
+    public fileprivate(set) var names: [String: String] = [:]
+    /// Whether a name of it or of a column is another, or a column is gone.
+    public fileprivate(set) var isRewritten = false
+  }
+
+  /// The indexes of the tables that are new.
+  public private(set) var tables: [Int] = []
+  /// The tables that both have.
+  public private(set) var kept: [Kept] = []
+  /// Those of them that have another name.
+  public private(set) var renamedTables: [Renaming] = []
+  /// The names of the tables that are gone.
+  public private(set) var removedTables: [String] = []
+
+  /// The indexes that are new in tables that are not.
+  public private(set) var indexes: [(table: Int, columns: [String])] = []
+  /// The indexes that such tables have no longer, in the names of now.
+  public private(set) var droppedIndexes: [(table: Int, columns: [String])] = []
+
+  /// The columns that are new in tables that are not.
+  public var columns: [(table: Int, column: Int)] {
+    kept.flatMap { kept in kept.added.map { (kept.index, $0) } }
+  }
+  /// Whether nothing is new that a device keeps: indexes are the server's.
+  public var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
+  /// The places of what is gone, as in `holdfast.json`.
+  public var removals: [String] {
+    removedTables.map { "tables.\($0)" }
+      + kept.flatMap { kept in kept.removed.map { "tables.\(old.tables[kept.before].name).columns.\($0)" } }
+  }
+
+  private let old: Schema
+  private let new: Schema
+
+  /// Compares two schemas.
+  ///
+  /// - Throws: `SchemaError` naming every place that can't change.
+  public init(from old: Schema, to new: Schema) throws(SchemaError) {
+    (self.old, self.new) = (old, new)
+    var pairs: [(before: Int, index: Int)] = []
+    for (index, table) in new.tables.enumerated() {
+      if let before = old.index(of: table.name) {
+        pairs.append((before, index))
+      } else if let before = table.was.lazy.compactMap({ old.index(of: $0) }).first {
+        pairs.append((before, index))
+        renamedTables.append(Renaming(old: old.tables[before].name, new: table.name))
+      } else {
+        tables.append(index)
+      }
+    }
+    let found = Set(pairs.map(\.before))
+    removedTables = old.tables.indices.filter { !found.contains($0) }.map { old.tables[$0].name }
+    let tableNames = Dictionary(
+      pairs.map { (old.tables[$0.before].name, new.tables[$0.index].name) },
+      uniquingKeysWith: { first, _ in first })
+    var faults: [SchemaError.Fault] = []
+    if pairs.count > found.count {
+      faults.append(
+        .init("tables", "Two tables say that they were the same one; only one of them can have its records."))
+    }
+    for pair in pairs { faults += compare(pair.before, pair.index, tableNames) }
+    guard faults.isEmpty else { throw SchemaError(faults: faults) }
+  }
+
+  /// The same, where nothing may be gone.
+  ///
+  /// - Throws: `SchemaError` naming what is gone, too.
+  public func requireNoRemoval() throws(SchemaError) {
+    if removals.isEmpty { return }
+    throw SchemaError(faults: removals.map { Self.fault($0, "was removed") })
+  }
+
+  private mutating func compare(
+    _ before: Int, _ index: Int, _ tableNames: [String: String]
+  ) -> [SchemaError.Fault] {
+    let (earlier, table) = (old.tables[before], new.tables[index])
+    let place = "tables.\(table.name)"
+    var kept = Kept(before: before, index: index)
+    var faults: [SchemaError.Fault] = []
+    for (number, column) in table.columns.enumerated() {
+      let place = "\(place).columns.\(column.name)"
+      let known =
+        earlier.index(of: column.name) ?? column.was.lazy.compactMap { earlier.index(of: $0) }.first
+      guard let known else {
+        if column.required, column.defaultValue == nil {
+          faults.append(
+            Self.fault(place, "is new and required, but has no default for the records that are there"))
+        }
+        kept.added.append(number)
+        continue
+      }
+      let name = earlier.columns[known].name
+      if kept.names.updateValue(column.name, forKey: name) != nil {
+        faults.append(Self.fault("\(place).was", "says what another column was already"))
+      }
+      if name != column.name { kept.renamed.append(Renaming(old: name, new: column.name)) }
+      faults += Self.faults(earlier.columns[known], column, at: place, tableNames)
+    }
+    kept.removed = earlier.columns.map(\.name).filter { kept.names[$0] == nil }
+    kept.isRewritten =
+      earlier.name != table.name || !kept.renamed.isEmpty || !kept.removed.isEmpty
+    if kept.zone(earlier.zone) != table.zone { faults.append(Self.fault("\(place).zone", "was changed")) }
+    if kept.groups(earlier.unique) != table.unique {
+      faults.append(Self.fault("\(place).unique", "was changed"))
+    }
+    let (wanted, there) = (table.serverIndexes, kept.groups(earlier.serverIndexes))
+    for columns in wanted where !there.contains(columns) { indexes.append((index, columns)) }
+    for columns in there where !wanted.contains(columns) { droppedIndexes.append((index, columns)) }
+    self.kept.append(kept)
+    return faults
+  }
+
+  private static func faults(
+    _ earlier: Column, _ column: Column, at place: String, _ tableNames: [String: String]
+  ) -> [SchemaError.Fault] {
+    var faults: [SchemaError.Fault] = []
+    if earlier.type != column.type { faults.append(fault("\(place).type", "was changed")) }
+    if earlier.required != column.required { faults.append(fault("\(place).required", "was changed")) }
+    if earlier.reference.map({ tableNames[$0.table] }) != column.reference.map(\.table) {
+      faults.append(fault("\(place).to", "was changed"))
+    } else if earlier.reference?.onDelete != column.reference?.onDelete {
+      faults.append(fault("\(place).on_delete", "was changed"))
+    } else if earlier.reference?.across != column.reference?.across {
+      faults.append(fault("\(place).across", "was changed"))
+    }
+    return faults
+  }
+
+  private static func fault(_ place: String, _ what: String) -> SchemaError.Fault {
+    .init(
+      place,
+      "This \(what). See docs/SCHEMA-CHANGES.md for what can change, and keep the rest as it is in the database."
+    )
+  }
+}
+
+extension SchemaDifference.Kept {
+  /// A rule of before in the names of now.
+  fileprivate func zone(_ rule: ZoneRule) -> ZoneRule {
+    guard case .parent(let column) = rule else { return rule }
+    return .parent(names[column] ?? column)
+  }
+
+  /// Groups of columns of before in the names of now, without those that name what is gone.
+  public func groups(_ groups: [[String]]) -> [[String]] {
+    groups.map { $0.map { names[$0] ?? ($0 == "id" ? "id" : "") } }.filter { !$0.contains("") }
+  }
+}

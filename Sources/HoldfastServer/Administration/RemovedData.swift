@@ -1,0 +1,96 @@
+public import HoldfastCore
+import HoldfastPostgres
+import HoldfastSQLite
+
+/// What a database keeps of a table or column that the schema has no longer: docs/SCHEMA-CHANGES.md, section 4.
+public struct RemovedData: Sendable, Hashable {
+  /// The table in the database, quoted where it must be.
+  let table: String
+  /// The column; nil for a whole table.
+  let column: String?
+  /// How many records, or values that are not null.
+  public let count: Int64
+
+  /// What and how much, for a person.
+  public var description: String {
+    column.map { "\(table): column \($0), \(count) values" } ?? "\(table): table, \(count) records"
+  }
+
+  /// The statement that drops it.
+  fileprivate var drop: String {
+    column.map { "ALTER TABLE \(table) DROP COLUMN \(PostgresName.quoted($0))" } ?? "DROP TABLE \(table)"
+  }
+}
+
+extension DatabaseLocation {
+  /// The schema that the database is served by.
+  ///
+  /// - Throws: `ServerError` when there is none.
+  public func storedSchema() throws -> Schema {
+    try open(schema: nil, random: ServerEnvironment.system.random).schema
+  }
+
+  /// Lists what the database keeps of what the schema has no longer.
+  ///
+  /// - Parameter isDropped: whether it is dropped, all of it or, when that fails, nothing.
+  /// - Throws: `ServerError` when there is no database of Holdfast's.
+  public func removedData(dropping isDropped: Bool = false) throws -> [RemovedData] {
+    // Sees to it that it is ours.
+    _ = try storedSchema()
+    switch self {
+    case .directory(let path):
+      let connection = try Connection(path: DataDirectory(path: path).database)
+      return try connection.transaction(.immediate) {
+        let found = try Self.removedData(connection)
+        if isDropped { for data in found { try connection.execute(data.drop) } }
+        return found
+      }
+    case .postgres(let location):
+      let connection = try location.connectDirectly(.opens)
+      defer { connection.close() }
+      try connection.execute("BEGIN; SELECT pg_advisory_xact_lock(5216694956356254582)")
+      let found = try Self.removedData(connection)
+      if isDropped { for data in found { try connection.execute(data.drop) } }
+      try connection.execute("COMMIT")
+      return found
+    }
+  }
+
+  private static func removedData(_ connection: Connection) throws -> [RemovedData] {
+    func count(_ sql: String) throws -> Int64 { try connection.value(sql)?.integer ?? 0 }
+    let places = try connection.rows(
+      """
+      SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+      WHERE t.type = 'table' AND substr(c.name, 1, \(RemovedName.prefix.count)) = '\(RemovedName.prefix)'
+        AND substr(t.name, 1, \(RemovedName.prefix.count)) <> '\(RemovedName.prefix)'
+      UNION ALL SELECT name, NULL FROM sqlite_schema
+      WHERE type = 'table' AND substr(name, 1, \(RemovedName.prefix.count)) = '\(RemovedName.prefix)' ORDER BY 1, 2
+      """)
+    return try places.map { place in
+      let table = PostgresName.quoted(place[0].text ?? "")
+      let column = place[1].text
+      return RemovedData(
+        table: table, column: column,
+        count: try count("SELECT count(\(column.map(PostgresName.quoted) ?? "*")) FROM \(table)"))
+    }
+  }
+
+  private static func removedData(_ connection: PostgresConnection) throws -> [RemovedData] {
+    let places = try connection.query(
+      """
+      SELECT x.relation, a.attname::text FROM holdfast.tables x
+      JOIN pg_attribute a ON a.attrelid = to_regclass(x.relation) AND NOT a.attisdropped AND a.attnum > 0
+      WHERE NOT x.adopted AND starts_with(a.attname::text, $1)
+      UNION ALL
+      SELECT format('%I.%I', n.nspname, c.relname), NULL FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND starts_with(c.relname::text, $1)
+      ORDER BY 1, 2
+      """, PostgresParameters(RemovedName.prefix))
+    return try places.indices.map { row in
+      let (table, column) = (places.text(row, 0), places.optionalText(row, 1))
+      let count = try connection.query(
+        PostgresStatement("SELECT count(\(column.map(PostgresName.quoted) ?? "*")) FROM \(table)"))
+      return RemovedData(table: table, column: column, count: count.int64(0, 0))
+    }
+  }
+}
