@@ -13,12 +13,13 @@ public final class Administration {
   let schema: Schema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
+  let database: any ServerDatabase
 
   /// Opens the database of a server.
   ///
   /// - Throws: `ServerError` when there is none, or it is not ours.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
-    let database = try location.open(schema: nil, random: environment.random)
+    database = try location.open(schema: nil, random: environment.random)
     operators = try database.administration()
     schema = database.schema
     self.environment = environment
