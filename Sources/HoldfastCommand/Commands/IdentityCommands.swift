@@ -32,6 +32,8 @@ enum UsersCommand: Subcommand {
         throw UsageError("--format is jsonl or csv.")
       }
       guard mkdir(words[2], 0o700) == 0 else { throw FileError(words[2], "made") }
+      // Of a failure before the first byte nothing is left.
+      defer { rmdir(words[2]) }
       let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
         try appendToFile("\(words[2])/\(file)", bytes)
       }
