@@ -20,7 +20,7 @@ class PostgresReader: StoreReader {
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after
+      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
@@ -87,7 +87,8 @@ class PostgresReader: StoreReader {
         use: try .init(scope: rows.optionalText(0, 11))),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
       seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6),
-      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12))
+      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), isForgotten: rows.bool(0, 13),
+      client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
   /// The rows of a device with its refusals, and its zones.
@@ -193,6 +194,16 @@ class PostgresReader: StoreReader {
     for stretch in read { stretches[stretch.zone.zone] = stretch }
     self.user = user
     return read.map(\.zone)
+  }
+
+  func lag(of user: String?) throws -> [DeviceLag] {
+    try PostgresForgetting(connection: connection).lag(of: user)
+  }
+
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    try PostgresForgetting(connection: connection).find(kind, after: place, terms, limit: limit)
   }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws

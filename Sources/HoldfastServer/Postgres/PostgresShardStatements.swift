@@ -81,7 +81,7 @@ struct PostgresShardStatements {
   static let dropAck: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone = $2"
   // A zone that was lost in between must be begun anew, or given up.
   static let putAck: PostgresStatement = """
-    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq) VALUES ($1, $2, $3, $4)
+    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, lost) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (device, zone) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = false
     WHERE NOT a.lost OR excluded.epoch = ''
     """
@@ -98,7 +98,8 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten
+      FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(

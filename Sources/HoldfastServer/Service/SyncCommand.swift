@@ -11,6 +11,8 @@ struct SyncCommand: Sendable {
 
   let key: DeviceKey
   let request: SyncRequest
+  /// What the device says of itself, where that is news.
+  var news: ClientVersion?
   /// What the acks say; nil for a zone that is gone.
   let acks: [(zone: String, ack: Ack?)]
   /// The device's chain after each change set.

@@ -49,6 +49,19 @@ protocol StoreReader: CollectionReader {
   /// - Parameter limit: how many at the most.
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
 
+  /// How far devices are behind, in the order of their numbers.
+  ///
+  /// - Parameter user: whose; nil for all.
+  func lag(of user: String?) throws -> [DeviceLag]
+
+  /// Looks for what may be forgotten.
+  ///
+  /// - Parameters:
+  ///   - place: where the look before has ended; empty for the first.
+  ///   - limit: how many are looked at.
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+
   /// Writes an array of the changes of a zone in seq order.
   ///
   /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
@@ -121,6 +134,10 @@ struct KnownDevice: Sendable {
   let isSessionUsed: Bool
   /// Of the device of a JWT: from when on issued ones are taken, in milliseconds since 1970; nil for others.
   let issuedAfter: Int64?
+  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
+  let isForgotten: Bool
+  /// What it said of itself last.
+  let client: ClientVersion?
 }
 
 /// What the server knows about one zone of a device.

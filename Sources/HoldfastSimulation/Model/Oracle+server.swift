@@ -11,6 +11,8 @@ struct ServerMemory {
   var tokens: Set<Int> = []
   /// The conflicts of the log, by what they say.
   var conflicts: [[Cell]: RecordKey] = [:]
+  /// What the log has forgotten.
+  var forgottenConflicts: [Row] = []
   /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
   var time: String?
 }
@@ -37,6 +39,9 @@ extension Oracle {
     let before = server.view
     var ended: [RecordDifference] = []
     for difference in RecordDifference.between(before.tables, view.tables) {
+      if difference.key.table == "conflicts", difference.new == nil, let row = difference.old {
+        server.forgottenConflicts.append(row)
+      }
       if let row = difference.new { expectWritten(difference, row, in: view) }
       if let old = difference.old, old.zone != difference.new?.zone { ended.append(difference) }
     }
