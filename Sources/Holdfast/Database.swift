@@ -91,14 +91,7 @@ public final class Database {
   ///
   /// - Throws: `SQLiteError` when a constraint forbids it.
   public func insert<R: Record>(_ record: R) throws {
-    try insert(try RowEncoder.encode(record), into: R.table)
-  }
-
-  func insert(_ columns: [(name: String, value: SQLiteValue)], into table: String) throws {
-    let names = columns.map { "\"\($0.name)\"" }.joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    try local.connection.run(
-      "INSERT INTO \"\(table)\" (\(names)) VALUES (\(marks))", columns.map(\.value))
+    try local.insert(try RowEncoder.encode(record), into: R.table)
   }
 
   /// Changes a record as it is now: only columns that `change` gives other values become edits, so what others
@@ -117,10 +110,7 @@ public final class Database {
     let changed = after.filter { column in
       !before.contains { $0.name == column.name && $0.value == column.value }
     }
-    guard !changed.isEmpty else { return record }
-    let sets = changed.map { "\"\($0.name)\" = ?" }.joined(separator: ", ")
-    try local.connection.run(
-      "UPDATE \"\(R.table)\" SET \(sets) WHERE \"id\" = ?", changed.map(\.value) + [.text(id)])
+    try local.update(changed, of: id, in: R.table)
     return record
   }
 

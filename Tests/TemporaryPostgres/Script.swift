@@ -25,9 +25,13 @@ enum Script: String {
   /// Makes a folder, and starts a shell that stops its server and removes it when the lifeline is closed, or this
   /// process is gone.
   ///
-  /// - Parameter how: what the script's `stop` is given besides the folder.
-  func makeFolder(stopping how: String = "") throws -> (folder: String, lifeline: Int32) {
-    let template = NSTemporaryDirectory() + "holdfast-server-XXXXXX"
+  /// - Parameters:
+  ///   - base: the folder that it is made in.
+  ///   - how: what the script's `stop` is given besides the folder.
+  func makeFolder(
+    in base: String = NSTemporaryDirectory(), stopping how: String = ""
+  ) throws -> (folder: String, lifeline: Int32) {
+    let template = "\(base)/holdfast-server-XXXXXX"
     var path = Array(template.utf8CString)
     guard mkdtemp(&path) != nil else { throw TemporaryPostgresError("mkdtemp failed for \(template)") }
     let folder = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -13,8 +13,8 @@ public final class TemporaryPostgres: Sendable {
       if let url = ProcessInfo.processInfo.environment["HOLDFAST_TEST_POSTGRES"], !url.isEmpty {
         return TemporaryPostgres(url: url, folder: nil, lifeline: -1)
       }
-      let server = try TemporaryPostgres()
-      // Nobody kills this one, and making databases is several times as fast.
+      // Nobody kills this one, and making databases is several times as fast in memory, unwritten.
+      let server = try TemporaryPostgres(in: memory ?? NSTemporaryDirectory())
       try server.psql(server.url, "ALTER SYSTEM SET fsync = off")
       try server.psql(server.url, "SELECT pg_reload_conf()")
       return server
@@ -41,9 +41,19 @@ public final class TemporaryPostgres: Sendable {
   }
 
   /// Starts a cluster of its own, which a test may kill and restart; the port stays the same.
-  public convenience init() throws {
-    let (folder, lifeline) = try Script.postgres.makeFolder(stopping: "immediate")
+  public convenience init() throws { try self.init(in: NSTemporaryDirectory()) }
+
+  private convenience init(in base: String) throws {
+    let (folder, lifeline) = try Script.postgres.makeFolder(in: base, stopping: "immediate")
     try self.init(url: Script.postgres.run("start", folder), folder: folder, lifeline: lifeline)
+  }
+
+  /// A folder of the memory's file system with room for the databases of all tests, 8 MiB each; nil where there is none.
+  private static var memory: String? {
+    let folder = "/dev/shm"
+    var space = statvfs()
+    guard access(folder, W_OK) == 0, statvfs(folder, &space) == 0 else { return nil }
+    return UInt64(space.f_bavail) * UInt64(space.f_frsize) >= 8 << 30 ? folder : nil
   }
 
   deinit { if lifeline >= 0 { close(lifeline) } }
@@ -75,17 +85,32 @@ public final class TemporaryPostgres: Sendable {
   ///
   /// - Returns: the URL by which that role opens it.
   public func makeDatabase() throws -> String {
-    // A server that runs on keeps those of earlier runs.
-    let name = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+    let name = Self.newName()
+    try psql(url, "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
+    return try makeDatabase(name, owner: name, template: "template0")
+  }
+
+  /// Makes a copy of a database that `makeDatabase()` made and nobody is connected to, for the same role.
+  ///
+  /// - Returns: the URL by which that role opens it.
+  public func makeDatabase(copying original: String) throws -> String {
+    guard let role = URLComponents(string: original)?.user else {
+      throw TemporaryPostgresError("\(original) names no role")
+    }
+    return try makeDatabase(Self.newName(), owner: role, template: role)
+  }
+
+  private func makeDatabase(_ name: String, owner: String, template: String) throws -> String {
     let connection = try PostgresConnection(url)
     defer { connection.close() }
-    try connection.execute(
-      "CREATE ROLE \(name) LOGIN PASSWORD '\(name)' NOSUPERUSER NOCREATEDB NOCREATEROLE")
-    // Copying template0 through the log is faster than copying its files, and new in 15.
+    // Copying through the log is faster than copying files, and new in 15.
     let strategy = connection.serverVersion >= 150_000 ? " STRATEGY wal_log" : ""
-    try connection.execute("CREATE DATABASE \(name) OWNER \(name) TEMPLATE template0\(strategy)")
-    return try Self.url(url, role: name, database: name)
+    try connection.execute("CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy)")
+    return try Self.url(url, role: owner, database: name)
   }
+
+  /// A server that runs on keeps those of earlier runs.
+  private static func newName() -> String { "test_" + String(UInt64.random(in: 0 ... .max), radix: 36) }
 
   /// Runs statements as whom the URL says, on a connection of their own.
   public func psql(_ url: String, _ sql: String) throws {

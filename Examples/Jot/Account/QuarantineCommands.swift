@@ -89,7 +89,9 @@ extension QuarantinedChangeSet {
     let why = because.map { "waits for \($0): \(reason)" } ?? reason
     let lines = operations.prefix(10).map { "   \($0.kind.rawValue) \($0.table) \($0.columnsText.shown)\n" }
     let rest = operations.count > 10 ? "   and \((operations.count - 10).of("operation")) more\n" : ""
-    return "\(terminal.paint("\(number)  \(at)", .dim))  \(why.shown)\n\(lines.joined())\(rest)"
+    let free = problem?.taken?.proposal.map { "\($0.column)=\($0.value)".shown }
+    let offer = free.map { "   free: `jot quarantine amend \(number) \($0)`\n" } ?? ""
+    return "\(terminal.paint("\(number)  \(at)", .dim))  \(why.shown)\n\(lines.joined())\(rest)\(offer)"
   }
 }
 

@@ -25,21 +25,15 @@ extension LocalDatabase {
 
   /// Inserts a record, as an ordinary edit.
   func insert(_ table: Int, _ id: String, _ values: [String: SQLiteValue]) throws {
-    let columns =
-      [("id", SQLiteValue.text(id))] + values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    let names = columns.map { "\"\($0.0)\"" }.joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    try connection.run(
-      "INSERT INTO \"\(schema.tables[table].name)\" (\(names)) VALUES (\(marks))", columns.map(\.1))
+    try insert([("id", .text(id))] + Self.sorted(values), into: schema.tables[table].name)
   }
 
   /// Gives columns of a record other values, as an ordinary edit.
   func update(_ table: Int, _ id: String, _ values: [String: SQLiteValue]) throws {
-    if values.isEmpty { return }
-    let columns = values.sorted { $0.key < $1.key }
-    let sets = columns.map { "\"\($0.key)\" = ?" }.joined(separator: ", ")
-    try connection.run(
-      "UPDATE \"\(schema.tables[table].name)\" SET \(sets) WHERE \"id\" = ?",
-      columns.map(\.value) + [.text(id)])
+    try update(Self.sorted(values), of: id, in: schema.tables[table].name)
+  }
+
+  private static func sorted(_ values: [String: SQLiteValue]) -> [(name: String, value: SQLiteValue)] {
+    values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 }

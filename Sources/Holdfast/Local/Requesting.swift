@@ -202,18 +202,19 @@ extension LocalDatabase {
   /// server does not remember so far back, waits in quarantine.
   private func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
     var uncertain: [(first: Int64, body: [UInt8])] = []
+    let (dealt, completeFrom) = (Set(applied.entries), applied.completeFrom)
     try whileApplying {
       for row in try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first") {
         guard let first = row[0].integer, let last = row[1].integer,
           let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
         else { continue }
-        if applied.entries.contains(.init(last: last, chain: chain)) {
+        if dealt.contains(.init(last: last, chain: chain)) {
           Trace.took(.copyLeftOut)
           let created = try createdRecords(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
           try awaitMissing(created)
-        } else if confirmed < applied.completeFrom, last <= applied.completeFrom {
+        } else if confirmed < completeFrom, last <= completeFrom {
           uncertain.append((first, body))
         }
       }

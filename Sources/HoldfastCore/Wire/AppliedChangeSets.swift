@@ -18,40 +18,36 @@ public struct AppliedChangeSets: Hashable, Sendable {
   /// How many are remembered.
   public static let limit = 64
 
-  /// Oldest first.
-  public private(set) var entries: [Entry] = []
+  private static let size = 16
 
-  /// None.
-  public init() {}
+  /// As the server keeps it, oldest first: 16 bytes an entry, number and chain, the greater bytes first. What every request writes is not read for
+  /// it.
+  public private(set) var bytes: [UInt8]
 
-  /// All that took effect behind this number are there.
-  public var completeFrom: Int64 { entries.count < Self.limit ? 0 : entries[0].last }
+  /// None, or those that `bytes` gave; what is cut is left out.
+  public init(bytes: [UInt8] = []) {
+    let whole = bytes.count - bytes.count % Self.size
+    self.bytes = Array(bytes[max(0, whole - Self.limit * Self.size)..<whole])
+  }
 
   /// Adds the next one, and forgets the oldest when there are too many.
   public mutating func add(_ entry: Entry) {
-    if entries.count == Self.limit { entries.removeFirst() }
-    entries.append(entry)
+    if bytes.count == Self.limit * Self.size { bytes.removeFirst(Self.size) }
+    withUnsafeBytes(of: entry.last.bigEndian) { bytes += $0 }
+    withUnsafeBytes(of: entry.chain.value.bigEndian) { bytes += $0 }
   }
 
-  // MARK: The form that is kept: 16 bytes an entry
-
-  /// Reads what `bytes` gave; what is cut is left out.
-  public init(bytes: [UInt8]) {
-    let words = stride(from: 0, to: bytes.count - bytes.count % 16, by: 8).map { start in
-      bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    }
-    for index in stride(from: 0, to: words.count, by: 2) {
-      add(Entry(last: Int64(bitPattern: words[index]), chain: Fingerprint(value: words[index + 1])))
+  /// Oldest first.
+  public var entries: [Entry] {
+    func word(_ start: Int) -> UInt64 { bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+    return stride(from: 0, to: bytes.count, by: Self.size).map { start in
+      Entry(last: Int64(bitPattern: word(start)), chain: Fingerprint(value: word(start + 8)))
     }
   }
 
-  /// As the server keeps it.
-  public var bytes: [UInt8] {
-    entries.flatMap { entry in
-      [UInt64(bitPattern: entry.last), entry.chain.value].flatMap { word in
-        (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
-      }
-    }
+  /// All that took effect behind this number are there.
+  public var completeFrom: Int64 {
+    bytes.count < Self.limit * Self.size ? 0 : entries.first?.last ?? 0
   }
 
   // MARK: The form of the wire
@@ -60,11 +56,12 @@ public struct AppliedChangeSets: Hashable, Sendable {
   public init?(json: JSONValue) {
     guard let from = json["from"]?.integerValue, let sets = json["sets"]?.elements, sets.count <= Self.limit
     else { return nil }
+    self.init()
     for set in sets {
       guard let parts = set.elements, parts.count == 2, let last = parts[0].integerValue,
         let chain = parts[1].stringValue.flatMap(Fingerprint.init)
       else { return nil }
-      entries.append(Entry(last: last, chain: chain))
+      add(Entry(last: last, chain: chain))
     }
     if from != completeFrom { return nil }
   }

@@ -70,23 +70,19 @@ extension ChangeSetRun {
       return
     }
     for id in try store.ids(where: link.column, is: parent) {
-      guard var child = try store.record(id) else { continue }
+      guard let child = try store.record(id) else { continue }
       if link.onDelete == .cascade {
         Trace.took(.cascaded)
         waiting.append(child)
         continue
       }
       Trace.took(.setToNull)
-      let name = store.table.columns[link.column].name
-      var stamps =
-        RecordStamps(child.stamps)
-        ?? RecordStamps(creation: ColumnStamp(rev: child.rev, stamp: .zero, device: 0))
-      child.rev += 1
-      child.values[link.column] = .null
-      stamps[name] = ColumnStamp(rev: child.rev, stamp: stamp, device: author.device)
-      child.stamps = stamps.text
-      child.seq = try ledger.next(child.zone)
-      try replace(child)
+      var merge = RecordMerge(child)
+      merge.set(
+        link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)
+      var next = merge.next
+      next.seq = try ledger.next(child.zone)
+      try replace(next)
     }
   }
 }

@@ -28,18 +28,15 @@ extension ChangeSetRun {
   ///
   /// - Throws: `Problem.lastOwner`.
   func setRole(_ role: Role, of member: Record) throws {
-    var record = member
-    let name = Table.members.columns[stores.memberRole].name
-    var stamps =
-      RecordStamps(member.stamps) ?? RecordStamps(creation: ColumnStamp(rev: 1, stamp: .zero, device: 0))
-    record.rev += 1
-    record.values[stores.memberRole] = .text(role.rawValue)
-    stamps[name] = ColumnStamp(rev: record.rev, stamp: author.clock, device: author.device)
-    record.stamps = stamps.text
-    record.seq = try ledger.next(record.zone)
-    try stores.tables[stores.members].update(record)
-    ledger.changedMember(record.values[stores.memberUser].text)
-    ownerLosses.append((record.zone, 0))
+    var merge = RecordMerge(member)
+    merge.set(
+      stores.memberRole, named: Table.members.columns[stores.memberRole].name, to: .text(role.rawValue),
+      by: author.clock, of: author.device)
+    var next = merge.next
+    next.seq = try ledger.next(member.zone)
+    try stores.tables[stores.members].update(next)
+    ledger.changedMember(member.values[stores.memberUser].text)
+    ownerLosses.append((member.zone, 0))
     try run()
   }
 }

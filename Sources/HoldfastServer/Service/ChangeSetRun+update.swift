@@ -42,11 +42,8 @@ extension ChangeSetRun {
     // A record whose edit did not become what its device shows is sent again: the device may have read it already.
     if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
     if !merge.changed.isEmpty { Trace.took(.updated) }
-    var record = merge.record
-    record.rev += 1
-    record.stamps = merge.stamps.text
-    try write(record, changed: merge.changed, from: live)
-    try log(merge.overlaps, of: record.id, table: record.table, zone: record.zone)
+    try write(merge.next, changed: merge.changed, from: live)
+    try log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
   }
 
   private func write(_ changed: Record, changed columns: [Int], from live: Record) throws {

@@ -24,6 +24,14 @@ struct RecordMerge {
     changed.append(column)
   }
 
+  /// The record with its next revision, as it is to be written under a seq that it is still to get.
+  var next: Record {
+    var record = record
+    record.rev += 1
+    record.stamps = stamps.text
+    return record
+  }
+
   /// Takes back what an edit made of a column.
   mutating func takeBack(_ column: Int, named name: String, _ live: Record) {
     record.values[column] = live.values[column]

@@ -24,6 +24,9 @@ enum Cell: Hashable, Sendable, CustomStringConvertible {
 
   /// The number of an integer.
   var number: Int64? { if case .integer(let number) = self { number } else { nil } }
+
+  /// Whether it helps to tell who wrote it: an integer, or a text with tokens.
+  var isTelling: Bool { number != nil || !tokens.isEmpty }
 }
 
 /// Names a record.

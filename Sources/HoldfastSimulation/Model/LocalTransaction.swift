@@ -15,8 +15,8 @@ struct LocalTransaction {
   let user: String
   /// The tokens that it was the first to write.
   var tokens: Set<Int> = []
-  /// The texts that it wrote, as far as they have tokens.
-  var texts: [ColumnPlace: String] = [:]
+  /// The values that it wrote and that tell it from others: integers, and texts with tokens.
+  var values: [ColumnPlace: Cell] = [:]
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.
   var known: Set<Int> = []
@@ -25,7 +25,11 @@ struct LocalTransaction {
   /// Whether these bytes may be this transaction's.
   func matches(_ set: SentChangeSet) -> Bool {
     !operations.isDisjoint(with: set.operations) && tokens.isSubset(of: set.tokens)
-      && set.texts.allSatisfy { texts[$0.key] == $0.value }
+      && set.values.allSatisfy { place, value in
+        // A record that was deleted and made again is sent with all its columns.
+        values[place].map { $0 == value }
+          ?? set.operations.contains(OperationName(kind: "delete", key: place.key))
+      }
   }
 }
 

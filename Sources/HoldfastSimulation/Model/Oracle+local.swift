@@ -57,9 +57,7 @@ extension Oracle {
         continue
       }
       let tokens = Set(new.tokens)
-      if let text = new.string, !tokens.isEmpty {
-        transaction.texts[ColumnPlace(key: key, column: column)] = text
-      }
+      if new.isTelling { transaction.values[ColumnPlace(key: key, column: column)] = new }
       let isCombining = rules.combining[key.table]?.contains(column) == true
       let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
       memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown
@@ -121,7 +119,7 @@ extension Oracle {
     let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
     for number in gone.keys { devices[device]?.quarantined[number] = nil }
     let taken = Set(gone.values.compactMap { $0 })
-    for token in taken.flatMap({ transactions[$0].texts.values.flatMap(Tokens.inside) }) {
+    for token in taken.flatMap({ transactions[$0].values.values.flatMap(\.tokens) }) {
       guard let place = written[token] else { continue }
       let isReplaced = (changes[place.key] ?? []).contains {
         taken.contains($0.transaction) && $0.column == place.column && $0.replaces(token)

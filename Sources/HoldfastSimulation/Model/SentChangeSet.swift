@@ -4,8 +4,8 @@ import Foundation
 struct SentChangeSet {
   private(set) var tokens: Set<Int> = []
   private(set) var operations: Set<OperationName> = []
-  /// The texts that it writes, as far as they have tokens.
-  private(set) var texts: [ColumnPlace: String] = [:]
+  /// The integers that it writes, and the texts with tokens.
+  private(set) var values: [ColumnPlace: Cell] = [:]
 
   /// Reads the bytes; nil when they are no change set.
   init?(_ body: String) {
@@ -19,9 +19,8 @@ struct SentChangeSet {
       self.operations.insert(OperationName(kind: kind, key: key))
       // What an edit was based on is not said by it.
       for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
-        if let text = value as? String, !Tokens.inside(text).isEmpty {
-          texts[ColumnPlace(key: key, column: column)] = text
-        }
+        let cell = (value as? String).map(Cell.text) ?? (value as? Int64).map(Cell.integer)
+        if let cell, cell.isTelling { values[ColumnPlace(key: key, column: column)] = cell }
         for text in value as? [Any] ?? [value] {
           if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
         }

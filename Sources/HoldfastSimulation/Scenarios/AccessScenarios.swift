@@ -62,6 +62,31 @@ extension Scenario {
           }
         }),
       Scenario(
+        name: "Created zone gone before its creator heard of it", guards: "I10", users: [0, 0],
+        takes: [.zoneLost],
+        script: { stage in
+          stage.settle()
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.fate = { !$0.isRequest && $0.isSync && $0.message.device.number == 0 ? .isLost : .passes }
+          stage.sync(0)
+          stage.sync(1)
+          stage.delete(1, "items", item)
+          stage.delete(1, "lists", list)
+          for member in stage[1].view.tables.filter({ $0.key.table == "members" && $0.value.zone == list })
+            .keys.sorted()
+          {
+            stage.delete(1, "members", member.id)
+          }
+          stage.sync(1)
+          stage.fate = { _ in .passes }
+          stage.interrupted("device0") { stage.sync(0) }
+          stage.settle()
+          stage.expect(
+            "I10", !stage[0].view.tables.values.contains { $0.zone == list },
+            "nothing of the zone is left there")
+        }),
+      Scenario(
         name: "Access granted late", guards: "I4", users: [0, 1], answerSize: 1500,
         script: { stage in
           let list = stage.makeList(0)
