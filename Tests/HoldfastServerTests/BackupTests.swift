@@ -155,8 +155,9 @@ extension TestServer {
       _ = try Restore(place, environment: self.world.environment).run(path)
       return place
     })
-    // Its ids are others.
+    // Its ids and tokens are others.
     server.world.advance(3_600_000)
+    _ = server.world.random(100_003)
     return server
   }
 }

@@ -142,6 +142,77 @@ import Testing
     #expect(try other.sync().parts.isEmpty)
   }
 
+  /// A list with six items of which the last is deleted and forgotten, and a device that has its first pages, which end before that.
+  private func purgedDownload() throws -> (
+    server: TestServer, anna: TestDevice, other: TestDevice, list: String, [String]
+  ) {
+    let server = try TestServer()
+    server.world.answerSize.withLock { $0 = 300 }
+    try server.reopen()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    let items = try (0..<6).map { try anna.makeItem(list, "item \($0)") }
+    try anna.sync([.delete("items", items[5], at: Stamp(milliseconds: server.world.now))])
+    try anna.pull()
+    server.world.advance(2 * Self.day)
+    _ = try anna.sync(complete: true)
+    #expect(try purge(server).tombstones == 1)
+    let other = try server.signIn("anna")
+    for _ in 0..<3 { try other.sync() }
+    let ack = try #require(other.acks[list].flatMap { ChangeToken($0) })
+    #expect(try ack.seq < purged(server, list) ?? 0)
+    return (server, anna, other, list, items)
+  }
+
+  private func changes(_ server: TestServer, _ reader: TestDevice, _ zone: String, since: String) throws
+    -> HTTPResponse
+  {
+    try server.respond(
+      to: TestServer.request(
+        "GET", "/v1/zones/\(zone)/changes?limit=1&since=\(since)", [], token: reader.token))
+  }
+
+  @Test("I7, I11: a zone whose pages end before what was purged comes whole, and is not reset")
+  func purgedBeforeDownload() throws {
+    let (server, _, other, list, items) = try purgedDownload()
+    for _ in 0..<20 {
+      let answer = try other.sync()
+      #expect(!answer.parts.contains(where: \.isReset) && !answer.mustResend)
+    }
+    #expect(try other.sync().parts.isEmpty)
+    #expect(other.all("items").count == 5 && !other.has("items", items[5]))
+    // Over REST, where nothing is kept of it.
+    var (since, isWhole) = ("", false)
+    for _ in 0..<20 where !isWhole {
+      let page = try changes(server, other, list, since: since)
+      #expect(page.status == 200)
+      let answer = try JSONValue(parsing: page.body)
+      since = try #require(answer["to"]?.stringValue)
+      isWhole = answer["more"]?.boolValue == false
+    }
+    #expect(isWhole)
+  }
+
+  @Test("I8: a download is fenced where more was purged since it began; it holds that while it acks")
+  func purgedInDownload() throws {
+    let (server, anna, other, list, items) = try purgedDownload()
+    try anna.sync([.delete("items", items[0], at: Stamp(milliseconds: server.world.now))])
+    try anna.pull()
+    server.world.advance(2 * Self.day)
+    _ = try anna.sync(complete: true)
+    #expect(try purge(server).tombstones == 0)
+    let token = try #require(other.acks[list])
+    #expect(try changes(server, anna, list, since: token).status == 200)
+    var hasty = Retention()
+    hasty.devices = .seconds(60)
+    #expect(try purge(server, hasty).tombstones == 1)
+    #expect(try changes(server, anna, list, since: token).status == 410)
+    let answer = try other.sync(complete: true)
+    #expect(answer.parts.contains { $0.zone == list && $0.isReset })
+    try other.pull()
+    #expect(!other.has("items", items[0]) && other.all("items").count == 4)
+  }
+
   @Test("I12: a zone that is to be begun anew, of which the device has nothing, comes when it says so")
   func resetOfNothing() throws {
     let (server, anna, _, list, _) = try scene()

@@ -32,11 +32,12 @@ extension TestServer {
       """
       DROP INDEX holdfast_acks_of_zone; DROP INDEX holdfast_requests_of_time;
       ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
-      ALTER TABLE holdfast_devices DROP COLUMN app_schema;
+      ALTER TABLE holdfast_devices DROP COLUMN app_schema; ALTER TABLE holdfast_acks DROP COLUMN purged;
       """,
       """
       DROP INDEX holdfast.records_gone; DROP INDEX holdfast.requests_of_time;
       ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
+      ALTER TABLE holdfast.acks DROP COLUMN purged;
       """
     ),
     (

@@ -32,7 +32,7 @@ enum PostgresEpoch {
         """
         UPDATE holdfast.zones SET restored = seq;
         DELETE FROM holdfast.acks WHERE NOT lost;
-        UPDATE holdfast.acks SET epoch = '', seq = 0;
+        UPDATE holdfast.acks SET epoch = '', seq = 0, purged = 0;
         UPDATE holdfast.devices SET unheard = true;
         DELETE FROM holdfast.handed;
         DELETE FROM holdfast.claims;

@@ -10,8 +10,8 @@ enum PostgresForgettingStatements {
   static let findAck: PostgresStatement = PostgresStatement(leastAck)
   static let findAckOfUsers: PostgresStatement = PostgresStatement(leastAck + " AND d.account = ANY ($6)")
   private static let leastAck = """
-    SELECT min(a.seq) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = $1
-    AND a.epoch = $2 AND NOT a.lost AND a.seq >= $3 AND a.seq <= $4 AND d.seen_at > $5
+    SELECT min(greatest(a.seq, a.purged)) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = $1
+    AND a.epoch = $2 AND NOT a.lost AND greatest(a.seq, a.purged) BETWEEN $3 AND $4 AND d.seen_at > $5
     """
   static let findTombstones: PostgresStatement = """
     SELECT r.seq, r.stamp, r.record_table, r.id, r.state FROM holdfast.records r
@@ -68,11 +68,12 @@ enum PostgresForgettingStatements {
 }
 
 extension PostgresTables {
-  /// What forgetting needs besides, in both layouts: tombstones by zone, what is old, and of each device whether its acks were forgotten, and
-  /// what it says of itself.
+  /// What forgetting needs besides, in both layouts: tombstones by zone, up to where a zone was purged when a copy of it began, what is old, and of each device
+  /// whether its acks were forgotten, and what it says of itself.
   static let forgetting = """
     CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
     CREATE INDEX requests_of_time ON holdfast.requests (at);
+    ALTER TABLE holdfast.acks ADD COLUMN purged bigint NOT NULL DEFAULT 0;
     ALTER TABLE holdfast.devices ADD COLUMN forgotten boolean NOT NULL DEFAULT false;
     ALTER TABLE holdfast.devices ADD COLUMN app text;
     ALTER TABLE holdfast.devices ADD COLUMN app_schema text;

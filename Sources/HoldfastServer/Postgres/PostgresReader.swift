@@ -48,12 +48,12 @@ class PostgresReader: StoreReader {
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
   private static let findZones: PostgresStatement = """
     SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
-      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true
+      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged
     FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
     LEFT JOIN holdfast.zones z ON z.zone = a.zone
     LEFT JOIN holdfast.access m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = $1
     UNION ALL
-    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0
     FROM holdfast.devices d JOIN holdfast.access m ON m."user" = d.account
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
@@ -229,7 +229,9 @@ class PostgresReader: StoreReader {
     rows.indices.map { row in
       let zone = rows.text(row, 0)
       return ZoneState(
-        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2)),
+        zone: zone,
+        ack: SyncCommand.Ack(
+          zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),
         isStored: rows.bool(row, 7), seq: rows.int64(row, 3), purged: rows.int64(row, 4),
         role: rows.text(row, 5), wasLost: rows.bool(row, 6))
     }

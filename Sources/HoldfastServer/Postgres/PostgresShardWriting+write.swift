@@ -153,7 +153,8 @@ extension PostgresShardWriting {
         pipe.send(
           PostgresShardStatements.putAck,
           PostgresParameters(
-            key.device, key.zone, ack.epoch, ack.seq, store.deviceTable.doubtedAcks.contains(key)))
+            key.device, key.zone, ack.epoch, ack.seq, ack.purged,
+            store.deviceTable.doubtedAcks.contains(key)))
       } else {
         pipe.send(PostgresShardStatements.dropAck, PostgresParameters(key.device, key.zone))
       }

@@ -172,7 +172,9 @@ struct Reader {
     let isUntouched = written.hasMore && written.last == zone.ack.seq
     Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
     let reached = written.hasMore ? written.last : written.seq
-    let token = isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text
+    let token =
+      isUntouched
+      ? zone.token : ChangeToken(epoch: epoch, seq: reached, purged: zone.purgedAtBeginning).text
     writer.key("to")
     writer.string(token)
     writer.key("more")

@@ -13,7 +13,7 @@ extension SQLiteAdministration {
         """
         UPDATE holdfast_zones SET restored = seq;
         DELETE FROM holdfast_acks WHERE lost = 0;
-        UPDATE holdfast_acks SET epoch = '', seq = 0;
+        UPDATE holdfast_acks SET epoch = '', seq = 0, purged = 0;
         UPDATE holdfast_devices SET unheard = 1;
         DELETE FROM holdfast_handed;
         DELETE FROM holdfast_claims;

@@ -44,8 +44,9 @@ final class SQLiteDeviceTable: DeviceTable {
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
     putAck = try connection.statement(
       """
-      INSERT INTO holdfast_acks (device, zone, epoch, seq, lost) VALUES (?, ?, ?, ?, ?) ON CONFLICT (device, zone)
-      DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
+      INSERT INTO holdfast_acks (device, zone, epoch, seq, purged, lost) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (device, zone) DO UPDATE
+      SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
       """)
     dropToken = try connection.statement(
       """
@@ -131,7 +132,8 @@ final class SQLiteDeviceTable: DeviceTable {
     try putAck.bind(zone, at: 2)
     try putAck.bind(ack.epoch, at: 3)
     try putAck.bind(ack.seq, at: 4)
-    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 5)
+    try putAck.bind(ack.purged, at: 5)
+    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 6)
     try putAck.run()
   }
 

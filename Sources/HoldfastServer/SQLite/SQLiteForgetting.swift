@@ -17,8 +17,8 @@ final class SQLiteForgetting: ForgettingTable {
 
   /// The least ack of the live devices of a zone.
   static let leastAck = """
-    SELECT min(a.seq) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
-    WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND a.seq BETWEEN ?3 AND ?4 AND d.seen_at > ?5
+    SELECT min(max(a.seq, a.purged)) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
+    WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND max(a.seq, a.purged) BETWEEN ?3 AND ?4 AND d.seen_at > ?5
     AND (?6 = 1 OR EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = ?1 AND m.user = d.user))
     """
 

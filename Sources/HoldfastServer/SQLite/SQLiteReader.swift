@@ -17,11 +17,12 @@ final class SQLiteReader: StoreReader {
 
   /// The zones of a device: those that it acks, and those of its user.
   static let zonesOfDevice = """
-    SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
+    SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1,
+      a.purged
     FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
     LEFT JOIN holdfast_access m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
     UNION ALL
-    SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0, 0
     FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
     AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
     """
@@ -99,7 +100,9 @@ final class SQLiteReader: StoreReader {
       let zone = findZones.text(0)
       zones.append(
         ZoneState(
-          zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: findZones.text(1), seq: findZones.integer(2)),
+          zone: zone,
+          ack: SyncCommand.Ack(
+            zone: zone, epoch: findZones.text(1), seq: findZones.integer(2), purged: findZones.integer(8)),
           isStored: findZones.integer(7) == 1,
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
           wasLost: findZones.integer(6) == 1))

@@ -14,6 +14,6 @@ struct History: Sendable {
   func agrees(with ack: SyncCommand.Ack, restored: Int64?) -> Bool {
     guard isForeign(ack) else { return true }
     guard let previous, let restored else { return false }
-    return ack.epoch == previous && ack.seq <= restored
+    return ack.epoch == previous && max(ack.seq, ack.purged) <= restored
   }
 }

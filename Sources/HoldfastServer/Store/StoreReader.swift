@@ -168,22 +168,28 @@ struct ZoneState {
   var isOfBothHistories = false
 
   /// The ack as a token of the wire.
-  var token: String { ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq).text }
+  var token: String {
+    ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq, purged: ack.purged).text
+  }
+
+  /// Up to where the zone may have been purged, so that who goes on behind the ack misses nothing; where `seq` is not beyond that.
+  var purgedAtBeginning: Int64 { ack.epoch.isEmpty ? purged : ack.purged }
 
   /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
   /// lost in between.
   func isFenced(epoch: String) -> Bool {
-    wasLost
+    let known = max(ack.seq, ack.purged)
+    return wasLost
       || !ack.epoch.isEmpty
-        && (ack.epoch != epoch && !isOfBothHistories || ack.seq < purged || ack.seq > seq)
+        && (ack.epoch != epoch && !isOfBothHistories || known < purged || known > seq)
   }
 
   /// The zone for a device that has it up to a seq.
   func acked(_ seq: Int64) -> ZoneState {
     ZoneState(
-      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
-      seq: self.seq, purged: purged, role: role, wasLost: wasLost, isForeign: isForeign,
-      isOfBothHistories: isOfBothHistories)
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
+      isStored: isStored, seq: self.seq, purged: purged, role: role, wasLost: wasLost,
+      isForeign: isForeign, isOfBothHistories: isOfBothHistories)
   }
 
   /// Whether there is something that the device has not seen.

@@ -59,7 +59,9 @@ extension Oracle {
     let key = difference.key
     server.last[key] = row
     if difference.isCreate { expectCreation(of: key, row) }
-    let highest = server.revs[key] ?? 0
+    // A record of which the server has forgotten that it was there is a new one when somebody brings it back.
+    let isKnown = !difference.isCreate || server.view.tombstones.contains { $0.key == key && !$0.isDeparture }
+    let highest = isKnown ? server.revs[key] ?? 0 : 0
     if row.rev <= highest {
       report("I4", "server: \(key) was changed at rev \(row.rev), and had rev \(highest) before")
     }

@@ -37,6 +37,27 @@ extension Scenario {
           stage.expect("I11", stage.tombstones(of: list) == 0, "all have acked: nothing is left")
         }),
       Scenario(
+        name: "A purged zone comes in pages", guards: "I11, I7", answerSize: 700,
+        takes: [.pagesApplied, .tombstonesForgotten],
+        script: { stage in
+          stage.goOffline(1)
+          let list = stage.makeList(0)
+          let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
+          stage.sync(0)
+          stage.delete(0, "items", items[9])
+          stage.sync(0)
+          stage.age(days: 2)
+          stage.sync(0)
+          stage.world.forget(Retention())
+          stage.expect("I11", stage.tombstones(of: list) == 0, "the deletion is forgotten")
+          // The first pages end before it.
+          stage.goOnline(1)
+          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.settle()
+          stage.expect("I11", stage.resets == 0, "what was forgotten before the download does not end it")
+          stage.expect("I7", stage.order(of: list, on: 1) == stage.order(of: list), "the zone came whole")
+        }),
+      Scenario(
         name: "Stale device brings back the dead", guards: "I8, I3",
         takes: [.deviceForgotten, .tombstonesForgotten, .fenced, .resetDone, .recordUnknown],
         script: { stage in

@@ -95,7 +95,7 @@ struct ShardRules {
     FanOut(
       reason: "devices of a zone are on all shards",
       pattern: #"""
-        SELECT min\(a.seq\) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = \$1 .*
+        SELECT min\(greatest\(a.seq, a.purged\)\) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = \$1 .*
         """#),
     FanOut(
       reason: "devices die on all shards",
