@@ -15,7 +15,7 @@ quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot|StudySet|Widge
 # What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
-pooled=(--skip '^HoldfastServerTests\.(?!Access|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
+pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 passed=0
