@@ -35,6 +35,19 @@ func writeNewFile(_ path: String, _ bytes: [UInt8]) throws {
   guard write(descriptor, bytes, bytes.count) == bytes.count else { throw FileError(path, "written") }
 }
 
+/// Writes to the end of a file, which only its owner may read.
+func appendToFile(_ path: String, _ bytes: [UInt8]) throws {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+  guard descriptor >= 0 else { throw FileError(path, "written") }
+  defer { close(descriptor) }
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    if count <= 0 { throw FileError(path, "written") }
+    rest = rest.dropFirst(count)
+  }
+}
+
 /// Reads and checks a schema file.
 func readSchema(_ path: String) throws -> Schema {
   do { return try Schema(json: try readFile(path)) } catch let error as SchemaError {

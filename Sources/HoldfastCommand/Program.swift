@@ -8,7 +8,8 @@ enum Program {
     [
       InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, ZonesCommand.self,
       UsersCommand.self,
-      DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, DoctorCommand.self, BenchCommand.self,
+      DevicesCommand.self, TokensCommand.self, ConflictsCommand.self, DoctorCommand.self, PurgeCommand.self,
+      BenchCommand.self,
     ]
   }
 

@@ -4,23 +4,28 @@ public struct ChangeToken: Hashable, Sendable {
   public let epoch: String
   /// The seq up to which changes are known.
   public let seq: Int64
+  /// In the middle of a copy from the zone's beginning: up to where the zone was purged when that copy began. Of what was deleted up to there it
+  /// has nothing. 0 where that is not beyond `seq`.
+  public let purged: Int64
 
   /// A token of its parts.
-  public init(epoch: String, seq: Int64) {
+  public init(epoch: String, seq: Int64, purged: Int64 = 0) {
     self.epoch = epoch
     self.seq = seq
+    self.purged = purged > seq ? purged : 0
   }
 
   /// Reads a token; nil when the text never was one. The empty text is the beginning of a zone and has no token.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].utf8.count == 8,
+    guard (2...3).contains(parts.count), parts[0].utf8.count == 8,
       parts[0].utf8.allSatisfy({ Hexadecimal.value($0) != nil }),
-      let seq = Int64(parts[1]), seq >= 0, String(seq) == parts[1]
+      let seq = Int64(parts[1]), seq >= 0, let purged = parts.count == 3 ? Int64(parts[2]) : 0
     else { return nil }
-    self.init(epoch: String(parts[0]), seq: seq)
+    self.init(epoch: String(parts[0]), seq: seq, purged: purged)
+    if self.text != text { return nil }
   }
 
   /// The text of the wire.
-  public var text: String { "\(epoch).\(seq)" }
+  public var text: String { purged > 0 ? "\(epoch).\(seq).\(purged)" : "\(epoch).\(seq)" }
 }

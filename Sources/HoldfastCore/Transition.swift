@@ -17,6 +17,8 @@ package enum Transition: String, CaseIterable, Sendable {
   case partWithoutRoom = "3 part: no room"
   case fenced = "3 part: reset"
   case lossTold = "3 answer: zone lost"
+  case tombstonesForgotten = "forgetting: tombstones of a zone"
+  case deviceForgotten = "forgetting: acks of a dead device"
 
   // 5: operations
   case created = "5 create: inserted"
@@ -90,6 +92,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case rebased = "6.3 step 5: a dirty column keeps its value"
   case removed = "6.3 step 5: a tombstone removes"
   case resetBegun = "6.3 step 5: a zone begun anew"
+  case resetPutOff = "6.3 step 5: a zone begun anew later"
   case resetDone = "6.3 step 5: what did not come anew is removed"
   case zoneLost = "6.3 step 6: a zone leaves"
   case orphanSettled = "6.3 step 6: an orphan of this device's edits"

@@ -99,6 +99,8 @@ extension Address {
       case .devices: "/v1/devices"
       case .device: "/v1/devices/some"
       case .password: "/v1/account/password"
+      case .export(nil): "/v1/account/export"
+      case .export: "/v1/account/export/lists"
       case .events: "/v1/events"
       case .records: "/v1/tables/lists"
       case .record: "/v1/tables/lists/some"
@@ -118,7 +120,7 @@ extension Address {
       .sync, .accounts, .sessions, .currentSession, .devices, .device("some"), .password, .events,
       .records(table: 0), .record(table: 0, id: "some"), .restoration(table: 0, id: "some"),
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
-      .readiness, .snapshot("some"), .zones, .changes("some"),
+      .readiness, .snapshot("some"), .zones, .changes("some"), .export(table: nil), .export(table: 0),
     ]
     return all.map(path)
   }

@@ -54,6 +54,8 @@ final class TestDevice {
   var records: [String: Held] = [:]
   /// Zones whose ack is to be told with the next request; nil for gone.
   var news: [SyncRequest.Ack] = []
+  /// What it says of itself.
+  var client: ClientVersion?
 
   init(_ server: TestServer, _ session: JSONValue) throws {
     self.server = server
@@ -80,6 +82,7 @@ final class TestDevice {
     body.isComplete = complete
     body.acks = complete ? acks.map { .init(zone: $0.key, token: $0.value) } : news
     body.digest = digest
+    body.client = client
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
     return TestServer.request("POST", "/v1/sync", body.body(sealed: sealed), token: token)
   }

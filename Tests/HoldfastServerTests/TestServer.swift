@@ -181,7 +181,7 @@ final class TestServer {
     }
   }
 
-  /// What takes the newest format's part of the database away.
+  /// What takes the step of identity from a database.
   static let withoutIdentity = (
     sqlite: """
     ALTER TABLE holdfast_devices DROP COLUMN scope; ALTER TABLE holdfast_devices DROP COLUMN issued_after;
@@ -247,6 +247,11 @@ final class TestServer {
     return HTTPRequest(method: method, target: path, headers: headers, body: body)
   }
 
+  /// How far a user's devices are behind.
+  func lag(of user: String) throws -> [DeviceLag] {
+    try #require(inline).api.database.read { try $0.lag(of: user) }
+  }
+
   /// The doctor's findings and what went wrong unexpectedly; empty when all is well.
   func findings() throws -> [String] {
     try Administration(location).doctor() + failures.lines.withLock { $0 }
@@ -265,6 +270,19 @@ final class TestServer {
     let failures = failures
     return { line in failures.lines.withLock { $0.append(line) } }
   }
+
+  /// What takes the step of forgetting from a database.
+  static let withoutForgetting = (
+    sqlite: """
+    DROP INDEX holdfast_acks_of_zone; DROP INDEX IF EXISTS holdfast_requests_of_time;
+    ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
+    ALTER TABLE holdfast_devices DROP COLUMN app_schema;
+    """,
+    postgres: """
+    DROP INDEX holdfast.records_gone; DROP INDEX IF EXISTS holdfast.requests_of_time;
+    ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
+    """
+  )
 
   static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
 

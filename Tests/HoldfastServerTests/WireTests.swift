@@ -103,7 +103,7 @@ import Testing
       server.stop()
       let administration = try Administration(location)
       #expect(try administration.doctor().isEmpty)
-      #expect(try administration.zones().rows.filter { $0[4] == "10" }.count == 16)
+      #expect(try administration.zones().rows.filter { $0[5] == "10" }.count == 16)
     }
   }
 

@@ -59,6 +59,18 @@ struct CopyTests {
     #expect(try await fixture.store.quarantined().isEmpty)
   }
 
+  @Test(
+    "what was left out and does not come with its zone has been deleted and forgotten: it leaves (I7, I8)")
+  func leftOutAndForgotten() async throws {
+    let (fixture, sets) = try await withThreeLists()
+    let id = try #require(try await fixture.value("SELECT id FROM lists WHERE title = 'one'")?.text)
+    try await identify(
+      fixture, applied: #""applied":{"from":0,"sets":[[\#(sets[0].last),"\#(sets[0].chain)"]]}"#)
+    try await fixture.answer(
+      #""zones":[{"zone":"\#(id)","role":"owner","from":"","to":"0000000a.9","more":false,"changes":[]}]"#)
+    #expect(try await fixture.value("SELECT group_concat(title) FROM lists") == .text("two,three"))
+  }
+
   @Test("what may have arrived, as the server does not remember so far back, waits in quarantine (I1, I3)")
   func uncertain() async throws {
     let (fixture, sets) = try await withThreeLists()

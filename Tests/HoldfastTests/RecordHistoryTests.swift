@@ -76,6 +76,22 @@ struct RecordHistoryTests {
     #expect(script.text(without: [3, 2, 1]) == "server")
   }
 
+  @Test(
+    "a create over the server's record has its rev, however often it is replayed, and leaves it when it is refused (I7)"
+  )
+  func covering() {
+    var script = Script()
+    script.create(1, "mine")
+    for _ in 0..<2 {
+      let (record, edits) = RecordHistory(script.edits, current: script.record).replayed(from: Self.known)
+      #expect(record?.rev == 4)
+      #expect(record?.values["text"]?.text == "mine")
+      script = Script(edits: edits, record: record)
+    }
+    #expect(script.refused([1]).record == Self.known)
+    #expect(script.refused([1]).edits.isEmpty)
+  }
+
   @Test("a create that is refused takes its record along, and later lives stay (I3)")
   func lives() {
     var script = Script()

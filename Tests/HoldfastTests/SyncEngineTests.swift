@@ -109,6 +109,8 @@ struct SyncEngineTests {
   func tooLarge() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
+    // The first answer under the new identity.
+    try await fixture.answer("\"resend\":false")
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Large")) }
     let transport = Answering { number, request in
       let body = String(decoding: request.body ?? [], as: UTF8.self)

@@ -10,11 +10,11 @@ struct RawDatabaseTests {
     CREATE TABLE items (id TEXT, zone TEXT, seq INTEGER, rev INTEGER, stamps TEXT, title TEXT, done INTEGER);
     CREATE TABLE holdfast_zones (zone TEXT, seq INTEGER, purged INTEGER);
     CREATE TABLE holdfast_devices (number INTEGER, confirmed INTEGER);
-    CREATE TABLE holdfast_tombstones (zone TEXT, seq INTEGER, record_table TEXT, id TEXT, rev INTEGER, departed INTEGER);
+    CREATE TABLE holdfast_tombstones (zone TEXT, seq INTEGER, record_table TEXT, id TEXT, rev INTEGER, departed INTEGER, stamp INTEGER);
     INSERT INTO items VALUES ('i', 'l', 3, 2, '{}', '~1~', 1);
     INSERT INTO holdfast_zones VALUES ('l', 4, 0);
     INSERT INTO holdfast_devices VALUES (1, 7);
-    INSERT INTO holdfast_tombstones VALUES ('l', 4, 'items', 'j', 5, 1);
+    INSERT INTO holdfast_tombstones VALUES ('l', 4, 'items', 'j', 5, 1, 655360000);
     """
   private static let deviceTables = """
     CREATE TABLE items (id TEXT, zone TEXT, rev INTEGER, title TEXT);

@@ -38,7 +38,7 @@ struct Notebook: Sendable {
     guard let url = URL(string: address), url.host() != nil, ["http", "https"].contains(url.scheme) else {
       throw Failure(.usage, "\"\(address)\" is no address of a server, such as https://sync.example.org.")
     }
-    return SyncEngine(store: store, server: url)
+    return SyncEngine(store: store, server: url, app: "jot 1")
   }
 
   /// Keeps the server that was given for the next time.

@@ -13,6 +13,8 @@ struct Applied: Sendable {
   var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
+  /// How long the first of the zones waits that are to be begun anew later; nil for none.
+  var resetWait: Duration?
 }
 
 /// Why an answer was not applied.
@@ -65,8 +67,10 @@ extension LocalDatabase {
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
       try seal(isStrict: false)
       try whileApplying {
+        var created: [CreatedRecord] = []
         if answer.confirmed >= state.confirmed {
           try checkChain(answer, state)
+          created = try createdRecords(inSets: 0...max(0, answer.confirmed))
           applied.quarantined = try settle(answer, state)
         }
         try noteTold(request.acks)
@@ -77,6 +81,7 @@ extension LocalDatabase {
         try removeDeleted(session)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
+        try awaitMissing(created)
         try settleOrphans()
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
@@ -85,12 +90,16 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
+      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      // A zone that waits to be begun anew brings no further pages.
       let open = try connection.value(
         """
-        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages)
+        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
+          (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
+      applied.resetWait = try resetWait()
     }
     pages.remove(usedPages)
     return applied
@@ -191,8 +200,10 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
+      // Also of a zone that is not here: the server waits to hear so.
+      guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
-      try beginAnew(part.zone)
+      try begin(part.zone)
       applied.hasMore = true
       return
     }

@@ -10,6 +10,8 @@ package final class LocalDatabase {
   let pages: any PageStorage
   /// Where snapshots are kept while they come; nil where there are none.
   let snapshots: SnapshotDownloads?
+  /// Tells the schema from others.
+  private(set) lazy var schemaFingerprint = Fingerprint(of: schemaText).text
   /// One entry a table of the schema.
   let sql: [TableStatements]
   /// The same: the columns' policies.
@@ -47,6 +49,7 @@ package final class LocalDatabase {
       connection.deferCheckpoints()
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
+        try connection.execute(Self.resetTable)
         try removeStrayPages()
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
@@ -136,6 +139,14 @@ package final class LocalDatabase {
   }
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
+
+  /// The same as `beginAnew` for a zone of which the device may have nothing. A public one that it does not follow is given up.
+  func begin(_ zone: String) throws {
+    try connection.run(
+      "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
+      [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
+    try beginAnew(zone)
+  }
 
   /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
   func beginAnew(_ zone: String) throws {

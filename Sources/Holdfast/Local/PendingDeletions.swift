@@ -8,17 +8,17 @@ extension LocalDatabase {
   func forgetDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
     try connection.run(
       """
-      DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden')
+      DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden', 'covered')
       AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2 AND kind = 'create' AND n < gone.n)
       AND EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = ?1 AND id = ?2
-        AND kind IN ('delete', 'hidden') AND column_name = '' AND base IS ?3 AND rev <= ?4)
+        AND kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base IS ?3 AND rev <= ?4)
       """, [.text(schema.tables[table].name), .text(id), .text(zone), .integer(rev)])
   }
 
   /// The same for all records of a zone but some, by table.
   func forgetDeletions(in zone: String, but kept: [Int: Set<String>] = [:]) throws {
     let rows = try connection.rows(
-      "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden') AND column_name = '' AND base = ?",
+      "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base = ?",
       [.text(zone)])
     for row in rows {
       guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }

@@ -43,7 +43,7 @@ struct RecordHistory {
       case .create: steps.append(Step(edit: edit, change: .create(nil)))
       case .update, .detached:
         steps.append(Step(edit: edit, change: .update(column: edit.column, base: edit.base, new: nil)))
-      case .delete, .hidden:
+      case .delete, .hidden, .covered:
         // A deletion is one row, then one for each column.
         if edit.column.isEmpty {
           steps.append(
@@ -66,6 +66,8 @@ struct RecordHistory {
       case .remove(let before): base = before
       }
     }
+    // Replaying a create says anew what it covers.
+    steps.removeAll { $0.edit.kind == .covered }
   }
 
   /// Whether the record's last life began or ended here, by the last such step; nil when there is none.
@@ -113,7 +115,7 @@ struct RecordHistory {
         edits.append(step.edit.with(base: here ?? before))
         if let new { state?.values[column] = taken(column, from: before, to: new, on: here) }
       case .create(let new):
-        // Where a record is already, it comes back if the create is taken back.
+        // Where a record is already, the server merges; it comes back if the create is taken back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }
         edits.append(step.edit)
         if var made = new ?? state {
@@ -140,6 +142,8 @@ struct Edit: Equatable {
     case create, update, delete
     /// What the deletion of another record did to this one: it went as well, or lost its reference.
     case hidden, detached
+    /// What stood where a record was created: the server's record of the same id.
+    case covered
   }
 
   let n: Int64
@@ -158,7 +162,7 @@ struct Edit: Equatable {
 
   /// The rows of a deletion: one for the record, one for each column.
   fileprivate static func deletion(of record: RecordState, like edit: Edit) -> [Edit] {
-    let kind = edit.kind == .create ? .delete : edit.kind
+    let kind = edit.kind == .create ? .covered : edit.kind
     func row(_ column: String, _ base: SQLiteValue) -> Edit {
       Edit(
         n: edit.n, changeSet: edit.changeSet, kind: kind, column: column, base: base, rev: record.rev,

@@ -21,8 +21,10 @@ package struct PreparedRequest: Sendable {
 extension LocalDatabase {
   /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
-  /// - Parameter changeSetLimit: the greatest number of change sets, at least 1.
-  package func prepareRequest(changeSetLimit: Int) throws -> PreparedRequest? {
+  /// - Parameters:
+  ///   - changeSetLimit: the greatest number of change sets, at least 1.
+  ///   - app: what the server is told of the app; nil for nothing.
+  package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
       try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
     }
@@ -32,6 +34,7 @@ extension LocalDatabase {
       var request = SyncRequest()
       request.answers = state.confirmed
       request.isComplete = state.mustResend
+      request.client = app.map { ClientVersion(app: $0, schema: schemaFingerprint) }
       let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
       var digest = AckDigest()
       for row in zones {
@@ -207,8 +210,10 @@ extension LocalDatabase {
         else { continue }
         if dealt.contains(.init(last: last, chain: chain)) {
           Trace.took(.copyLeftOut)
+          let created = try createdRecords(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
+          try awaitMissing(created)
         } else if confirmed < completeFrom, last <= completeFrom {
           uncertain.append((first, body))
         }
@@ -324,6 +329,7 @@ extension LocalDatabase {
         """
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
         DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_resets;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

@@ -112,6 +112,7 @@ extension LocalDatabase {
           records[place].lives.append(.delete)
           records[place].rev = row.integer(5)
         }
+      case "covered": continue
       default:
         if let index = schema.tables[table].index(of: column),
           !records[place].updates.contains(where: { $0.column == index })

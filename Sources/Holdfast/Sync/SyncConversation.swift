@@ -36,6 +36,8 @@ package final class SyncConversation: @unchecked Sendable {
 
   private var machine: SyncMachine?
   private let random: @Sendable () -> UInt64
+  /// What the server is told of the app.
+  private let app: String?
   /// Whether streams of events can be had at all.
   let canStream: Bool
   var stream: EventStream
@@ -43,6 +45,8 @@ package final class SyncConversation: @unchecked Sendable {
   private var waiters: [Int] = []
   var summary = SyncSummary()
   var download = SnapshotDownload()
+  /// Those that the last answer wanted begun anew, and that wait.
+  private var waitingZones: [WaitingZone] = []
   /// How many operations this sync has to send, as far as known.
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
@@ -54,11 +58,13 @@ package final class SyncConversation: @unchecked Sendable {
   /// - Parameters:
   ///   - canStream: whether the way to the server can carry a stream of events.
   ///   - snapshotsFrom: the number of changes from which on a new zone comes as a snapshot; nil for never.
+  ///   - app: what the server is told of the app; nil for nothing.
   package init(
-    canStream: Bool, snapshotsFrom: Int? = SnapshotDownload.threshold,
+    canStream: Bool, snapshotsFrom: Int? = SnapshotDownload.threshold, app: String? = nil,
     random: @escaping @Sendable () -> UInt64
   ) {
     download.threshold = snapshotsFrom
+    self.app = app
     self.canStream = canStream
     self.random = random
     stream = EventStream(machine: EventStreamMachine(random: random))
@@ -138,7 +144,7 @@ package final class SyncConversation: @unchecked Sendable {
   private func finish(_ failure: SyncMachine.Failure?) {
     let (state, result): (SyncState, Result<SyncSummary, StoreError>) =
       switch failure {
-      case nil: (.idle, .success(summary))
+      case nil: (waitingZones.isEmpty ? .idle : .waiting(waitingZones), .success(summary))
       case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
       case .expired, .diverged, .tooLarge:
         (
@@ -159,7 +165,7 @@ package final class SyncConversation: @unchecked Sendable {
 
   private func send(changeSetLimit: Int, _ database: LocalDatabase) {
     do {
-      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit) else {
+      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit, app: app) else {
         return run(.signedOut, database)
       }
       if request.waiting > 0 {
@@ -218,7 +224,9 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
-    return .answered(hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil)
+    waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
+    return .answered(
+      hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait)
   }
 
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {

@@ -27,19 +27,23 @@ public actor SyncEngine {
 
   /// An engine for a store and a way to the server.
   ///
-  /// - Parameter snapshotsFrom: the number of changes from which on a zone that is new here comes as a snapshot and not page by page; 5,000
-  ///   unless given, nil for never.
-  public init(store: Store, transport: any Transport, snapshotsFrom: Int? = 5000) {
+  /// - Parameters:
+  ///   - snapshotsFrom: the number of changes from which on a zone that is new here comes as a snapshot and not page by page; 5,000
+  ///     unless given, nil for never.
+  ///   - app: the app and its version, such as `jot 1.2`, for the server's operators: at most 64 characters of ASCII; nil for nothing.
+  public init(store: Store, transport: any Transport, snapshotsFrom: Int? = 5000, app: String? = nil) {
     self.store = store
     self.transport = transport
     conversation = SyncConversation(
       canStream: transport is any EventTransport, snapshotsFrom: snapshotsFrom,
+      app: app.map { ClientVersion.name($0) },
       random: store.environment.random)
   }
 
   /// An engine for a store and the address of a server.
-  public init(store: Store, server: URL, snapshotsFrom: Int? = 5000) {
-    self.init(store: store, transport: URLSessionTransport(server: server), snapshotsFrom: snapshotsFrom)
+  public init(store: Store, server: URL, snapshotsFrom: Int? = 5000, app: String? = nil) {
+    self.init(
+      store: store, transport: URLSessionTransport(server: server), snapshotsFrom: snapshotsFrom, app: app)
   }
 
   // MARK: For the app

@@ -20,8 +20,10 @@ package struct SyncMachine {
   package enum Event: Equatable, Sendable {
     case signedIn, signedOut
     case launched, edited, syncNow, reachable, timer
-    /// - Parameter hasLargeZone: whether a zone is to be downloaded as a snapshot.
-    case answered(hasMore: Bool, hasLargeZone: Bool = false)
+    /// - Parameters:
+    ///   - hasLargeZone: whether a zone is to be downloaded as a snapshot.
+    ///   - wait: after which something is to be asked again; nil for nothing.
+    case answered(hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil)
     /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
     case downloaded(isLast: Bool)
     case failed(Failure)
@@ -119,12 +121,12 @@ package struct SyncMachine {
       return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
-    case (.syncing, .answered(let hasMore, let hasLargeZone)):
+    case (.syncing, .answered(let hasMore, let hasLargeZone, let wait)):
       failures = 0
       isIdentified = false
       limit = Self.changeSetLimit
       if hasLargeZone, !goOn { return [.download] }
-      return hasMore || goOn ? begin() : rest()
+      return hasMore || goOn ? begin() : rest(wait)
     case (.syncing, .downloaded(let isLast)):
       failures = 0
       // What was edited meanwhile does not wait for the rest of it.
@@ -144,9 +146,10 @@ package struct SyncMachine {
     return [.stopTimer, .send(changeSetLimit: limit)]
   }
 
-  private mutating func rest() -> [Action] {
+  private mutating func rest(_ wait: Duration?) -> [Action] {
     state = .idle
-    return [.schedule(pause()), .finish(nil)]
+    let pause = pause()
+    return [.schedule(min(wait ?? pause, pause)), .finish(nil)]
   }
 
   private mutating func attend(_ hasMissed: Bool) -> [Action] {
@@ -222,7 +225,7 @@ extension Transition {
     case (.waiting, .edited): self = .engineEditedWhileWaiting
     case (.idle, .timer): self = .engineTimer
     case (.waiting, .timer): self = .engineRetried
-    case (.syncing, .answered(_, hasLargeZone: true)): self = .engineLarge
+    case (.syncing, .answered(_, hasLargeZone: true, _)): self = .engineLarge
     case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
     case (.syncing, .downloaded): self = .engineDownloaded
     case (.syncing, .failed):

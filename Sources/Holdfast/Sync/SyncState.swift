@@ -4,6 +4,8 @@ import HoldfastCore
 public enum SyncState: Sendable, Hashable {
   /// Everything is sent and everything is here, as of the last answer.
   case idle
+  /// Everything is sent and everything is here but these zones, which are begun anew later: it was done a moment ago, and comes in steps.
+  case waiting([WaitingZone])
   /// Change sets go up: of `total` operations that waited, `done` were confirmed.
   case uploading(done: Int, total: Int)
   /// Changes come down: of about `total`, `done` are here.

@@ -14,7 +14,7 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given"
+          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or forgetting: a million records that come and go"
       ),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -28,11 +28,11 @@ enum BenchCommand: Subcommand {
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
-      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push or deltas.")
+      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push, deltas or forgetting.")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
-      parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.allCases)
+      parts: part.flatMap { $0 }.map { [$0] } ?? Bench.Part.usual)
     let results = try blocking { try await bench.all() }
     return results.contains { $0.isMissed } ? 1 : 0
   }
@@ -61,7 +61,12 @@ struct Bench: Sendable {
   let database: String?
   let runs: Int
 
-  enum Part: String, CaseIterable, Sendable { case creates, syncs, download, snapshot, writes, push, deltas }
+  enum Part: String, CaseIterable, Sendable {
+    case creates, syncs, download, snapshot, writes, push, deltas, forgetting
+
+    /// Those that are measured unless somebody names one.
+    static let usual = allCases.filter { $0 != .forgetting }
+  }
   let parts: [Part]
 
   func all() async throws -> [Measurement.Result] {
@@ -72,7 +77,7 @@ struct Bench: Sendable {
         database: database.map { .postgres(PostgresLocation($0)) }
           ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
-    let needsLoad = parts.contains(.creates) || parts.contains(.syncs)
+    let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.forgetting)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
     let others = try await Self.signUp(database == nil ? 0 : 3, named: "delta", at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
@@ -118,6 +123,10 @@ struct Bench: Sendable {
             rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
             limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
             floor: nil))
+      case .forgetting where database != nil: continue
+      case .forgetting:
+        var bench = ForgettingBench(folder: folder, server: server, bench: bench)
+        try bench.measure(cycles: 1_000_000)
       case .push where database != nil: continue
       case .push:
         var push = try await PushBench(folder: folder, schema: schema, runs: runs)

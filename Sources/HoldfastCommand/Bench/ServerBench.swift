@@ -48,6 +48,27 @@ struct ServerBench {
     return request(connection, news(of: connection), sealed: [Array(operation.utf8)])
   }
 
+  /// Creates so many records on the first connection, and deletes them again, in a change set each; then says what it has.
+  mutating func cycle(of count: Int) throws {
+    let ids = (0..<count).map { _ in Environment.system.newID() }
+    let creates = ids.map {
+      #"{"op":"create","table":"notes","id":"\#($0)","at":"0000000000010000","columns":{"text":"a note"}}"#
+    }
+    let deletes = ids.map {
+      #"{"op":"delete","table":"notes","id":"\#($0)","rev":1,"at":"0000000000020000"}"#
+    }
+    var sets = [deletes, creates].map { Array("[\($0.joined(separator: ","))]".utf8) }
+    var quiet = 2
+    let result = try follow(1, 4) { bench, connection in
+      if let set = sets.popLast() {
+        return bench.request(connection, bench.news(of: connection), sealed: [set])
+      }
+      quiet -= 1
+      return quiet >= 0 ? bench.request(connection, bench.news(of: connection), sealed: []) : []
+    }
+    guard result.errors == 0 else { throw BenchError(text: "\(result.errors) requests failed") }
+  }
+
   /// Takes an answer, which moves where a device stands.
   mutating func hear(_ connection: Int, _ answer: UnsafeRawBufferPointer) {
     guard let parsed = try? SyncAnswer(body: Array(answer)) else { return }

@@ -5,9 +5,16 @@ import HoldfastServer
 /// `holdfast users`: lists accounts, and gives a user another password.
 enum UsersCommand: Subcommand {
   static let form = CommandForm(
-    name: "users", summary: "Lists the accounts, or gives a user another password.",
-    arguments: "[list | password NAME]", argumentCount: 0...2, options: .database,
-    notes: "The password is read from the standard input, a line. All sessions of the user end.")
+    name: "users", summary: "Lists the accounts, gives a user another password, or takes out a user's data.",
+    arguments: "[list | password NAME | export NAME DIR]", argumentCount: 0...3,
+    options: [
+      .init(
+        name: "format", value: "FORMAT", help: "Of export: jsonl, one file, or csv, a file for each table")
+    ] + .database,
+    notes: """
+      The password is read from the standard input, a line. All sessions of the user end.
+      An export is of one moment. DIR must not be there yet.
+      """)
 
   static func run(_ options: Options) throws -> Int32 {
     let words = options.arguments
@@ -20,6 +27,17 @@ enum UsersCommand: Subcommand {
       }
       try administration.setPassword(password, ofUser: words[1])
       print("\(words[1]) has another password. All sessions have ended.")
+    case "export" where words.count == 3:
+      guard let format = AccountFormat(rawValue: options["format"] ?? "jsonl") else {
+        throw UsageError("--format is jsonl or csv.")
+      }
+      guard mkdir(words[2], 0o700) == 0 else { throw FileError(words[2], "made") }
+      // Of a failure before the first byte nothing is left.
+      defer { rmdir(words[2]) }
+      let count = try Administration(options.location).export(words[1], as: format) { file, bytes in
+        try appendToFile("\(words[2])/\(file)", bytes)
+      }
+      print("\(count) records are in \(words[2]).")
     default: throw UsageError("holdfast users takes \(form.arguments).")
     }
     return 0
@@ -38,12 +56,20 @@ enum UsersCommand: Subcommand {
   }
 }
 
-/// `holdfast devices`: lists devices, and revokes them.
+/// `holdfast devices`: lists devices, revokes them, and has them begin anew.
 enum DevicesCommand: Subcommand {
   static let form = CommandForm(
-    name: "devices", summary: "Lists the devices, or makes the token of one invalid.",
-    arguments: "[list | revoke ID]", argumentCount: 0...2, options: .database,
-    notes: "A revoked device keeps its unsent edits until somebody signs in on it again.")
+    name: "devices",
+    summary: "Lists the devices and how far they are behind, signs one out, or has some begin anew.",
+    arguments: "[list | revoke ID | reset [ID]]", argumentCount: 0...2,
+    options: [
+      .init(name: "user", value: "NAME", help: "Of reset: all devices of this user"),
+      .init(name: "all", value: nil, help: "Of reset: all devices"),
+      .init(name: "zone", value: "ZONE", help: "Of reset: this zone alone"),
+    ] + .database,
+    notes:
+      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones anew, and keeps them too."
+  )
 
   static func run(_ options: Options) throws -> Int32 {
     let words = options.arguments
@@ -52,9 +78,23 @@ enum DevicesCommand: Subcommand {
     case "revoke" where words.count == 2:
       try Administration(options.location).revoke(device: words[1])
       print("\(words[1]) is signed out.")
+    case "reset":
+      let count = try Administration(options.location).reset(selection(options), zone: options["zone"])
+      print("\(count) zones will be fetched anew.")
     default: throw UsageError("holdfast devices takes \(form.arguments).")
     }
     return 0
+  }
+
+  /// The devices that are to be reset.
+  private static func selection(_ options: Options) throws -> DeviceSelection {
+    let chosen: [DeviceSelection] =
+      options.arguments.dropFirst().map { .device($0) } + (options["user"].map { [.user($0)] } ?? [])
+      + (options.has("all") ? [.all] : [])
+    guard let selection = chosen.first, chosen.count == 1 else {
+      throw UsageError("holdfast devices reset takes one of ID, --user and --all.")
+    }
+    return selection
   }
 }
 

@@ -29,7 +29,7 @@ enum ServeCommand: Subcommand {
       ),
       .init(
         name: "cache-size", value: "MB", help: "How much of them is kept; 4096 unless given"),
-    ] + identity + .database,
+    ] + identity + .retention + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
 
@@ -43,6 +43,7 @@ enum ServeCommand: Subcommand {
     configuration.allowedOrigins = try origins(options["allow-origin"] ?? "")
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
+    configuration.retention = try options.retention
     if let text = options["cache-size"] {
       guard let megabytes = Int64(text), (1...1 << 30).contains(megabytes) else {
         throw UsageError("--cache-size takes megabytes, 1 or more.")

@@ -56,6 +56,8 @@ public struct SyncRequest: Sendable {
   public var isComplete = false
   /// The sum over all acks of the device, after this request's.
   public var digest = AckDigest().text
+  /// What the device says of the app that it runs.
+  public var client: ClientVersion?
   /// The number of the first operation of the first change set.
   public var first: Int64 = 1
   /// The device's chain before `first`.
@@ -90,6 +92,7 @@ public struct SyncRequest: Sendable {
       case "answers": request.answers = try reader.readInt64()
       case "acks": request.acks = try readAcks(&reader)
       case "complete": request.isComplete = try reader.readBool()
+      case "client": request.client = try ClientVersion(&reader)
       case "digest": request.digest = try reader.readString()
       case "first":
         request.first = try reader.readInt64()
@@ -181,6 +184,10 @@ public struct SyncRequest: Sendable {
     }
     writer.key("digest")
     writer.string(digest)
+    if let client {
+      writer.key("client")
+      client.write(to: &writer)
+    }
     if !sealed.isEmpty {
       writer.key("first")
       writer.int64(first)

@@ -83,7 +83,7 @@ extension API {
   static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
-    case .success(.done), .success(.rest): return .problem(Problem(.internalError))
+    case .success(.done), .success(.rest), .success(.forgot): return .problem(Problem(.internalError))
     case .success(.session(let session)):
       var members: [JSONValue.Member] = [
         .init("user", ["id": .string(session.user), "name": .string(session.userName)]),

@@ -21,7 +21,8 @@ extension API {
       try reader.store.transaction {
         let device = try device(of: request, reader)
         let body = try body()
-        let command = try SyncCommand(body, body: request.body, key: device.key)
+        var command = try SyncCommand(body, body: request.body, key: device.key)
+        if body.client != device.client { command.news = body.client }
         try command.requireAnswers(from: device.answered)
         if body.changeSets.isEmpty {
           let now = environment.now()

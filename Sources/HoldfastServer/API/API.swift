@@ -97,6 +97,7 @@ final class API: Sendable {
     case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
     case .device(let id): return try revoke(request, device: id)
     case .password: return try changePassword(request)
+    case .export(let table): return try export(request, table: table)
     case .events: return try events(request)
     case .records(let table):
       if request.method != "GET" { return try change(request, at: .table(table)) }

@@ -11,6 +11,8 @@ enum Address: Equatable {
   /// The device of this id.
   case device(String)
   case password
+  /// What the user may read, as JSON Lines, or one table by its index, as CSV.
+  case export(table: Int?)
   case events
   /// The records of a table, by its index in the schema.
   case records(table: Int)
@@ -46,6 +48,7 @@ enum Address: Equatable {
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
     case ["v1", "account", "password"]: self = .password
+    case ["v1", "account", "export"]: self = .export(table: nil)
     case ["v1", "events"]: self = .events
     case ["v1", "batch"]: self = .batch
     case ["v1", "zones"]: self = .zones
@@ -54,16 +57,25 @@ enum Address: Equatable {
     case ["healthz"]: self = .health
     case ["readyz"]: self = .readiness
     default:
-      if parts.count == 3, parts[0] == "v1", parts[1] == "devices", !parts[2].isEmpty {
-        self = .device(parts[2])
-        return
+      self = try Self.named(parts, schema)
+    }
+  }
+
+  /// The address that ends with a name, or has one in the middle.
+  private static func named(_ parts: [String], _ schema: Schema) throws(Problem) -> Address {
+    if parts.count == 3, parts[0] == "v1", parts[1] == "devices", !parts[2].isEmpty {
+      return .device(parts[2])
+    }
+    guard parts.count == 4, parts[0] == "v1" else { throw Problem(.notFound) }
+    switch (parts[1], parts[2], parts[3]) {
+    case ("zones", let zone, "changes"): return .changes(zone)
+    case ("zones", let zone, "snapshot"): return .snapshot(zone)
+    case ("account", "export", let table):
+      guard let table = schema.index(of: table) else {
+        throw Problem(.notFound, "The schema has no table \(table.prefix(64)).")
       }
-      guard parts.count == 4, parts[0] == "v1", parts[1] == "zones" else { throw Problem(.notFound) }
-      switch parts[3] {
-      case "changes": self = .changes(parts[2])
-      case "snapshot": self = .snapshot(parts[2])
-      default: throw Problem(.notFound)
-      }
+      return .export(table: table)
+    default: throw Problem(.notFound)
     }
   }
 
@@ -93,7 +105,7 @@ enum Address: Equatable {
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
     case .currentSession, .device: ["DELETE"]
-    case .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
+    case .export, .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }
 
@@ -125,6 +137,7 @@ enum Address: Equatable {
     switch self {
     case .events: "text/event-stream"
     case .snapshot: "application/vnd.sqlite3"
+    case .export(let table): ExportLines.mediaType(table)
     default: "application/json"
     }
   }

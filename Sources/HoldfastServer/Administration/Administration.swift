@@ -10,15 +10,17 @@ public final class Administration {
     public let rows: [[String]]
   }
 
+  let database: any ServerDatabase
   let schema: Schema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
+  let database: any ServerDatabase
 
   /// Opens the database of a server.
   ///
   /// - Throws: `ServerError` when there is none, or it is not ours.
   public init(_ location: DatabaseLocation, environment: ServerEnvironment = .system) throws {
-    let database = try location.open(schema: nil, random: environment.random)
+    database = try location.open(schema: nil, random: environment.random)
     operators = try database.administration()
     schema = database.schema
     self.environment = environment
@@ -26,19 +28,12 @@ public final class Administration {
 
   /// All zones, with how many members and records they have.
   public func zones() throws -> Listing {
-    Listing(columns: ["zone", "public", "seq", "members", "records"], rows: try operators.zones())
+    Listing(columns: ["zone", "public", "seq", "purged", "members", "records"], rows: try operators.zones())
   }
 
   /// All accounts.
   public func users() throws -> Listing {
     Listing(columns: ["user", "name", "created", "devices"], rows: try operators.users())
-  }
-
-  /// All devices.
-  public func devices() throws -> Listing {
-    Listing(
-      columns: ["device", "user", "name", "signed in", "operations", "last written"],
-      rows: try operators.devices())
   }
 
   /// Edits that met, newest first.

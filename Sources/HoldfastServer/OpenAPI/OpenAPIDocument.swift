@@ -42,7 +42,7 @@ public struct OpenAPIDocument: Sendable {
   }
 
   /// All addresses with all that may be done there.
-  var paths: [OpenAPIPath] { servicePaths + schema.tables.flatMap { tablePaths($0) } }
+  var paths: [OpenAPIPath] { servicePaths + leavingPaths + schema.tables.flatMap { tablePaths($0) } }
 }
 
 /// An address.

@@ -17,7 +17,7 @@ class PostgresAdministration: StoreAdministration {
   func zones() throws -> [[String]] {
     try rows(
       """
-      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text,
+      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text, z.purged::text,
       (SELECT count(*) FROM holdfast.members m WHERE m.zone = z.zone)::text,
       (SELECT count(*) FROM holdfast.records r WHERE r.zone = z.zone AND r.state = 0
         AND r.record_table NOT IN ('members', 'conflicts'))::text FROM holdfast.zones z ORDER BY z.zone
@@ -39,6 +39,15 @@ class PostgresAdministration: StoreAdministration {
       \(Self.time("d.seen_at")) FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account
       ORDER BY a.name, d.number
       """)
+  }
+
+  func reset(_ device: String, zone: String?) throws -> Int {
+    let numbers = try postgres.connection.query(
+      PostgresForgettingStatements.findNumber, PostgresParameters(device))
+    if numbers.isEmpty { return 0 }
+    return try postgres.connection.query(
+      PostgresForgettingStatements.resetAcks, PostgresParameters(numbers.int64(0, 0), zone)
+    ).count
   }
 
   func tokens() throws -> [[String]] {
@@ -120,8 +129,14 @@ class PostgresAdministration: StoreAdministration {
       SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
       WHERE z.seq > z.purged AND r.seq IS NULL
       """)
+    let forgotten = try rows(
+      """
+      SELECT r.zone, min(r.seq)::text FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
+      WHERE r.state > 0 AND r.seq <= z.purged GROUP BY r.zone
+      """)
     return beyond.map { "seq: \($0[1]) of zone \($0[0]) is beyond its zone" }
       + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
+      + forgotten.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
   }
 
   /// A root record that SQL made without saying for whom has no member at all until somebody is made one.

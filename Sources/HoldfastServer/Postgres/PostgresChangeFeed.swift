@@ -181,7 +181,7 @@ struct PostgresChangeFeed: Sendable {
       let next = first.zone.acked(written.last)
       guard let more = try read([next], for: user, size: size, isHeld: isHeld, on: connection).first,
         !more.zone.role.isEmpty,
-        more.zone.purged <= written.last
+        more.zone.purged <= max(written.last, first.zone.purgedAtBeginning)
       else {
         written.hasMore = true
         return written

@@ -51,6 +51,13 @@ struct PostgresDatabase: ServerDatabase {
     try PostgresListener(location, node: node, mayLead: mayLead, hear)
   }
 
+  func inTurn(_ body: () throws -> Void) throws {
+    let connection = try location.connectDirectly(.forgets)
+    // With it goes the lock.
+    defer { connection.close() }
+    if try PostgresLock.forgetting.take(over: connection) { try body() }
+  }
+
   func isUnavailable(_ error: any Error) -> Bool {
     guard let error = error as? PostgresError else { return false }
     return error.isTransient || error.isUnavailability
@@ -116,6 +123,8 @@ public struct PostgresLocation: Sendable {
     case waits
     case reads
     case listens
+    /// Holding the turn of who makes a pass over what may be forgotten.
+    case forgets
     /// Making and extending the database.
     case opens
   }

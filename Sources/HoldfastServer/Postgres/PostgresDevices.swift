@@ -20,6 +20,7 @@ final class PostgresDevices: DeviceTable {
     /// Up to where refusals are to be forgotten.
     var forgotten: Int64 = 0
     var hasForgottenAcks = false
+    var isForgotten = false
   }
 
   struct AckKey: Hashable {
@@ -39,6 +40,8 @@ final class PostgresDevices: DeviceTable {
   /// By number; those that are locked.
   var rows: [Int64: Row] = [:]
   var acks: [AckKey: SyncCommand.Ack?] = [:]
+  /// Those that count as of a zone that was lost in between, if they are not known.
+  var doubtedAcks: Set<AckKey> = []
   var newRefusals: [Refusal] = []
   /// Zones that all devices of a user lose.
   var losses: [(zone: String, user: String, seq: Int64)] = []
@@ -57,12 +60,18 @@ final class PostgresDevices: DeviceTable {
     SELECT number, id, token_hash IS NOT NULL FROM holdfast.devices WHERE account = $1 ORDER BY number
     """
 
+  private static let writeClient: PostgresStatement =
+    "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
+  private static let rememberDevice: PostgresStatement =
+    "UPDATE holdfast.devices SET forgotten = false WHERE number = $1"
+
   init(_ store: PostgresStore) { self.store = store }
 
   /// A new transaction begins.
   func begin() {
     rows.removeAll(keepingCapacity: true)
     acks.removeAll(keepingCapacity: true)
+    doubtedAcks.removeAll(keepingCapacity: true)
     newRefusals.removeAll(keepingCapacity: true)
     losses.removeAll(keepingCapacity: true)
   }
@@ -73,7 +82,7 @@ final class PostgresDevices: DeviceTable {
       id: row.id, user: row.user, confirmed: row.confirmed,
       chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
       applied: AppliedChangeSets(bytes: row.applied),
-      issuedAfter: row.issuedAfter)
+      issuedAfter: row.issuedAfter, isForgotten: row.isForgotten)
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
@@ -116,7 +125,8 @@ final class PostgresDevices: DeviceTable {
 
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
     if losses.contains(where: { $0.zone == zone && $0.user == rows[device]?.user }) { return false }
-    if let pending = acks[AckKey(device: device, zone: zone)] {
+    let key = AckKey(device: device, zone: zone)
+    if let pending = acks[key], !doubtedAcks.contains(key) {
       return pending.map { $0.seq >= seq } ?? false
     }
     if rows[device]?.hasForgottenAcks == true { return false }
@@ -128,8 +138,19 @@ final class PostgresDevices: DeviceTable {
     acks = acks.filter { $0.key.device != number }
   }
 
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws {
-    acks[AckKey(device: number, zone: zone)] = .some(ack)
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
+    let key = AckKey(device: number, zone: zone)
+    acks[key] = .some(ack)
+    if isDoubted, ack?.epoch.isEmpty == false { doubtedAcks.insert(key) } else { doubtedAcks.remove(key) }
+  }
+
+  func setClient(_ client: ClientVersion, of number: Int64) throws {
+    try store.connection.run(Self.writeClient, PostgresParameters(number, client.app, client.schema))
+  }
+
+  func remember(_ number: Int64) throws {
+    try store.connection.run(Self.rememberDevice, PostgresParameters(number))
+    rows[number]?.isForgotten = false
   }
 
   func noteLoss(of zone: String, by user: String, at seq: Int64) throws { losses.append((zone, user, seq)) }

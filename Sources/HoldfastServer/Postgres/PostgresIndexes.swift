@@ -69,14 +69,13 @@ struct PostgresIndexes {
     var missing: [Wanted] = []
     for index in wanted where try !has(index) { missing.append(index) }
     if missing.isEmpty { return }
-    let lock = try connection.query("SELECT pg_try_advisory_lock(5216694956356254583)")
-    guard lock.bool(0, 0) else { return }
+    guard try PostgresLock.indexes.take(over: connection) else { return }
     for index in missing {
       try connection.execute("DROP INDEX CONCURRENTLY IF EXISTS \(qualified(index))")
       try connection.execute(index.make)
       if let validation = index.validation { try connection.execute(validation) }
     }
-    try connection.execute("SELECT pg_advisory_unlock(5216694956356254583)")
+    try connection.execute("SELECT pg_advisory_unlock(\(PostgresLock.indexes.rawValue))")
   }
 
   /// Drops an index that the schema has no longer. In an adopted table those that are declared are the team's.

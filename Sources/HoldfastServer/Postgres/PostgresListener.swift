@@ -64,7 +64,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
     while !isStopping.load(ordering: .acquiring) {
       if mayLead, !leads {
         // Held as long as the connection lives.
-        leads = try connection.query("SELECT pg_try_advisory_lock(5216694956356254583)").bool(0, 0)
+        leads = try PostgresLock.leading.take(over: connection)
         if leads { hear(.leads) }
       }
       let notifications = try connection.notifications(timeout: Self.check, waker: waker)

@@ -5,13 +5,13 @@ import HoldfastPostgres
 enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
-    (3, PostgresTables.results), (4, PostgresTables.identity),
+    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
-    (3, PostgresTables.results), (4, PostgresTables.identity),
+    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
   ]
 
   /// The format that this version makes and takes.

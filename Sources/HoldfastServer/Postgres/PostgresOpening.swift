@@ -45,7 +45,7 @@ struct PostgresOpening {
     try connection.execute(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
-      SELECT pg_advisory_xact_lock(5216694956356254582)
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
       """)
     do {
       let format = try self.format()

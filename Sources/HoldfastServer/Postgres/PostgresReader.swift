@@ -20,7 +20,7 @@ class PostgresReader: StoreReader {
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after
+      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
@@ -46,12 +46,12 @@ class PostgresReader: StoreReader {
     "SELECT id, password FROM holdfast.accounts WHERE name = $1"
   private static let findZones: PostgresStatement = """
     SELECT a.zone, a.epoch, a.seq, coalesce(z.seq, 0), coalesce(z.purged, 0),
-      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true
+      coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, ''), a.lost, true, a.purged
     FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number
     LEFT JOIN holdfast.zones z ON z.zone = a.zone
     LEFT JOIN holdfast.members m ON m.zone = a.zone AND m."user" = d.account WHERE d.token_hash = $1
     UNION ALL
-    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, false, false, 0
     FROM holdfast.devices d JOIN holdfast.members m ON m."user" = d.account
     JOIN holdfast.zones z ON z.zone = m.zone WHERE d.token_hash = $1
     AND NOT EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number AND a.zone = m.zone)
@@ -87,7 +87,8 @@ class PostgresReader: StoreReader {
         use: try .init(scope: rows.optionalText(0, 11))),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
       seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6),
-      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12))
+      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), isForgotten: rows.bool(0, 13),
+      client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
   /// The rows of a device with its refusals, and its zones.
@@ -195,6 +196,16 @@ class PostgresReader: StoreReader {
     return read.map(\.zone)
   }
 
+  func lag(of user: String?) throws -> [DeviceLag] {
+    try PostgresForgetting(connection: connection).lag(of: user)
+  }
+
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    try PostgresForgetting(connection: connection).find(kind, after: place, terms, limit: limit)
+  }
+
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
@@ -209,7 +220,9 @@ class PostgresReader: StoreReader {
     rows.indices.map { row in
       let zone = rows.text(row, 0)
       return ZoneState(
-        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2)),
+        zone: zone,
+        ack: SyncCommand.Ack(
+          zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),
         isStored: rows.bool(row, 7), seq: rows.int64(row, 3), purged: rows.int64(row, 4),
         role: rows.text(row, 5), wasLost: rows.bool(row, 6))
     }

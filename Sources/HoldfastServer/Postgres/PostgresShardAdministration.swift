@@ -12,7 +12,7 @@ final class PostgresShardAdministration: PostgresAdministration {
       """)
     return try rows(
       """
-      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text FROM holdfast.zones z ORDER BY z.zone
+      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text, z.purged::text FROM holdfast.zones z ORDER BY z.zone
       """
     ).map { $0 + [members[$0[0]] ?? "0", records[$0[0]] ?? "0"] }
   }

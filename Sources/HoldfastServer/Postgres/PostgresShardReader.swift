@@ -4,7 +4,7 @@ import HoldfastPostgres
 /// Reads from shards: what is distributed by device, and what by zone, is put together here.
 final class PostgresShardReader: PostgresReader {
   private static let findAcks: PostgresStatement =
-    "SELECT a.zone, a.epoch, a.seq, a.lost FROM holdfast.acks a WHERE a.device = $1"
+    "SELECT a.zone, a.epoch, a.seq, a.lost, a.purged FROM holdfast.acks a WHERE a.device = $1"
   private static let findZones: PostgresStatement = """
     SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
     WHERE z.zone = ANY ($1)
@@ -99,7 +99,9 @@ final class PostgresShardReader: PostgresReader {
       let zone = acks.text(row, 0)
       let standing = standings.removeValue(forKey: zone) ?? ofOthers[zone]
       return ZoneState(
-        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: acks.text(row, 1), seq: acks.int64(row, 2)),
+        zone: zone,
+        ack: SyncCommand.Ack(
+          zone: zone, epoch: acks.text(row, 1), seq: acks.int64(row, 2), purged: acks.int64(row, 4)),
         isStored: true, seq: standing?.seq ?? 0, purged: standing?.purged ?? 0, role: standing?.role ?? "",
         wasLost: acks.bool(row, 3))
     }

@@ -81,9 +81,9 @@ struct PostgresShardStatements {
   static let dropAck: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone = $2"
   // A zone that was lost in between must be begun anew, or given up.
   static let putAck: PostgresStatement = """
-    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (device, zone) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = false
-    WHERE NOT a.lost OR excluded.epoch = ''
+    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (device, zone) DO UPDATE
+    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = false WHERE NOT a.lost OR excluded.epoch = ''
     """
   static let noteLoss: PostgresStatement =
     "UPDATE holdfast.acks SET lost = true WHERE device = $1 AND zone = $2"
@@ -98,7 +98,8 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten
+      FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(

@@ -138,7 +138,10 @@ extension PostgresShardWriting {
     for (key, ack) in store.deviceTable.acks {
       if let ack {
         pipe.send(
-          PostgresShardStatements.putAck, PostgresParameters(key.device, key.zone, ack.epoch, ack.seq))
+          PostgresShardStatements.putAck,
+          PostgresParameters(
+            key.device, key.zone, ack.epoch, ack.seq, ack.purged,
+            store.deviceTable.doubtedAcks.contains(key)))
       } else {
         pipe.send(PostgresShardStatements.dropAck, PostgresParameters(key.device, key.zone))
       }

@@ -51,7 +51,8 @@ struct PostgresStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after FROM holdfast.devices
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten
+      FROM holdfast.devices
       WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)
       """)
     lockZones = PostgresStatement(

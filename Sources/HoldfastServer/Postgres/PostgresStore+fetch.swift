@@ -116,7 +116,7 @@ extension PostgresStore {
         id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
         confirmed: devices.int64(row, 4), chain: devices.int64(row, 5), answered: devices.int64(row, 6),
         applied: devices.bytes(row, 7),
-        issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8))
+        issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8), isForgotten: devices.bool(row, 9))
     }
     for row in refusals.indices {
       deviceTable.rows[refusals.int64(row, 0)]?.refusals.append(refusals.int64(row, 1))

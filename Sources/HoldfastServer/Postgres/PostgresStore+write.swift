@@ -41,10 +41,10 @@ extension PostgresStore {
     """
   // A zone that was lost in between must be begun anew, or given up.
   private static let putAcks: PostgresStatement = """
-    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
-    ON CONFLICT (device, zone) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = false
-    WHERE NOT a.lost OR excluded.epoch = ''
+    INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[])
+    ON CONFLICT (device, zone) DO UPDATE
+    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = false WHERE NOT a.lost OR excluded.epoch = ''
     """
   private static let noteLosses: PostgresStatement = """
     UPDATE holdfast.acks a SET lost = true FROM unnest($1::text[], $2::text[]) AS u (zone, account)
@@ -240,6 +240,8 @@ extension PostgresStore {
       parameters.append(array: put.lazy.map(\.0.zone))
       parameters.append(array: put.lazy.map(\.1.epoch))
       parameters.append(array: put.lazy.map(\.1.seq))
+      parameters.append(array: put.lazy.map(\.1.purged))
+      parameters.append(array: put.lazy.map { self.deviceTable.doubtedAcks.contains($0.0) })
       pipe.send(Self.putAcks, parameters)
     }
     if !deviceTable.losses.isEmpty {

@@ -23,6 +23,7 @@ final class PostgresStore: Store {
   private(set) lazy var accountTable = PostgresAccounts(self)
   private(set) lazy var requestTable = PostgresRequests(self)
   private(set) lazy var results: any ResultTable = PostgresResults(self)
+  private(set) lazy var forgetting: any ForgettingTable = PostgresForgettingTable(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)

@@ -41,6 +41,9 @@ struct PostgresTables {
       sql += "CREATE UNIQUE INDEX \(name) ON \(relation) (\"zone\"\(columns));\n"
     }
     for columns in table.serverIndexes { sql += self.index(columns, of: index) + ";\n" }
+    if isDistributed, table.name == Table.conflicts.name {
+      sql += "CREATE INDEX conflicts_of_time ON \(relation) (id);\n"
+    }
     if table.zone == .explicit {
       sql += "CREATE INDEX \"holdfast_members_of_user\" ON \(relation) (\"user\", \"role\");\n"
     }

@@ -23,7 +23,9 @@ struct Reader {
 
   /// Whether a request says anything that has to be written.
   func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws -> Bool {
-    if !command.request.changeSets.isEmpty || command.request.isComplete { return true }
+    if !command.request.changeSets.isEmpty || command.request.isComplete || command.news != nil {
+      return true
+    }
     // That a device is alive is written once a session and once a day.
     if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
@@ -42,7 +44,7 @@ struct Reader {
   ) throws -> [UInt8] {
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
-    let mustResend = !request.isComplete && digest.text != request.digest
+    let mustResend = !request.isComplete && (digest.text != request.digest || device.isForgotten)
     if mustResend { Trace.took(.resendAsked) }
     var writer = JSONWriter(capacity: 512)
     writer.beginObject()
@@ -152,7 +154,9 @@ struct Reader {
     let isUntouched = written.hasMore && written.last == zone.ack.seq
     Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
     let reached = written.hasMore ? written.last : written.seq
-    let token = isUntouched ? zone.token : ChangeToken(epoch: epoch, seq: reached).text
+    let token =
+      isUntouched
+      ? zone.token : ChangeToken(epoch: epoch, seq: reached, purged: zone.purgedAtBeginning).text
     writer.key("to")
     writer.string(token)
     writer.key("more")

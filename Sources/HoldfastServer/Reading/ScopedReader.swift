@@ -114,4 +114,10 @@ final class ScopedReader: StoreReader {
   func memberships(of user: String) throws -> [String] { [] }
 
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] { [] }
+
+  func lag(of user: String?) throws -> [DeviceLag] { [] }
+
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  { FoundForgettable() }
 }

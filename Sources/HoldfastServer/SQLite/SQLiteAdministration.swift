@@ -18,7 +18,7 @@ final class SQLiteAdministration: StoreAdministration {
       .map { "(SELECT count(*) FROM \"\($0.name)\" r WHERE r.zone = z.zone)" }.joined(separator: " + ")
     return try rows(
       """
-      SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq,
+      SELECT z.zone, CASE z.public WHEN 1 THEN 'yes' ELSE 'no' END, z.seq, z.purged,
       (SELECT count(*) FROM members m WHERE m.zone = z.zone), \(records) FROM holdfast_zones z ORDER BY z.zone
       """)
   }
@@ -38,6 +38,15 @@ final class SQLiteAdministration: StoreAdministration {
       strftime('%Y-%m-%dT%H:%M:%SZ', d.seen_at / 1000, 'unixepoch')
       FROM holdfast_devices d JOIN holdfast_accounts a ON a.id = d.user ORDER BY a.name, d.number
       """)
+  }
+
+  func reset(_ device: String, zone: String?) throws -> Int {
+    try connection.run(
+      """
+      UPDATE holdfast_acks SET lost = 1 WHERE device = (SELECT number FROM holdfast_devices WHERE id = ?1)
+      AND epoch <> '' AND lost = 0 AND (?2 IS NULL OR zone = ?2)
+      """, [.text(device), zone.map { .text($0) } ?? .null])
+    return connection.changes
   }
 
   func tokens() throws -> [[String]] {

@@ -62,6 +62,8 @@ struct SQLiteDatabase: ServerDatabase {
 
   func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
 
+  func inTurn(_ body: () throws -> Void) throws { try body() }
+
   func isUnavailable(_ error: any Error) -> Bool { false }
 
   func close() { readers.close() }

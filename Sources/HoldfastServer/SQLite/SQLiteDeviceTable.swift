@@ -23,7 +23,10 @@ final class SQLiteDeviceTable: DeviceTable {
   init(on connection: Connection) throws {
     self.connection = connection
     find = try connection.statement(
-      "SELECT id, user, confirmed, chain, answered, applied, issued_after FROM holdfast_devices WHERE number = ? AND token_hash = ?"
+      """
+      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten FROM holdfast_devices
+      WHERE number = ? AND token_hash = ?
+      """
     )
     move = try connection.statement(
       """
@@ -41,8 +44,9 @@ final class SQLiteDeviceTable: DeviceTable {
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
     putAck = try connection.statement(
       """
-      INSERT INTO holdfast_acks (device, zone, epoch, seq) VALUES (?, ?, ?, ?) ON CONFLICT (device, zone)
-      DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
+      INSERT INTO holdfast_acks (device, zone, epoch, seq, purged, lost) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (device, zone) DO UPDATE
+      SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
       """)
     dropToken = try connection.statement(
       """
@@ -70,7 +74,7 @@ final class SQLiteDeviceTable: DeviceTable {
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)),
-      issuedAfter: find.columnValue(6).integer)
+      issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1)
   }
 
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
@@ -117,7 +121,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try dropAcks.run()
   }
 
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws {
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
     guard let ack else {
       try dropAck.bind(number, at: 1)
       try dropAck.bind(zone, at: 2)
@@ -127,7 +131,19 @@ final class SQLiteDeviceTable: DeviceTable {
     try putAck.bind(zone, at: 2)
     try putAck.bind(ack.epoch, at: 3)
     try putAck.bind(ack.seq, at: 4)
+    try putAck.bind(ack.purged, at: 5)
+    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 6)
     try putAck.run()
+  }
+
+  func setClient(_ client: ClientVersion, of number: Int64) throws {
+    try connection.run(
+      "UPDATE holdfast_devices SET app = ?, app_schema = ? WHERE number = ?",
+      [.text(client.app), .text(client.schema), .integer(number)])
+  }
+
+  func remember(_ number: Int64) throws {
+    try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
   }
 
   func revoke(_ number: Int64, at now: Stamp) throws {

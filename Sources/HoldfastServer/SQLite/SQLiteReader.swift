@@ -15,6 +15,18 @@ final class SQLiteReader: StoreReader {
   /// Those that read records by their ids, by table, made when they are first used.
   var recordStatements: [Int: RecordStatements] = [:]
 
+  /// The zones of a device: those that it acks, and those of its user.
+  static let zonesOfDevice = """
+    SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1,
+      a.purged
+    FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+    LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
+    UNION ALL
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0, 0
+    FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
+    AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
+    """
+
   init(_ schema: Schema, on connection: Connection) throws {
     self.connection = connection
     self.schema = schema
@@ -22,19 +34,13 @@ final class SQLiteReader: StoreReader {
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
-      "SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after FROM holdfast_devices WHERE token_hash = ?"
+      """
+      SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after, forgotten, app, app_schema
+      FROM holdfast_devices WHERE token_hash = ?
+      """
     )
     findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
-    findZones = try connection.statement(
-      """
-      SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1
-      FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
-      LEFT JOIN members m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
-      UNION ALL
-      SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0
-      FROM members m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
-      AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
-      """)
+    findZones = try connection.statement(Self.zonesOfDevice)
     findRefusals = try connection.statement(
       "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
   }
@@ -55,7 +61,10 @@ final class SQLiteReader: StoreReader {
         use: try .init(scope: findDevice.columnValue(7).text)),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
       seenAt: findDevice.integer(4), answered: findDevice.integer(5),
-      isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer)
+      isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer,
+      isForgotten: findDevice.integer(9) == 1,
+      client: findDevice.isNull(10)
+        ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -91,7 +100,9 @@ final class SQLiteReader: StoreReader {
       let zone = findZones.text(0)
       zones.append(
         ZoneState(
-          zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: findZones.text(1), seq: findZones.integer(2)),
+          zone: zone,
+          ack: SyncCommand.Ack(
+            zone: zone, epoch: findZones.text(1), seq: findZones.integer(2), purged: findZones.integer(8)),
           isStored: findZones.integer(7) == 1,
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
           wasLost: findZones.integer(6) == 1))
@@ -154,6 +165,12 @@ final class SQLiteReader: StoreReader {
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
+
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    try SQLiteForgetting(on: connection).find(kind, after: place, terms, limit: limit)
+  }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges

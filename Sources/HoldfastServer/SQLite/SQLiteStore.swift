@@ -10,6 +10,7 @@ final class SQLiteStore: Store {
   let accounts: any AccountTable
   let requests: any RequestTable
   let results: any ResultTable
+  let forgetting: any ForgettingTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -29,6 +30,7 @@ final class SQLiteStore: Store {
     accounts = try SQLiteAccounts(on: connection)
     requests = try SQLiteRequests(schema, on: connection)
     results = SQLiteResults(on: connection)
+    forgetting = SQLiteForgetting(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

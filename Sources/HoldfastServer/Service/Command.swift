@@ -19,6 +19,8 @@ enum Command: Sendable {
   case keepResult(KeptResult)
   /// The team's program was told of zones.
   case told([ToldZone])
+  /// Forgets what a pass found.
+  case forget(Forgettable, ForgettingTerms)
   /// Writes something of no meaning, to see whether writing works.
   case probe
 }
@@ -29,6 +31,7 @@ enum Outcome: Sendable, Equatable {
   case session(Session)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
+  case forgot(Forgotten)
 }
 
 /// A device that has just been given a token.
@@ -109,7 +112,7 @@ extension Command {
     case .rest(let command): command.key
     case .changePassword(let change): change.key
     case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key): key
-    case .signUp, .signIn, .signInByProvider, .keepResult, .told, .probe: nil
+    case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
     }
   }
 }

@@ -29,7 +29,11 @@ extension Service {
       Trace.took(.completeAcks)
       try store.devices.forgetAcks(number)
     }
-    for (zone, ack) in command.acks { try store.devices.setAck(number, zone: zone, ack) }
+    for (zone, ack) in command.acks {
+      try store.devices.setAck(number, zone: zone, ack, isDoubted: device.isForgotten)
+    }
+    if let client = command.news { try store.devices.setClient(client, of: number) }
+    if device.isForgotten, request.isComplete { try store.devices.remember(number) }
     if request.isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
       moves.devices.insert(number)

@@ -149,6 +149,7 @@ final class Service {
     case .told(let zones):
       try store.zones.setTold(zones)
       return .done
+    case .forget(let item, let terms): return .forgot(try forget(item, terms, at: now))
     case .probe:
       try store.probe(now.text)
       return .done

@@ -7,10 +7,14 @@ struct SyncCommand: Sendable {
     let zone: String
     let epoch: String
     let seq: Int64
+    /// In the middle of a copy from the zone's beginning; see `ChangeToken`.
+    var purged: Int64 = 0
   }
 
   let key: DeviceKey
   let request: SyncRequest
+  /// What the device says of itself, where that is news.
+  var news: ClientVersion?
   /// What the acks say; nil for a zone that is gone.
   let acks: [(zone: String, ack: Ack?)]
   /// The device's chain after each change set.
@@ -35,7 +39,7 @@ struct SyncCommand: Sendable {
       if text.isEmpty {
         acks.append((ack.zone, Ack(zone: ack.zone, epoch: "", seq: 0)))
       } else if let token = ChangeToken(text) {
-        acks.append((ack.zone, Ack(zone: ack.zone, epoch: token.epoch, seq: token.seq)))
+        acks.append((ack.zone, Ack(zone: ack.zone, epoch: token.epoch, seq: token.seq, purged: token.purged)))
       } else {
         throw Problem(.invalidRequest, "acks holds a text that is no change token.")
       }

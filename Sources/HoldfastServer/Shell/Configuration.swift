@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
   public var snapshotLimit: Int64
   /// The team's own program that is told which zones moved; nil, the default, for none.
   public var webhook: WebhookConfiguration?
+  /// How long is kept what nobody may need any more.
+  public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
   public var allowedOrigins: Set<String>
   /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
@@ -70,6 +72,7 @@ public struct Configuration: Sendable {
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
     allowedOrigins = []
+    retention = Retention()
     rules = Rules()
     trustedProxies = TrustedProxies()
     guessLimit = Guesses.defaultLimit

@@ -27,6 +27,7 @@ final class Exchange: Sendable {
   private let events: EventStreams
   private let listener: (any MoveListener)?
   private let webhook: Webhook?
+  private let forgetting: ForgettingThread
   private let log: RequestLog
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
@@ -117,7 +118,7 @@ final class Exchange: Sendable {
     try webhook?.start(
       Webhook.Surroundings(
         untold: { zones, limit in try database.read { try $0.untold(zones, limit: limit) } },
-        write: { Self.write(.told($0), to: writer) }, environment: environment, log: failed))
+        write: { Self.write(.told($0), to: writer) != nil }, environment: environment, log: failed))
     listener = try database.listen(mayLead: webhook != nil) { heard in
       events.hear(heard)
       switch heard {
@@ -129,6 +130,8 @@ final class Exchange: Sendable {
     }
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
+    forgetting = try ForgettingThread(
+      database, configuration.retention, environment, write: { Self.write($0, to: writer) }, log: failed)
   }
 
   /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
@@ -147,12 +150,11 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Writes a command of the server's own, and waits for it; false when it failed.
-  private static func write(_ command: Command, to writer: Worker<Write>) -> Bool {
+  /// Writes a command of the server's own, and waits for it; nil when it failed.
+  private static func write(_ command: Command, to writer: Worker<Write>) -> Outcome? {
     let outcome = Mailbox()
-    if !writer.enqueue(Write(command: command, finish: { outcome.put($0) })) { return false }
-    if case .success = outcome.take() { return true }
-    return false
+    if !writer.enqueue(Write(command: command, finish: { outcome.put($0) })) { return nil }
+    return try? outcome.take().get()
   }
 
   /// Where one thread waits for the result that another has.
@@ -216,7 +218,8 @@ final class Exchange: Sendable {
 
   /// Finishes what waits, ends the threads and closes the database.
   func stop() {
-    // It writes: it ends first.
+    // They write: they end first.
+    forgetting.stop()
     webhook?.stop()
     passwords.stop()
     fetches.stop()

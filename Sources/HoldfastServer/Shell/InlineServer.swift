@@ -118,6 +118,25 @@ public final class InlineServer {
     return results
   }
 
+  /// Makes one pass over what may be forgotten; docs/FORGETTING.md, section 2.
+  @discardableResult
+  public func forget(_ retention: Retention = Retention()) throws -> Forgotten {
+    let terms = ForgettingTerms(retention, epoch: api.database.epoch, now: service.environment.now())
+    return try ForgettingPass(
+      find: { kind, place in
+        try self.api.database.read {
+          try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look)
+        }
+      },
+      forget: { item in
+        guard case .success(.forgot(let forgotten)) = self.apply([.forget(item, terms)])[0] else {
+          return nil
+        }
+        return forgotten
+      }
+    ).run()
+  }
+
   // MARK: Streams of events
 
   /// Answers `GET /v1/events` with a stream.

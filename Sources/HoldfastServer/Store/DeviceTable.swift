@@ -12,6 +12,8 @@ struct DeviceState {
   var applied: AppliedChangeSets
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
   let issuedAfter: Int64?
+  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
+  let isForgotten: Bool
 }
 
 /// The devices, their acks and their refusals.
@@ -44,7 +46,15 @@ protocol DeviceTable: AnyObject {
   func forgetAcks(_ number: Int64) throws
 
   /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be begun anew, or given up.
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?) throws
+  ///
+  /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws
+
+  /// Writes what a device says of itself.
+  func setClient(_ client: ClientVersion, of number: Int64) throws
+
+  /// A device whose acks were forgotten has said all of them.
+  func remember(_ number: Int64) throws
 
   /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they begin it anew.
   ///

@@ -31,8 +31,14 @@ extension Command {
     switch self {
     case .sync(let command): command.expectation(schema)
     case .rest(let command): command.expectation(schema)
+    case .forget(.tombstones(let zone), _): Expectation(zones: [zone])
+    case .forget(.conflicts(let conflicts), _):
+      Expectation(
+        records: conflicts.map {
+          Expectation.Key(table: schema.index(of: Table.conflicts.name) ?? 0, id: $0.id)
+        }, zones: Set(conflicts.map(\.zone)).sorted())
     case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
-      .keepResult, .told, .probe:
+      .keepResult, .told, .forget, .probe:
       Expectation(device: key)
     }
   }

@@ -29,6 +29,9 @@ protocol ServerDatabase: Sendable {
   ///   - hear: called on a thread of the listener.
   func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)?
 
+  /// Runs `body`, unless another server on the same database runs its own just now.
+  func inTurn(_ body: () throws -> Void) throws
+
   /// Whether a failure of reading may pass.
   func isUnavailable(_ error: any Error) -> Bool
 

@@ -19,6 +19,8 @@ protocol Store: AnyObject {
   var requests: any RequestTable { get }
   /// Results that are kept for their later pages.
   var results: any ResultTable { get }
+  /// What nobody needs any more.
+  var forgetting: any ForgettingTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp

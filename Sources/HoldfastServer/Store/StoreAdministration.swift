@@ -14,6 +14,11 @@ protocol StoreAdministration: AnyObject {
   /// Device, user's name, name, whether it is signed in, operations, last written.
   func devices() throws -> [[String]]
 
+  /// Marks the acks of a device, so that it must begin the zones anew; how many.
+  ///
+  /// - Parameter zone: the only zone concerned; nil for all.
+  func reset(_ device: String, zone: String?) throws -> Int
+
   /// Token (the id of its device), user's name, scope, last written, whether it is valid.
   func tokens() throws -> [[String]]
 

@@ -49,6 +49,19 @@ protocol StoreReader: CollectionReader {
   /// - Parameter limit: how many at the most.
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
 
+  /// How far devices are behind, in the order of their numbers.
+  ///
+  /// - Parameter user: whose; nil for all.
+  func lag(of user: String?) throws -> [DeviceLag]
+
+  /// Looks for what may be forgotten.
+  ///
+  /// - Parameters:
+  ///   - place: where the look before has ended; empty for the first.
+  ///   - limit: how many are looked at.
+  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+
   /// Writes an array of the changes of a zone in seq order.
   ///
   /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
@@ -121,6 +134,10 @@ struct KnownDevice: Sendable {
   let isSessionUsed: Bool
   /// Of the device of a JWT: from when on issued ones are taken, in milliseconds since 1970; nil for others.
   let issuedAfter: Int64?
+  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
+  let isForgotten: Bool
+  /// What it said of itself last.
+  let client: ClientVersion?
 }
 
 /// What the server knows about one zone of a device.
@@ -138,18 +155,25 @@ struct ZoneState {
   let wasLost: Bool
 
   /// The ack as a token of the wire.
-  var token: String { ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq).text }
+  var token: String {
+    ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq, purged: ack.purged).text
+  }
+
+  /// Up to where the zone may have been purged, so that who goes on behind the ack misses nothing; where `seq` is not beyond that.
+  var purgedAtBeginning: Int64 { ack.epoch.isEmpty ? purged : ack.purged }
 
   /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
   /// lost in between.
   func isFenced(epoch: String) -> Bool {
-    wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || ack.seq < purged || ack.seq > seq)
+    let known = max(ack.seq, ack.purged)
+    return wasLost || !ack.epoch.isEmpty && (ack.epoch != epoch || known < purged || known > seq)
   }
 
   /// The zone for a device that has it up to a seq.
   func acked(_ seq: Int64) -> ZoneState {
     ZoneState(
-      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq), isStored: isStored,
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
+      isStored: isStored,
       seq: self.seq, purged: purged, role: role, wasLost: wasLost)
   }
 

@@ -16,7 +16,8 @@ struct Accounting {
         quarantined.formUnion(oracle.changeSet(refused.body, on: device.device)?.tokens ?? [])
       }
     }
-    for (key, row) in server.tables where key.table == "conflicts" {
+    let log = server.tables.filter { $0.key.table == "conflicts" }.map(\.value)
+    for row in log + oracle.server.forgottenConflicts {
       let place = ColumnPlace(
         key: RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? ""),
         column: row["column_name"]?.string ?? "")

@@ -11,6 +11,8 @@ struct ServerMemory {
   var tokens: Set<Int> = []
   /// The conflicts of the log, by what they say.
   var conflicts: [[Cell]: RecordKey] = [:]
+  /// What the log has forgotten.
+  var forgottenConflicts: [Row] = []
   /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
   var time: String?
 }
@@ -37,6 +39,9 @@ extension Oracle {
     let before = server.view
     var ended: [RecordDifference] = []
     for difference in RecordDifference.between(before.tables, view.tables) {
+      if difference.key.table == "conflicts", difference.new == nil, let row = difference.old {
+        server.forgottenConflicts.append(row)
+      }
       if let row = difference.new { expectWritten(difference, row, in: view) }
       if let old = difference.old, old.zone != difference.new?.zone { ended.append(difference) }
     }
@@ -54,7 +59,9 @@ extension Oracle {
     let key = difference.key
     server.last[key] = row
     if difference.isCreate { expectCreation(of: key, row) }
-    let highest = server.revs[key] ?? 0
+    // A record of which the server has forgotten that it was there is a new one when somebody brings it back.
+    let isKnown = !difference.isCreate || server.view.tombstones.contains { $0.key == key && !$0.isDeparture }
+    let highest = isKnown ? server.revs[key] ?? 0 : 0
     if row.rev <= highest {
       report("I4", "server: \(key) was changed at rev \(row.rev), and had rev \(highest) before")
     }
@@ -76,12 +83,14 @@ extension Oracle {
     }
   }
 
-  /// I1, I8: a record comes to life as often as somebody created it, at the most.
+  /// I1, I8: a record comes to life as often as somebody created it, at the most; what two copies of a device have in common may arrive twice.
   private func expectCreation(of key: RecordKey, _ row: Row) {
     let lives = (server.lives[key] ?? 0) + 1
     server.lives[key] = lives
-    let created = creations[key]?.count ?? 0
+    let made = creations[key] ?? []
+    let created = made.count
     if created >= lives || isOwn(key, row) { return }
+    if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
       report("I1", "server: \(key) is live, and nobody created it")
     } else {

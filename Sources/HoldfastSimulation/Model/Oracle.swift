@@ -48,6 +48,8 @@ final class Oracle {
   private var known: Set<Violation> = []
   private var sets: [String: SentChangeSet] = [:]
 
+  /// How many zones were answered with a reset.
+  var resets = 0
   var transactions: [LocalTransaction] = []
   var changes: [RecordKey: [LocalChange]] = [:]
   /// The transactions that created each record.

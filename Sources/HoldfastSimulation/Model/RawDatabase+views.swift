@@ -41,11 +41,12 @@ extension RawDatabase {
         }
       }
       view.tombstones = try rows(
-        "SELECT record_table, id, zone, seq, rev, departed FROM holdfast_tombstones ORDER BY zone, seq"
+        "SELECT record_table, id, zone, seq, rev, departed, stamp FROM holdfast_tombstones ORDER BY zone, seq"
       ).map {
         ServerView.Tombstone(
           key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), zone: Self.text($0[2]),
-          seq: $0[3].number ?? 0, rev: $0[4].number ?? 0, isDeparture: $0[5].number == 1)
+          seq: $0[3].number ?? 0, rev: $0[4].number ?? 0, at: ($0[6].number ?? 0) >> 16,
+          isDeparture: $0[5].number == 1)
       }
       for zone in try rows("SELECT zone, seq, purged FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = ServerView.Zone(

@@ -6,6 +6,8 @@ struct ServerView: Sendable {
     let zone: String
     let seq: Int64
     let rev: Int64
+    /// When the record went, in milliseconds since 1970.
+    var at: Int64 = 0
     /// Whether the record lives on in another zone.
     var isDeparture = false
   }

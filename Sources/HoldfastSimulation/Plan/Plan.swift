@@ -1,3 +1,5 @@
+import HoldfastServer
+
 /// All that will happen in one run, decided by a seed.
 struct Plan {
   let seed: UInt64
@@ -15,6 +17,8 @@ struct Plan {
   let hasStreams: Bool
   /// Whether people have programs that use the REST interface, too.
   let hasClerks: Bool
+  /// How long the server keeps what nobody may need; nil where it forgets nothing.
+  var retention: Retention?
   var commands: [Command]
   /// The real database that the server has in place of a simulated disk; nil for none.
   var postgres: RealPostgres?
@@ -33,6 +37,13 @@ struct Plan {
     hasStreams = !ofStreams.one(in: 4)
     var ofClerks = Chance(seed: seed, 4)
     hasClerks = ofClerks.one(in: 3)
+    var ofForgetting = Chance(seed: seed, 5)
+    if ofForgetting.one(in: 2) {
+      retention = Retention(
+        tombstones: .seconds(ofForgetting.pick([0, 10, 600]) ?? 0),
+        devices: .seconds(ofForgetting.pick([60, 172_800, 172_800]) ?? 172_800),
+        conflicts: .seconds(ofForgetting.pick([60, 3600, 90 * 86_400]) ?? 3600))
+    }
     let mood = Mood(&chance)
     let devices = users.count
     commands = (0..<steps).map { index in

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastServer
 
 /// Downloads, in one part and in pages.
 extension Scenario {
@@ -117,12 +118,10 @@ extension Scenario {
           stage.delete(0, "items", items[1])
           stage.sync(0)
           stage.pass(100_000)
-          // As a purge will do it: the deletion is forgotten, and who has not read that far must begin anew.
-          try stage.changeServer(
-            """
-            UPDATE holdfast_zones SET purged = seq WHERE zone = '\(list)';
-            DELETE FROM holdfast_tombstones WHERE zone = '\(list)';
-            """)
+          // The deletion is forgotten, and who has not read that far must begin anew.
+          stage.age(days: 100)
+          stage.sync(0)
+          stage.world.forget(Retention())
           var resets = 0
           stage.fate = {
             if !$0.isRequest, String(decoding: $0.body, as: UTF8.self).contains("\"reset\":true") {

@@ -37,12 +37,13 @@ final class RealPostgres {
     var view = ServerView()
     for table in schema.tables { try read(table, connection, into: &view) }
     let gone = try connection.query(
-      "SELECT record_table, id, zone, seq, rev, state FROM holdfast.records WHERE state > 0 ORDER BY zone, seq"
+      "SELECT record_table, id, zone, seq, rev, state, stamp FROM holdfast.records WHERE state > 0 ORDER BY zone, seq"
     )
     view.tombstones = gone.indices.map { row in
       ServerView.Tombstone(
         key: RecordKey(table: gone.text(row, 0), id: gone.text(row, 1)), zone: gone.text(row, 2),
-        seq: gone.int64(row, 3), rev: gone.int64(row, 4), isDeparture: gone.int64(row, 5) == 2)
+        seq: gone.int64(row, 3), rev: gone.int64(row, 4),
+        at: (gone.optionalInt64(row, 6) ?? 0) >> 16, isDeparture: gone.int64(row, 5) == 2)
     }
     let zones = try connection.query("SELECT zone, seq, purged FROM holdfast.zones")
     for row in zones.indices {

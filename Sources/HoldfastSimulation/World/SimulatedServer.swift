@@ -118,7 +118,9 @@ extension World {
 
   /// Tells the model what the server's clock shows.
   func tellTime() {
-    let time = Timestamp.text(milliseconds: time(on: SimulatedServer.machine))
+    let clock = time(on: SimulatedServer.machine)
+    latestServerTime = max(latestServerTime, clock)
+    let time = Timestamp.text(milliseconds: clock)
     oracle.server.time = max(oracle.server.time ?? time, time)
   }
 
@@ -160,6 +162,7 @@ extension World {
       guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
       return part["zone"]?.stringValue
     }
+    oracle.resets += zones.count { $0["reset"]?.boolValue == true }
     oracle.answered(user: userID(of: message.device), zones: told, server: server.view)
   }
 }

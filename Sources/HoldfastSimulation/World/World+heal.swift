@@ -24,6 +24,7 @@ extension World {
     for device in devices where !device.view.outbox.isEmpty {
       oracle.report("I7", "\(device.machine): the network is back, but nothing wakes the outbox")
     }
+    passWaits()
     let told = devices.map(\.view.tables)
     var quiet = 0
     for _ in 0..<60 where quiet < 3 {
@@ -35,6 +36,7 @@ extension World {
         before == devices.map(\.view.tables) && devices.allSatisfy(\.view.outbox.isEmpty) ? quiet + 1 : 0
     }
     if quiet < 3 { oracle.report("I7", "the devices do not come to rest: \(waiting)") }
+    if oracle.violations.isEmpty { demandForgotten(sync: sync) }
     for device in devices { look(at: device) }
     lookAtServer()
     _ = oracle.finish(

@@ -56,6 +56,8 @@ final class World: @unchecked Sendable {
   var streamCount = 0
   /// Whether the server can be reached from a device, as far as streams are concerned.
   var isReachable: (SimulatedDevice) -> Bool = { _ in true }
+  /// The latest that the server's clock has shown.
+  var latestServerTime: Int64 = 0
   /// How many syncs were answered.
   var syncs = 0
   /// Everything that happened, a line each; the same for the same plan to the last byte.
@@ -96,6 +98,7 @@ final class World: @unchecked Sendable {
       history.add("# \(command)", at: now)
       perform(command)
       sendClerk(command)
+      forget(with: command)
       pass(Int64(command.seed % 40))
     }
     if oracle.violations.isEmpty { heal() }

@@ -83,6 +83,51 @@ struct ShardRules {
         SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= \$1 ORDER BY p.expires LIMIT \$2
         """#),
     FanOut(
+      reason: "zones on all shards have tombstones",
+      pattern: #"""
+        SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > \$1 ORDER BY r.zone LIMIT \$2
+        """#),
+    FanOut(
+      reason: "devices of a zone are on all shards",
+      pattern: #"""
+        SELECT min\(greatest\(a.seq, a.purged\)\) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = \$1 .*
+        """#),
+    FanOut(
+      reason: "devices die on all shards",
+      pattern: #"""
+        SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE d.seen_at <= \$1 .* LIMIT \$3
+        """#),
+    FanOut(
+      reason: "a forgotten record names no device",
+      pattern: #"""
+        SELECT c.device, c.request_id, c.place FROM holdfast.created c WHERE c.record_table = \$1 AND c.record_id = ANY \(\$2\)
+        """#),
+    FanOut(
+      reason: "conflicts are forgotten by their age",
+      pattern: #"""
+        SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > \$1 AND c.id < \$2 ORDER BY c.id LIMIT \$3
+        """#),
+    FanOut(
+      reason: "answers are forgotten by their age",
+      pattern: #"""
+        SELECT q.device, q.number FROM holdfast.requests q WHERE q.at <= \$1 ORDER BY q.at LIMIT \$2
+        """#),
+    FanOut(
+      reason: "operators ask how far devices are behind",
+      pattern: #"""
+        SELECT d.number, d.id, .* FROM holdfast.devices d WHERE d.account = coalesce\(\$1, d.account\) .* LIMIT \$3
+        """#),
+    FanOut(
+      reason: "devices are on all shards",
+      pattern: #"""
+        SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY \(\$1\)
+        """#),
+    FanOut(
+      reason: "operators name a device by its id",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.id = \$1
+        """#),
+    FanOut(
       reason: "the clock goes on from the latest stamp",
       pattern: #"""
         SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)
@@ -106,6 +151,7 @@ struct ShardRules {
     #"SELECT t.id FROM \S+ t WHERE t.id = ANY \(\$1\)"#,
     #"SELECT r.zone, max\(r.seq\)::text .* GROUP BY r.zone"#,
     #"SELECT z.zone, z.seq::text .* r.seq IS NULL"#,
+    #"SELECT r.zone, min\(r.seq\)::text .* GROUP BY r.zone"#,
     #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
   ]

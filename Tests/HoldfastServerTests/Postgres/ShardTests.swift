@@ -46,6 +46,10 @@ import Testing
     try told(location, server)
     try listAll(location)
     try identify(provider, alice, location)
+    _ = try Administration(.postgres(location)).reset(.all, zone: nil)
+    server.world.advance(100 * ForgettingTests.day)
+    let forgotten = try #require(server.inline).forget()
+    #expect(forgotten.tombstones > 0 && forgotten.acks > 0)
     #expect(try server.findings().isEmpty)
     let flat = watch.statements.map { $0.replacing("\"", with: "").replacing(/\s+/, with: " ") }
     for fanOut in ShardRules.fanOuts {

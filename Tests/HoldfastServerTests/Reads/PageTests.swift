@@ -176,11 +176,11 @@ struct PageTests {
       sqlite: """
         DROP TABLE holdfast_results; DROP TABLE holdfast_result_ids;
         ALTER TABLE holdfast_accounts DROP COLUMN losses;
-        \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 2
+        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 2
         """,
       postgres: """
         DROP TABLE holdfast.results, holdfast.result_ids; ALTER TABLE holdfast.accounts DROP COLUMN losses;
-        \(TestServer.withoutIdentity.postgres)
+        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
         UPDATE holdfast.meta SET value = '2' WHERE key = 'format'
         """)
     try server.reopen()

@@ -204,11 +204,12 @@ import Testing
       sqlite: """
         DROP TABLE holdfast_requests; DROP TABLE holdfast_created; DROP TABLE holdfast_results;
         DROP TABLE holdfast_result_ids; ALTER TABLE holdfast_accounts DROP COLUMN losses;
-        \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 1
+        \(TestServer.withoutForgetting.sqlite) \(TestServer.withoutIdentity.sqlite) PRAGMA user_version = 1
         """,
       postgres: """
         DROP TABLE holdfast.requests, holdfast.created, holdfast.results, holdfast.result_ids;
-        ALTER TABLE holdfast.accounts DROP COLUMN losses; \(TestServer.withoutIdentity.postgres)
+        ALTER TABLE holdfast.accounts DROP COLUMN losses;
+        \(TestServer.withoutForgetting.postgres) \(TestServer.withoutIdentity.postgres)
         UPDATE holdfast.meta SET value = '1' WHERE key = 'format'
         """)
     for _ in 0..<2 { try server.reopen() }

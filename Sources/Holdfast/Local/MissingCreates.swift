@@ -1,0 +1,47 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Records that were created here and arrived, while the device had nothing of their zone yet. Their deletion may be forgotten by the time that the
+/// zone comes, and a zone from its beginning says nothing of what was purged: docs/FORGETTING.md, section 3.
+extension LocalDatabase {
+  struct CreatedRecord {
+    let table: Int
+    let id: String
+  }
+
+  /// The records that change sets created and no answer has brought, in zones that never came whole. Call while their edits are there.
+  func createdRecords(inSets sets: ClosedRange<Int64>) throws -> [CreatedRecord] {
+    let bounds: [SQLiteValue] = [.integer(sets.lowerBound), .integer(sets.upperBound)]
+    let tables = try connection.rows(
+      "SELECT DISTINCT record_table FROM holdfast_edits WHERE change_set BETWEEN ? AND ? AND kind = 'create'",
+      bounds)
+    return try tables.compactMap { schema.index(of: $0[0].text ?? "") }.flatMap { table in
+      try connection.rows(
+        """
+        SELECT DISTINCT e.id FROM holdfast_edits e JOIN "\(schema.tables[table].name)" r ON r."id" = e.id
+        LEFT JOIN holdfast_zones z ON z.zone = r."zone"
+        WHERE e.change_set BETWEEN ? AND ? AND e.kind = 'create' AND e.record_table = '\(schema.tables[table].name)'
+        AND r."rev" = 0 AND coalesce(z.token, '') = ''
+        """, bounds
+      ).map { CreatedRecord(table: table, id: $0[0].text ?? "") }
+    }
+  }
+
+  /// Sees to it that those of them that have not come since leave with the next copy of their zone, if they are not in it.
+  func awaitMissing(_ created: [CreatedRecord]) throws {
+    var zones: Set<String> = []
+    for record in created {
+      let zone = try connection.value(
+        "SELECT \"zone\" FROM \"\(schema.tables[record.table].name)\" WHERE \"id\" = ? AND \"rev\" = 0",
+        [.text(record.id)])
+      if let zone = zone?.text { zones.insert(zone) }
+    }
+    for zone in zones.sorted() {
+      // One that is on its way is looked through at its end.
+      try connection.run(
+        "UPDATE holdfast_zones SET fresh = 1 WHERE zone = ? AND token = '' AND ack IS NOT NULL", [.text(zone)]
+      )
+      if connection.changes == 0 { try begin(zone) }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// A zone that the server wants begun anew, and that waits, as it was begun anew a moment ago.
+public struct WaitingZone: Sendable, Hashable {
+  /// The id of its root record, the user's id, or the name of a public zone.
+  public let zone: String
+  /// When it is begun anew, as RFC 3339 has it; by the device's clock.
+  public let until: String
+}
+
+/// How often a zone is begun anew because the server says so: docs/FORGETTING.md, section 4.
+extension LocalDatabase {
+  /// Within this time after a reset another one is put off, in milliseconds.
+  private static let hour: Int64 = 3_600_000
+  /// The first wait; it doubles up to an hour.
+  private static let minute: Int64 = 60_000
+
+  /// Beside Holdfast's own tables, as it is of this device alone: no snapshot has it.
+  static let resetTable = """
+    CREATE TABLE IF NOT EXISTS holdfast_resets (
+      zone TEXT PRIMARY KEY, at INTEGER NOT NULL, count INTEGER NOT NULL, until INTEGER
+    ) WITHOUT ROWID
+    """
+
+  /// Whether a reset that the server asks for is to be followed at once. If so it is counted.
+  func mayReset(_ zone: String) throws -> Bool {
+    let now = try wallClock()
+    let row = try connection.row("SELECT at, count, until FROM holdfast_resets WHERE zone = ?", [.text(zone)])
+    guard let row, let at = row[0].integer, let count = row[1].integer else {
+      return try countReset(of: zone, at: now, count: 1)
+    }
+    let wait = Self.minute << min(max(count - 1, 0), 6)
+    if let until = row[2].integer {
+      // A clock that went back must not make the wait longer.
+      let end = min(until, now + min(wait, Self.hour))
+      if end <= now { return try countReset(of: zone, at: now, count: count + 1) }
+      if end < until { try putOff(zone, until: end) }
+      return false
+    }
+    if now - at >= Self.hour { return try countReset(of: zone, at: now, count: 1) }
+    try putOff(zone, until: now + min(wait, Self.hour))
+    return false
+  }
+
+  private func countReset(of zone: String, at now: Int64, count: Int64) throws -> Bool {
+    try connection.run(
+      "DELETE FROM holdfast_resets WHERE until IS NULL AND at < ?", [.integer(now - Self.hour)])
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_resets (zone, at, count) VALUES (?, ?, ?)",
+      [.text(zone), .integer(now), .integer(min(count, 60))])
+    return true
+  }
+
+  private func putOff(_ zone: String, until: Int64) throws {
+    Trace.took(.resetPutOff)
+    try connection.run(
+      "UPDATE holdfast_resets SET until = ? WHERE zone = ?", [.integer(until), .text(zone)])
+  }
+
+  /// The server has said which zones are to be begun anew: others wait no longer.
+  func noteResets(_ zones: [String]) throws {
+    for waiting in try waitingZones() where !zones.contains(waiting.zone) {
+      try connection.run("UPDATE holdfast_resets SET until = NULL WHERE zone = ?", [.text(waiting.zone)])
+    }
+  }
+
+  /// The zones that wait to be begun anew.
+  package func waitingZones() throws -> [WaitingZone] {
+    try connection.rows("SELECT zone, until FROM holdfast_resets WHERE until IS NOT NULL ORDER BY zone").map {
+      WaitingZone(zone: $0[0].text ?? "", until: Timestamp.text(milliseconds: $0[1].integer ?? 0))
+    }
+  }
+
+  /// How long the first of them waits still; nil when none does.
+  func resetWait() throws -> Duration? {
+    guard
+      let first = try connection.value("SELECT min(until) FROM holdfast_resets WHERE until IS NOT NULL")?
+        .integer
+    else { return nil }
+    return .milliseconds(min(max(first - (try wallClock()), 1), Self.hour))
+  }
+
+  /// The device's clock in milliseconds, as SQLite tells it.
+  private func wallClock() throws -> Int64 {
+    try connection.value("SELECT CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)")?.integer
+      ?? 0
+  }
+}
+
+extension Store {
+  /// The zones that the server wants begun anew, and that wait, as they were begun anew a moment ago. They can be read and written as ever.
+  public func waitingZones() async throws -> [WaitingZone] {
+    try await readers[0].perform { try $0.waitingZones() }
+  }
+}

@@ -1,0 +1,66 @@
+import HoldfastServer
+
+/// `holdfast purge`: one pass over what may be forgotten.
+enum PurgeCommand: Subcommand {
+  static let form = CommandForm(
+    name: "purge",
+    summary: "Forgets what nobody needs any more: one pass, as the server makes them by itself.",
+    options: .retention + .database,
+    notes: "Works while the server runs. docs/FORGETTING.md says what goes, and why nothing is missed by it.")
+
+  static func run(_ options: Options) throws -> Int32 {
+    let forgotten = try Administration(options.location).purge(options.retention)
+    print("\(forgotten.tombstones) tombstones, in \(forgotten.zones) steps")
+    print("\(forgotten.created) notes of which request created a record")
+    print("\(forgotten.acks) acks of devices that are dead")
+    print("\(forgotten.conflicts) conflicts")
+    print("\(forgotten.answers) answers to requests, \(forgotten.results) kept results")
+    if forgotten.postponed == 0 { return 0 }
+    print("\(forgotten.postponed) could not be done now; run it again.")
+    return 1
+  }
+}
+
+extension [CommandForm.Option] {
+  /// How long is kept what somebody may still need.
+  static var retention: [CommandForm.Option] {
+    [
+      .init(
+        name: "keep-tombstones", value: "HOURS", help: "How long a tombstone stays at least; 24 unless given"),
+      .init(
+        name: "forget-devices-after", value: "DAYS",
+        help: "How long a device that is not seen counts; 90 unless given"),
+      .init(
+        name: "keep-conflicts", value: "DAYS", help: "How long an overlap stays in the log; 90 unless given"),
+    ]
+  }
+}
+
+extension Options {
+  /// What the options say of how long is kept what.
+  var retention: Retention {
+    get throws(UsageError) {
+      var retention = Retention()
+      if let hours = try number("keep-tombstones", "hours", 0...1_000_000) {
+        retention.tombstones = .seconds(hours * 3600)
+      }
+      if let days = try number("forget-devices-after", "days", 2...36500) {
+        retention.devices = .seconds(days * 86_400)
+      }
+      if let days = try number("keep-conflicts", "days", 1...36500) {
+        retention.conflicts = .seconds(days * 86_400)
+      }
+      return retention
+    }
+  }
+
+  private func number(_ name: String, _ unit: String, _ range: ClosedRange<Int64>) throws(UsageError)
+    -> Int64?
+  {
+    guard let text = self[name] else { return nil }
+    guard let number = Int64(text), range.contains(number) else {
+      throw UsageError("--\(name) takes \(unit) from \(range.lowerBound) to \(range.upperBound).")
+    }
+    return number
+  }
+}

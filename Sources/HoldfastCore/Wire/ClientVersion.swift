@@ -1,0 +1,48 @@
+/// What a device says of the app that it runs, for operators; see PROTOCOL.md, section 3.
+public struct ClientVersion: Hashable, Sendable {
+  /// The greatest length of each of its texts in bytes.
+  public static let limit = 64
+
+  /// The app and its version, such as `jot 1.2`.
+  public let app: String
+  /// Tells the schema of the app from others: 16 hex digits, as `Schema.fingerprint` has them.
+  public let schema: String
+
+  /// A version of its parts.
+  public init(app: String, schema: String) { (self.app, self.schema) = (app, schema) }
+
+  /// What of an app's name a server takes: printable ASCII, up to the limit.
+  public static func name(_ text: String) -> String {
+    String(decoding: text.utf8.filter { (0x20..<0x7F).contains($0) }.prefix(limit), as: UTF8.self)
+  }
+
+  /// Reads it off a request.
+  ///
+  /// - Throws: `Problem.invalidRequest`.
+  init(_ reader: inout JSONReader) throws {
+    var (app, schema) = ("", "")
+    try reader.readObject { key, reader in
+      switch key {
+      case "app": app = try reader.readString()
+      case "schema": schema = try reader.readString()
+      default: try reader.skipValue()
+      }
+    }
+    guard app.utf8.count <= Self.limit, schema.utf8.count <= Self.limit, !app.utf8.contains(0),
+      !schema.utf8.contains(0)
+    else {
+      throw Problem(.invalidRequest, "client has texts of at most \(Self.limit) bytes, without U+0000.")
+    }
+    (self.app, self.schema) = (app, schema)
+  }
+
+  /// Writes it into a request.
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("app")
+    writer.string(app)
+    writer.key("schema")
+    writer.string(schema)
+    writer.endObject()
+  }
+}

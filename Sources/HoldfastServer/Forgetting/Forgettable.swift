@@ -1,0 +1,78 @@
+/// Something that a pass found, to be forgotten by one command, or by several where it is much.
+enum Forgettable: Sendable, Equatable {
+  enum Kind: CaseIterable, Sendable {
+    case conflicts, acks, tombstones, answers, results
+  }
+
+  /// Those of a zone, up to its horizon.
+  case tombstones(zone: String)
+  /// Those of a device that is dead.
+  case acks(device: Int64)
+  /// Overlaps that were logged long ago.
+  case conflicts([LoggedConflict])
+  /// Answers to requests of a device.
+  case answers(device: Int64, upTo: Int64)
+  /// A kept result, with its ids.
+  case result(user: String, token: [UInt8])
+}
+
+/// An overlap in the log.
+struct LoggedConflict: Sendable, Equatable {
+  let id: String
+  let zone: String
+}
+
+/// What a pass found in one look.
+struct FoundForgettable: Sendable {
+  var items: [Forgettable] = []
+  /// Where to look on; nil when that was all.
+  var next: String?
+}
+
+/// How much was forgotten.
+public struct Forgotten: Sendable, Equatable {
+  /// Tombstones, departures among them.
+  public var tombstones = 0
+  /// In how many transactions, each of one zone.
+  public var zones = 0
+  /// Notes of which request created a record.
+  public var created = 0
+  /// Acks of dead devices.
+  public var acks = 0
+  /// Overlaps in the log.
+  public var conflicts = 0
+  /// Answers to requests of REST.
+  public var answers = 0
+  /// Kept results.
+  public var results = 0
+  /// Commands that could not be done now.
+  public var postponed = 0
+
+  /// Whether the same command will find more.
+  var hasMore = false
+
+  /// Counts what another command has forgotten.
+  mutating func add(_ other: Forgotten) {
+    tombstones += other.tombstones
+    zones += other.zones
+    created += other.created
+    acks += other.acks
+    conflicts += other.conflicts
+    answers += other.answers
+    results += other.results
+    postponed += other.postponed
+  }
+}
+
+/// Forgets, in the transaction of a store.
+protocol ForgettingTable: AnyObject {
+  /// Forgets what a pass found, if it is still to be forgotten; all but conflicts, which are records.
+  func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten
+}
+
+/// The horizon of a zone, and what stands before it.
+struct ZoneHorizon {
+  let purged: Int64
+  /// Up to where tombstones may go.
+  let seq: Int64
+}

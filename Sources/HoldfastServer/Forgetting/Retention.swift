@@ -1,0 +1,61 @@
+/// How long the server keeps what somebody may still need: docs/FORGETTING.md.
+public struct Retention: Sendable, Equatable {
+  /// For how long a tombstone stays at least; a day unless given.
+  public var tombstones: Duration
+  /// For how long a device that is not seen counts; 90 days unless given.
+  public var devices: Duration
+  /// For how long an overlap stays in the log; 90 days unless given.
+  public var conflicts: Duration
+
+  /// Times of their own; each has a default.
+  public init(
+    tombstones: Duration = .seconds(86_400), devices: Duration = .seconds(90 * 86_400),
+    conflicts: Duration = .seconds(90 * 86_400)
+  ) {
+    (self.tombstones, self.devices, self.conflicts) = (tombstones, devices, conflicts)
+  }
+}
+
+/// What a pass decides by; the moments are milliseconds since 1970.
+struct ForgettingTerms: Sendable {
+  /// How many rows one command removes at the most.
+  static let step = 500
+
+  let epoch: String
+  let now: Int64
+  /// A device that was not seen after it is dead.
+  let devicesSeenAfter: Int64
+  /// Of what was deleted up to it the tombstones may go.
+  let deletedUpTo: Int64
+  /// Conflicts that were logged before it go.
+  let conflictsFrom: Int64
+
+  init(_ retention: Retention, epoch: String, now: Int64) {
+    func before(_ duration: Duration) -> Int64 {
+      max(0, now.subtractingReportingOverflow(duration.wholeMilliseconds).partialValue)
+    }
+    self.epoch = epoch
+    self.now = now
+    devicesSeenAfter = before(retention.devices)
+    deletedUpTo = before(retention.tombstones)
+    conflictsFrom = before(retention.conflicts)
+  }
+
+  /// Answers to requests of REST that are as old go.
+  var answeredUpTo: Int64 { now - RequestRetention.time }
+
+  /// The least id of a conflict that stays: they begin with the time at which they were made.
+  var firstConflict: String {
+    let digits = String(conflictsFrom, radix: 16)
+    let padded = String(repeating: "0", count: max(0, 12 - digits.count)) + digits
+    return "\(padded.prefix(8))-\(padded.dropFirst(8))"
+  }
+}
+
+extension Duration {
+  /// In milliseconds, bounded.
+  fileprivate var wholeMilliseconds: Int64 {
+    let (product, isOver) = components.seconds.multipliedReportingOverflow(by: 1000)
+    return isOver ? .max / 2 : product + components.attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,52 @@
+import HoldfastCore
+
+/// Writes records of one table as comma-separated values.
+///
+/// Source: RFC 4180. An empty text is quoted, and null is not, so that they differ.
+struct CSVWriter {
+  var bytes: [UInt8] = []
+  private let columns: [Column]
+
+  init(_ table: Table) { columns = table.columns }
+
+  /// Writes the names of the columns.
+  mutating func writeHeader() { write((["id", "zone", "rev"] + columns.map(\.name)).map { $0 }) }
+
+  /// Writes a record.
+  mutating func write(_ record: Record) {
+    write(
+      [record.id, record.zone, String(record.rev)] + zip(record.values, columns).map { Self.text($0, of: $1) }
+    )
+  }
+
+  private mutating func write(_ fields: [String?]) {
+    for (index, field) in fields.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      guard let field else { continue }
+      let special = Set("\",\r\n".utf8)
+      guard field.isEmpty || field.utf8.contains(where: special.contains) else {
+        bytes += field.utf8
+        continue
+      }
+      bytes.append(UInt8(ascii: "\""))
+      for byte in field.utf8 {
+        if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+        bytes.append(byte)
+      }
+      bytes.append(UInt8(ascii: "\""))
+    }
+    bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+  }
+
+  /// A value as JSON has it, but for texts, which stand as they are; nil for null.
+  private static func text(_ value: Value, of column: Column) -> String? {
+    switch value {
+    case .null: return nil
+    case .text(let text): return text
+    case .integer, .real:
+      var writer = JSONWriter()
+      writer.value(value, of: column)
+      return String(decoding: writer.bytes, as: UTF8.self)
+    }
+  }
+}

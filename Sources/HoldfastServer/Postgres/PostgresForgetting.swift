@@ -1,0 +1,155 @@
+import HoldfastCore
+import HoldfastPostgres
+
+/// Looks for what may be forgotten, and forgets it, in PostgreSQL. In both layouts alike: what is removed is named by its zone, its device or its user.
+struct PostgresForgetting {
+  private typealias SQL = PostgresForgettingStatements
+
+  let connection: PostgresConnection
+
+  // MARK: Looking
+
+  func find(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    switch kind {
+    case .tombstones:
+      let zones = try connection.query(SQL.findZones, PostgresParameters(place, Int64(limit))).texts
+      return FoundForgettable(
+        items: try zones.filter { try isForgettable($0, terms) }.map { .tombstones(zone: $0) },
+        next: zones.count == limit ? zones.last : nil)
+    case .acks:
+      let rows = try connection.query(
+        SQL.findDead, PostgresParameters(terms.devicesSeenAfter, Int64(place) ?? 0, Int64(limit)))
+      let devices = rows.indices.map { rows.int64($0, 0) }
+      return FoundForgettable(
+        items: devices.map { .acks(device: $0) },
+        next: devices.count == limit ? devices.last.map { String($0) } : nil)
+    case .conflicts:
+      let rows = try connection.query(
+        SQL.findConflicts, PostgresParameters(place, terms.firstConflict, Int64(limit)))
+      let found = rows.indices.map { LoggedConflict(id: rows.text($0, 0), zone: rows.text($0, 1)) }
+      return FoundForgettable(
+        items: found.isEmpty ? [] : [.conflicts(found)], next: found.count == limit ? found.last?.id : nil)
+    case .answers:
+      let rows = try connection.query(
+        SQL.findAnswers, PostgresParameters(terms.answeredUpTo, Int64(limit)))
+      let numbers = Dictionary(
+        rows.indices.map { (rows.int64($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: max)
+      return FoundForgettable(
+        items: numbers.sorted { $0.key < $1.key }.map { .answers(device: $0, upTo: $1) },
+        next: rows.count == limit ? "" : nil)
+    case .results:
+      let rows = try connection.query(SQL.findResults, PostgresParameters(terms.now, Int64(limit)))
+      return FoundForgettable(
+        items: rows.indices.map { .result(user: rows.text($0, 0), token: rows.bytes($0, 1)) },
+        next: rows.count == limit ? "" : nil)
+    }
+  }
+
+  /// Whether the first tombstone of a zone may go.
+  private func isForgettable(_ zone: String, _ terms: ForgettingTerms) throws -> Bool {
+    let rows = try connection.query(SQL.findTombstones, PostgresParameters(zone, Int64.max, Int64(1)))
+    guard !rows.isEmpty, isOld(rows, 0, terms) else { return false }
+    return try horizon(of: zone, terms).map { rows.int64(0, 0) <= $0.seq } ?? false
+  }
+
+  private func isOld(_ rows: PostgresRows, _ row: Int, _ terms: ForgettingTerms) -> Bool {
+    Stamp(rawValue: rows.optionalInt64(row, 1) ?? 0).milliseconds <= terms.deletedUpTo
+  }
+
+  /// Up to where the tombstones of a zone may go; nil when there is no such zone.
+  private func horizon(of zone: String, _ terms: ForgettingTerms) throws -> ZoneHorizon? {
+    let found = try connection.pipeline { pipe in
+      pipe.send(SQL.findZone, PostgresParameters(zone))
+      pipe.send(SQL.findUsers, PostgresParameters(zone))
+    }
+    if found[0].isEmpty { return nil }
+    let (seq, purged, isPublic) = (found[0].int64(0, 0), found[0].int64(0, 1), found[0].bool(0, 2))
+    var wanted = PostgresParameters(zone, terms.epoch, purged, seq, terms.devicesSeenAfter)
+    if !isPublic { wanted.append(array: found[1].texts) }
+    let ack = try connection.query(isPublic ? SQL.findAck : SQL.findAckOfUsers, wanted)
+    return ZoneHorizon(purged: purged, seq: ack.optionalInt64(0, 0) ?? seq)
+  }
+
+  // MARK: Forgetting
+
+  func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten {
+    switch item {
+    case .tombstones(let zone): return try forgetTombstones(of: zone, terms)
+    case .acks(let device): return try forgetAcks(of: device, terms)
+    case .conflicts: return Forgotten()
+    case .answers(let device, let number):
+      let rows = try connection.query(
+        SQL.dropAnswers, PostgresParameters(device, number, terms.answeredUpTo))
+      return Forgotten(answers: rows.count)
+    case .result(let user, let token):
+      try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
+      try connection.run(SQL.dropResult, PostgresParameters(user, token))
+      return Forgotten(results: 1)
+    }
+  }
+
+  private func forgetTombstones(of zone: String, _ terms: ForgettingTerms) throws -> Forgotten {
+    guard let horizon = try horizon(of: zone, terms) else { return Forgotten() }
+    let rows = try connection.query(
+      SQL.findTombstones, PostgresParameters(zone, horizon.seq, Int64(ForgettingTerms.step)))
+    let old = rows.indices.prefix { isOld(rows, $0, terms) }
+    guard let last = old.last.map({ rows.int64($0, 0) }) else { return Forgotten() }
+    var deleted: [String: [String]] = [:]
+    for row in old where rows.int64(row, 4) == PostgresWorkingSet.Place.State.deleted.rawValue {
+      deleted[rows.text(row, 2), default: []].append(rows.text(row, 3))
+    }
+    let created = try connection.pipeline { pipe in
+      for (table, ids) in deleted.sorted(by: { $0.key < $1.key }) {
+        var wanted = PostgresParameters(table)
+        wanted.append(array: ids)
+        pipe.send(SQL.findCreated, wanted)
+      }
+    }
+    try connection.pipeline { pipe in
+      for rows in created {
+        for row in rows.indices {
+          pipe.send(
+            SQL.dropCreated,
+            PostgresParameters(rows.int64(row, 0), rows.text(row, 1), rows.int64(row, 2)))
+        }
+      }
+      pipe.send(SQL.dropTombstones, PostgresParameters(zone, last))
+      pipe.send(SQL.setPurged, PostgresParameters(zone, last))
+    }
+    Trace.took(.tombstonesForgotten)
+    return Forgotten(
+      tombstones: old.count, zones: 1, created: created.reduce(0) { $0 + $1.count },
+      hasMore: old.count == ForgettingTerms.step)
+  }
+
+  private func forgetAcks(of device: Int64, _ terms: ForgettingTerms) throws -> Forgotten {
+    let found = try connection.query(SQL.lockDevice, PostgresParameters(device))
+    // Somebody has its lock, so that it has just come back; or it came back before.
+    guard !found.isEmpty, found.int64(0, 0) <= terms.devicesSeenAfter else { return Forgotten() }
+    let zones = try connection.query(
+      SQL.findAcks, PostgresParameters(device, Int64(ForgettingTerms.step))
+    ).texts
+    guard let last = zones.last else { return Forgotten() }
+    try connection.pipeline { pipe in
+      pipe.send(SQL.markDevice, PostgresParameters(device))
+      pipe.send(SQL.dropAcks, PostgresParameters(device, last))
+    }
+    Trace.took(.deviceForgotten)
+    return Forgotten(acks: zones.count, hasMore: zones.count == ForgettingTerms.step)
+  }
+}
+
+/// The same in the transaction of a store, whose device or zone it has locked.
+final class PostgresForgettingTable: ForgettingTable {
+  private unowned let store: PostgresStore
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten {
+    // A zone is locked by what the command expects.
+    if case .tombstones(let zone) = item, try store.zones.zone(zone) == nil { return Forgotten() }
+    return try PostgresForgetting(connection: store.connection).forget(item, terms)
+  }
+}

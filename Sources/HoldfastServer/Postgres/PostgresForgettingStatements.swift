@@ -1,0 +1,92 @@
+import HoldfastPostgres
+
+/// The statements by which is found what may be forgotten, and by which it is removed.
+enum PostgresForgettingStatements {
+  static let findZones: PostgresStatement = """
+    SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
+    """
+  static let findZone: PostgresStatement = "SELECT seq, purged, public FROM holdfast.zones WHERE zone = $1"
+  static let findUsers: PostgresStatement = "SELECT m.\"user\" FROM holdfast.members m WHERE m.zone = $1"
+  static let findAck: PostgresStatement = PostgresStatement(leastAck)
+  static let findAckOfUsers: PostgresStatement = PostgresStatement(leastAck + " AND d.account = ANY ($6)")
+  private static let leastAck = """
+    SELECT min(greatest(a.seq, a.purged)) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = $1
+    AND a.epoch = $2 AND NOT a.lost AND greatest(a.seq, a.purged) BETWEEN $3 AND $4 AND d.seen_at > $5
+    """
+  static let findTombstones: PostgresStatement = """
+    SELECT r.seq, r.stamp, r.record_table, r.id, r.state FROM holdfast.records r
+    WHERE r.zone = $1 AND r.state > 0 AND r.seq <= $2 ORDER BY r.seq LIMIT $3
+    """
+  static let dropTombstones: PostgresStatement =
+    "DELETE FROM holdfast.records r WHERE r.zone = $1 AND r.state > 0 AND r.seq <= $2"
+  static let setPurged: PostgresStatement = "UPDATE holdfast.zones SET purged = $2 WHERE zone = $1"
+  static let findCreated: PostgresStatement = """
+    SELECT c.device, c.request_id, c.place FROM holdfast.created c WHERE c.record_table = $1 AND c.record_id = ANY ($2)
+    """
+  static let dropCreated: PostgresStatement =
+    "DELETE FROM holdfast.created WHERE device = $1 AND request_id = $2 AND place = $3"
+
+  static let findDead: PostgresStatement = """
+    SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device
+    WHERE d.seen_at <= $1 AND a.device > $2 ORDER BY a.device LIMIT $3
+    """
+  static let lockDevice: PostgresStatement =
+    "SELECT seen_at FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE SKIP LOCKED"
+  static let findAcks: PostgresStatement =
+    "SELECT a.zone FROM holdfast.acks a WHERE a.device = $1 ORDER BY a.zone LIMIT $2"
+  static let dropAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone <= $2"
+  static let markDevice: PostgresStatement = "UPDATE holdfast.devices SET forgotten = true WHERE number = $1"
+
+  static let findNumber: PostgresStatement = "SELECT d.number FROM holdfast.devices d WHERE d.id = $1"
+  static let resetAcks: PostgresStatement = """
+    UPDATE holdfast.acks SET lost = true WHERE device = $1 AND epoch <> '' AND NOT lost AND zone = coalesce($2, zone)
+    RETURNING zone
+    """
+  static let findDevices: PostgresStatement = """
+    SELECT d.number, d.id, d.name, d.seen_at, d.app, d.app_schema FROM holdfast.devices d
+    WHERE d.account = coalesce($1, d.account) AND d.number > $2 ORDER BY d.number LIMIT $3
+    """
+  static let findAcksOfDevices: PostgresStatement =
+    "SELECT a.device, a.zone, a.seq FROM holdfast.acks a WHERE a.device = ANY ($1)"
+  static let findSeqs: PostgresStatement =
+    "SELECT z.zone, z.seq FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+
+  static let findConflicts: PostgresStatement = """
+    SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > $1 AND c.id < $2 ORDER BY c.id LIMIT $3
+    """
+  static let findAnswers: PostgresStatement =
+    "SELECT q.device, q.number FROM holdfast.requests q WHERE q.at <= $1 ORDER BY q.at LIMIT $2"
+  static let dropAnswers: PostgresStatement = """
+    DELETE FROM holdfast.requests WHERE device = $1 AND number <= $2 AND at <= $3 RETURNING number
+    """
+  static let findResults: PostgresStatement =
+    "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 ORDER BY p.expires LIMIT $2"
+  static let dropResult: PostgresStatement =
+    "DELETE FROM holdfast.results WHERE account = $1 AND token_hash = $2"
+  static let dropResultIDs: PostgresStatement =
+    "DELETE FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2"
+}
+
+extension PostgresTables {
+  /// What forgetting needs besides, in both layouts: tombstones by zone, up to where a zone was purged when a copy of it began, what is old, and of each device
+  /// whether its acks were forgotten, and what it says of itself.
+  static let forgetting = """
+    CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
+    CREATE INDEX requests_of_time ON holdfast.requests (at);
+    ALTER TABLE holdfast.acks ADD COLUMN purged bigint NOT NULL DEFAULT 0;
+    ALTER TABLE holdfast.devices ADD COLUMN forgotten boolean NOT NULL DEFAULT false;
+    ALTER TABLE holdfast.devices ADD COLUMN app text;
+    ALTER TABLE holdfast.devices ADD COLUMN app_schema text;
+
+    """
+
+  /// The same where tables are distributed, and have no key by the id alone.
+  static let shardForgetting =
+    forgetting + """
+      CREATE INDEX IF NOT EXISTS acks_of_zone ON holdfast.acks (zone);
+      DO $$ BEGIN
+        IF to_regclass('holdfast.conflicts') IS NOT NULL THEN CREATE INDEX IF NOT EXISTS conflicts_of_time ON holdfast.conflicts (id); END IF;
+      END $$;
+
+      """
+}

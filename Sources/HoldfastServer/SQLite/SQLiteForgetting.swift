@@ -1,0 +1,172 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Looks for what may be forgotten, and forgets it, in SQLite.
+final class SQLiteForgetting: ForgettingTable {
+  private let connection: Connection
+
+  /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
+  static let nextZones = """
+    WITH RECURSIVE next (zone) AS (
+    SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > ?1 ORDER BY t.zone LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > next.zone ORDER BY t.zone LIMIT 1)
+    FROM next WHERE next.zone IS NOT NULL LIMIT ?2
+    ) SELECT zone FROM next WHERE zone IS NOT NULL
+    """
+
+  /// The least ack of the live devices of a zone.
+  static let leastAck = """
+    SELECT min(max(a.seq, a.purged)) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
+    WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND max(a.seq, a.purged) BETWEEN ?3 AND ?4 AND d.seen_at > ?5
+    AND (?6 = 1 OR EXISTS (SELECT 1 FROM members m WHERE m.zone = ?1 AND m.user = d.user))
+    """
+
+  init(on connection: Connection) { self.connection = connection }
+
+  // MARK: Looking
+
+  func find(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    switch kind {
+    case .tombstones: return try zones(after: place, terms, limit: limit)
+    case .acks: return try deadDevices(after: Int64(place) ?? 0, terms, limit: limit)
+    case .conflicts:
+      let rows = try connection.rows(
+        "SELECT id, zone FROM conflicts WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
+        [.text(place), .text(terms.firstConflict), .integer(Int64(limit))])
+      let found = rows.map { LoggedConflict(id: $0[0].text ?? "", zone: $0[1].text ?? "") }
+      return FoundForgettable(
+        items: found.isEmpty ? [] : [.conflicts(found)], next: rows.count == limit ? found.last?.id : nil)
+    case .answers:
+      let rows = try connection.rows(
+        """
+        SELECT device, max(number), count(*) FROM
+        (SELECT device, number FROM holdfast_requests WHERE at <= ? ORDER BY at LIMIT ?) GROUP BY device
+        """, [.integer(terms.answeredUpTo), .integer(Int64(limit))])
+      let count = rows.reduce(0) { $0 + ($1[2].integer ?? 0) }
+      return FoundForgettable(
+        items: rows.map { .answers(device: $0[0].integer ?? 0, upTo: $0[1].integer ?? 0) },
+        next: count == Int64(limit) ? "" : nil)
+    case .results:
+      let rows = try connection.rows(
+        "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? ORDER BY expires LIMIT ?",
+        [.integer(terms.now), .integer(Int64(limit))])
+      return FoundForgettable(
+        items: rows.map { .result(user: $0[0].text ?? "", token: $0[1].blob ?? []) },
+        next: rows.count == limit ? "" : nil)
+    }
+  }
+
+  /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
+  private func zones(after place: String, _ terms: ForgettingTerms, limit: Int) throws -> FoundForgettable {
+    let zones = try connection.rows(
+      Self.nextZones, [.text(place), .integer(Int64(limit))]
+    ).compactMap { $0[0].text }
+    let found = try zones.filter { zone in
+      let first = try connection.row(
+        "SELECT seq, stamp FROM holdfast_tombstones WHERE zone = ? ORDER BY seq LIMIT 1", [.text(zone)])
+      guard let seq = first?[0].integer, let stamp = first?[1].integer,
+        Stamp(rawValue: stamp).milliseconds <= terms.deletedUpTo
+      else { return false }
+      return try horizon(of: zone, terms).map { seq <= $0.seq } ?? false
+    }
+    return FoundForgettable(
+      items: found.map { .tombstones(zone: $0) }, next: zones.count == limit ? zones.last : nil)
+  }
+
+  private func deadDevices(after number: Int64, _ terms: ForgettingTerms, limit: Int) throws
+    -> FoundForgettable
+  {
+    let devices = try connection.rows(
+      """
+      SELECT d.number FROM holdfast_devices d WHERE d.number > ? AND d.seen_at <= ?
+      AND EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = d.number) ORDER BY d.number LIMIT ?
+      """, [.integer(number), .integer(terms.devicesSeenAfter), .integer(Int64(limit))]
+    ).compactMap { $0[0].integer }
+    return FoundForgettable(
+      items: devices.map { .acks(device: $0) },
+      next: devices.count == limit ? devices.last.map { String($0) } : nil)
+  }
+
+  /// Up to where the tombstones of a zone may go; nil when there is no such zone.
+  private func horizon(of zone: String, _ terms: ForgettingTerms) throws -> ZoneHorizon? {
+    guard
+      let row = try connection.row(
+        "SELECT seq, purged, public FROM holdfast_zones WHERE zone = ?", [.text(zone)]),
+      let seq = row[0].integer, let purged = row[1].integer
+    else { return nil }
+    let ack = try connection.value(
+      Self.leastAck,
+      [
+        .text(zone), .text(terms.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
+        row[2],
+      ])
+    return ZoneHorizon(purged: purged, seq: ack?.integer ?? seq)
+  }
+
+  // MARK: Forgetting
+
+  func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten {
+    switch item {
+    case .tombstones(let zone): return try forgetTombstones(of: zone, terms)
+    case .acks(let device): return try forgetAcks(of: device, terms)
+    case .conflicts: return Forgotten()
+    case .answers(let device, let number):
+      try connection.run(
+        "DELETE FROM holdfast_requests WHERE device = ? AND number <= ? AND at <= ?",
+        [.integer(device), .integer(number), .integer(terms.answeredUpTo)])
+      return Forgotten(answers: connection.changes)
+    case .result(let user, let token):
+      for table in ["holdfast_result_ids", "holdfast_results"] {
+        try connection.run(
+          "DELETE FROM \(table) WHERE user = ? AND token_hash = ?", [.text(user), .blob(token)])
+      }
+      return Forgotten(results: 1)
+    }
+  }
+
+  private func forgetTombstones(of zone: String, _ terms: ForgettingTerms) throws -> Forgotten {
+    guard let horizon = try horizon(of: zone, terms) else { return Forgotten() }
+    let rows = try connection.rows(
+      """
+      SELECT seq, stamp, record_table, id, departed FROM holdfast_tombstones WHERE zone = ? AND seq <= ?
+      ORDER BY seq LIMIT ?
+      """, [.text(zone), .integer(horizon.seq), .integer(Int64(ForgettingTerms.step))])
+    let old = rows.prefix { Stamp(rawValue: $0[1].integer ?? 0).milliseconds <= terms.deletedUpTo }
+    guard let last = old.last?[0].integer else { return Forgotten() }
+    var forgotten = Forgotten(tombstones: old.count, zones: 1)
+    let dropCreated = try connection.statement(
+      "DELETE FROM holdfast_created WHERE record_id = ? AND record_table = ?")
+    for row in old where row[4].integer == 0 {
+      try dropCreated.bind(row[3], at: 1)
+      try dropCreated.bind(row[2], at: 2)
+      try dropCreated.run()
+      forgotten.created += connection.changes
+    }
+    try connection.run(
+      "DELETE FROM holdfast_tombstones WHERE zone = ? AND seq <= ?", [.text(zone), .integer(last)])
+    try connection.run(
+      "UPDATE holdfast_zones SET purged = ? WHERE zone = ?", [.integer(last), .text(zone)])
+    Trace.took(.tombstonesForgotten)
+    forgotten.hasMore = old.count == ForgettingTerms.step
+    return forgotten
+  }
+
+  private func forgetAcks(of device: Int64, _ terms: ForgettingTerms) throws -> Forgotten {
+    try connection.run(
+      "UPDATE holdfast_devices SET forgotten = 1 WHERE number = ? AND seen_at <= ?",
+      [.integer(device), .integer(terms.devicesSeenAfter)])
+    // It has come back meanwhile.
+    if connection.changes == 0 { return Forgotten() }
+    try connection.run(
+      """
+      DELETE FROM holdfast_acks WHERE device = ?1
+      AND zone IN (SELECT zone FROM holdfast_acks WHERE device = ?1 ORDER BY zone LIMIT ?2)
+      """, [.integer(device), .integer(Int64(ForgettingTerms.step))])
+    Trace.took(.deviceForgotten)
+    let count = connection.changes
+    return Forgotten(acks: count, hasMore: count == ForgettingTerms.step)
+  }
+}

@@ -1,0 +1,68 @@
+import Holdfast
+import HoldfastServer
+
+/// Passes of the server over what may be forgotten.
+extension World {
+  static let day: Int64 = 86_400_000
+
+  /// In some runs the server forgets, now and then.
+  func forget(with command: Command) {
+    guard let retention = plan.retention else { return }
+    var chance = Chance(seed: command.seed, 11)
+    if chance.one(in: 12) { forget(retention) }
+  }
+
+  /// The server makes a pass.
+  func forget(_ retention: Retention) {
+    settleUnsure()
+    guard let process = server.process, let inline = server.inline, disk.isAlive(process) else { return }
+    lookAtServer()
+    oracle.look(server.view)
+    tellTime()
+    let forgotten = run(as: process) { try? inline.forget(retention) }
+    guard disk.isAlive(process) else { return serverDied() }
+    let text = forgotten.map { "\($0.tombstones) tombstones, \($0.acks) acks, \($0.conflicts) conflicts" }
+    history.add("server forgets \(text ?? "nothing: it failed")", at: now)
+    lookAtServer()
+    oracle.look(server.view)
+    pushEvents()
+  }
+
+  /// Lets zones be begun anew that wait for it.
+  func passWaits() {
+    for _ in 0..<90 where devices.contains(where: isWaiting) { pass(60_000) }
+  }
+
+  /// The log itself is forgotten.
+  private func withoutLog(_ tables: Tables) -> Tables { tables.filter { $0.key.table != "conflicts" } }
+
+  private func isWaiting(_ device: SimulatedDevice) -> Bool {
+    guard let app = device.apps.first else { return false }
+    return run(as: app.process) { (try? app.database.waitingZones())?.isEmpty == false }
+  }
+
+  /// I11: all devices have acked, time has passed, and those that are gone are dead: no tombstone is left.
+  func demandForgotten(sync: (SimulatedDevice) -> Void) {
+    guard var retention = plan.retention else { return }
+    // A device that only reads is seen once a day.
+    retention.devices = .seconds(172_800)
+    // Later than all that the server has seen of its clock by a jump.
+    let machine = SimulatedServer.machine
+    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + 4000 * Self.day
+    // The first says what came last, and is seen; the second has nothing more to say.
+    for _ in 0..<2 { for device in devices { sync(device) } }
+    let before = devices.map { withoutLog($0.view.tables) }
+    forget(retention)
+    let limit = time(on: SimulatedServer.machine) - Self.day
+    for tombstone in server.view.tombstones where tombstone.at < limit {
+      oracle.report(
+        "I11", "server: the tombstone of \(tombstone.key) in zone \(tombstone.zone) is left for ever")
+    }
+    let resets = oracle.resets
+    for device in devices { sync(device) }
+    for (device, tables) in zip(devices, before) where withoutLog(device.view.tables) != tables {
+      oracle.report("I8", "\(device.machine): what was forgotten changed what it has")
+    }
+    if oracle.resets > resets { oracle.report("I11", "who has acked all is reset") }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import HoldfastCore
+import HoldfastHTTP
+import Synchronization
+import Testing
+
+@testable import HoldfastServer
+
+@Suite("Taking all of one's data along")
+struct ExportTests {
+  private let server: TestServer
+  private let alice: TestDevice
+  private let list: String
+
+  init() throws {
+    server = try TestServer()
+    alice = try server.signUp("alice")
+    list = try alice.makeList("Wine, \"red\"")
+  }
+
+  /// All lines of an export, part by part, and how many parts there were.
+  private func lines(_ device: TestDevice, _ target: String) throws -> (text: String, parts: Int) {
+    var text: [UInt8] = []
+    var parts = 0
+    var next: String? = target
+    while let target = next {
+      let answer = try device.get(target)
+      try #require(answer.status == 200)
+      text += answer.response.body
+      parts += 1
+      let link = answer.header("Link")
+      next = link.map { String($0.dropFirst().prefix { $0 != ">" }) }
+      try #require(parts < 1000)
+    }
+    return (String(decoding: text, as: UTF8.self), parts)
+  }
+
+  private func records(_ text: String) throws -> [JSONValue] {
+    try text.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+  }
+
+  @Test("all that the user may read is there once, in parts of any size, and nothing of others (I10)")
+  func jsonLines() throws {
+    let bob = try server.signUp("bob")
+    let secret = try bob.makeItem(try bob.makeList("bob's own"), "bob's secret")
+    let shared = try bob.makeList("shared")
+    let item = try bob.makeItem(shared, "for both")
+    _ = try bob.share(shared, with: "alice", as: .viewer)
+    let items = try (0..<30).map { try alice.makeItem(list, "item \($0)") }
+    try alice.sync([.delete("items", items[0])])
+    server.world.answerSize.withLock { $0 = 700 }
+    try server.reopen()
+    let (text, parts) = try lines(alice, "/v1/account/export")
+    let all = try records(text)
+    let account = try #require(all.first?["account"])
+    #expect(account["name"] == "alice")
+    #expect(account["devices"]?.elements?.count == 1)
+    #expect(account["zones"]?.elements?.count == 3)
+    let ids = all.dropFirst().compactMap { $0["id"]?.stringValue }
+    #expect(Set(ids).count == ids.count)
+    #expect(Set(items.dropFirst() + [list, shared, item]).isSubset(of: ids))
+    #expect(!ids.contains(items[0]) && !ids.contains(secret))
+    #expect(!text.contains("correct horse") && !text.contains(alice.token))
+    #expect(parts > 5)
+  }
+
+  @Test("a table comes as CSV, whose quotes, commas and nulls can be told apart")
+  func csv() throws {
+    let (text, _) = try lines(alice, "/v1/account/export/lists")
+    let rows = text.components(separatedBy: "\r\n")
+    #expect(rows[0].hasPrefix("id,zone,rev,title"))
+    #expect(rows[1].hasPrefix("\(list),\(list),1,\"Wine, \"\"red\"\"\""))
+    #expect(rows.count == 3 && rows[2].isEmpty)
+    let answer = try alice.get("/v1/account/export/lists")
+    #expect(answer.header("Content-Type") == "text/csv")
+    #expect(answer.header("Cache-Control") == "no-store")
+  }
+
+  @Test("who is not signed in, and what is asked for wrongly, is refused")
+  func wrong() throws {
+    #expect(
+      try server.respond(to: TestServer.request("GET", "/v1/account/export", [], token: nil)).status == 401)
+    #expect(try alice.get("/v1/account/export/nothing").status == 404)
+    #expect(try alice.get("/v1/account/export?x=1").status == 400)
+    for after in ["", "1", "x.lists.z", "-1.lists.z", "1.nothing.z", "99999999999999999999.lists.z"] {
+      #expect(try alice.get("/v1/account/export?after=\(after)").status == 400)
+    }
+    // A place in a zone of others is one like every other: what is behind it and may be read comes.
+    #expect(try alice.get("/v1/account/export?after=5.lists.zzz").response.body.isEmpty)
+  }
+
+  @Test("an operator takes the same out into files", arguments: [AccountFormat.jsonl, .csv])
+  func operators(_ format: AccountFormat) throws {
+    let item = try alice.makeItem(list)
+    var files: [String: [UInt8]] = [:]
+    let administration = try Administration(server.location)
+    let count = try administration.export("alice", as: format) { files[$0, default: []] += $1 }
+    // The list, the item, and two memberships: of the list and of the own zone.
+    #expect(count == 4)
+    let items = String(decoding: files[format == .csv ? "items.csv" : "account.jsonl"] ?? [], as: UTF8.self)
+    #expect(items.contains(item))
+    #expect(throws: ServerError.self) { try administration.export("nobody", as: format) { _, _ in } }
+  }
+}
