@@ -14,7 +14,6 @@ public final class Administration {
   let schema: Schema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
-  let database: any ServerDatabase
 
   /// Opens the database of a server.
   ///

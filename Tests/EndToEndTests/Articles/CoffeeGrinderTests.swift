@@ -109,6 +109,11 @@ struct CoffeeGrinderTests {
       #expect(try await titles(device) == ["Bread", "Bananas"])
       #expect(try await device.store.quarantined().isEmpty)
     }
+    // One device has not heard of it yet: so long it is kept.
+    let web = try family.scene.rest("anna")
+    let forget = ["purge", "--keep-tombstones", "0"]
+    try family.scene.operate(forget)
+    #expect(try web.send("GET", "/v1/tables/items/\(id)").status == 410)
     // Nothing was lost by it: there is nothing to tell.
     #expect(try await family.hers.store.read { try $0.conflicts() }.isEmpty)
     // The tablet comes with an edit of what is gone: it stays gone, and the edit is in the log.
@@ -122,9 +127,12 @@ struct CoffeeGrinderTests {
     let laptop = try await family.scene.signIn("anna", on: "laptop")
     try await laptop.engine.sync()
     #expect(try await titles(laptop) == ["Bread", "Bananas"])
-    let web = try family.scene.rest("anna")
-    #expect(try web.send("GET", "/v1/tables/items/\(id)").status == 410)
     for _ in 0..<2 { #expect(try web.send("DELETE", "/v1/tables/items/\(id)").status == 200) }
+    // All have heard of it, and have said so: now it is forgotten, and is as if it had never been.
+    for device in family.devices + [laptop] { try await device.engine.sync() }
+    try family.scene.operate(forget)
+    #expect(try web.send("GET", "/v1/tables/items/\(id)").status == 404)
+    for device in family.devices + [laptop] { #expect(try await device.engine.sync().received == 0) }
     try await family.scene.expectAgreement(family.devices + [laptop])
   }
 

@@ -6,7 +6,7 @@ enum AccessMatrix {
 
   /// By operation.
   static let rows: [String: Answers] = {
-    var rows = service.merging(zones) { $1 }
+    var rows = service.merging(zones) { $1 }.merging(leaving) { $1 }
     for table in ["{root}", "{child}", "{own}"] { rows.merge(records(table)) { $1 } }
     return rows.merging(special) { $1 }
   }()
@@ -62,6 +62,16 @@ enum AccessMatrix {
       "200 record-unknown", viewer: "200 role-insufficient shown", editor: "200", program: noProgram,
       stray: noProgram),
   ]
+
+  /// All that the own user may read, but for public zones.
+  private static let leaving: [String: Answers] = {
+    let shown = answers(
+      "200", viewer: "200 shown", editor: "200 shown", program: noProgram, stray: noProgram)
+    let tables = ["", "/{root}", "/{child}", "/{own}", "/members", "/conflicts"]
+    var rows = Dictionary(uniqueKeysWithValues: tables.map { ("GET /v1/account/export\($0)", shown) })
+    rows["GET /v1/account/export/{public}"] = all("200", programs: noProgram)
+    return rows
+  }()
 
   // MARK: Tables
 

@@ -26,8 +26,11 @@ struct DocumentedOperation: Hashable {
   /// The table that it is about; nil for the service.
   var table: String? {
     let parts = path.split(separator: "/")
+    if isExport { return parts.count > 3 ? String(parts[3]) : nil }
     return parts.count > 2 && parts[1] == "tables" ? String(parts[2]) : nil
   }
+
+  private var isExport: Bool { path.hasPrefix("/v1/account/export") }
 
   /// The name of its row: tables of one rule are alike.
   func row(_ schema: Schema) -> String {
@@ -40,7 +43,7 @@ struct DocumentedOperation: Hashable {
       case .public: "{public}"
       case .explicit, .server: table
       }
-    return "\(method) \(path.replacing("/v1/tables/\(table)", with: "/v1/tables/\(kind)"))"
+    return "\(method) \(path.replacing("/\(table)", with: "/\(kind)"))"
   }
 
   /// The path and the body of a request that is about a record.
@@ -49,7 +52,7 @@ struct DocumentedOperation: Hashable {
   func request(_ target: AccessScene.Target, _ scene: AccessScene, device: String) -> (String, JSONValue?) {
     let concrete = path.replacing("{id}", with: target.id).replacing("{zone}", with: target.zone)
       .replacing("{device}", with: device)
-    guard let table else { return (concrete, serviceBody(target)) }
+    guard let table, !isExport else { return (concrete, serviceBody(target)) }
     let id = JSONValue.string(target.id)
     let isOne = path.contains("{id}")
     if concrete.hasSuffix("/restore") {
