@@ -275,11 +275,13 @@ final class TestServer {
   static let withoutForgetting = (
     sqlite: """
     DROP INDEX holdfast_acks_of_zone; DROP INDEX IF EXISTS holdfast_requests_of_time;
+    ALTER TABLE holdfast_acks DROP COLUMN purged;
     ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
     ALTER TABLE holdfast_devices DROP COLUMN app_schema;
     """,
     postgres: """
     DROP INDEX holdfast.records_gone; DROP INDEX IF EXISTS holdfast.requests_of_time;
+    ALTER TABLE holdfast.acks DROP COLUMN purged;
     ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
     """
   )
