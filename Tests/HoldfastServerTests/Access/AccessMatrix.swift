@@ -63,14 +63,12 @@ enum AccessMatrix {
       stray: noProgram),
   ]
 
-  /// All that the own user may read, but for public zones.
+  /// What the sender's user is a member of: not all public zones.
   private static let leaving: [String: Answers] = {
     let shown = answers(
       "200", viewer: "200 shown", editor: "200 shown", program: noProgram, stray: noProgram)
-    let tables = ["", "/{root}", "/{child}", "/{own}", "/members", "/conflicts"]
-    var rows = Dictionary(uniqueKeysWithValues: tables.map { ("GET /v1/account/export\($0)", shown) })
-    rows["GET /v1/account/export/{public}"] = all("200", programs: noProgram)
-    return rows
+    let tables = ["", "/{root}", "/{child}", "/{own}", "/{public}", "/members", "/conflicts"]
+    return Dictionary(uniqueKeysWithValues: tables.map { ("GET /v1/account/export\($0)", shown) })
   }()
 
   // MARK: Tables
