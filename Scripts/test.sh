@@ -11,11 +11,11 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast Hold
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What has nothing to do with where a zone's rows lie.
 any_form=(--skip '^HoldfastServerTests\.(Adoption|Agreement|JWT|NoGap|PostgresOpening|RequestID|ServiceToken|Trigger|Webhook)')
-quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot)')
+quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot|StudySet|WidgetDelta|OfflineReplay|CoffeeGrinder|TimestampDirty)')
 # What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
-pooled=(--skip '^HoldfastServerTests\.(?!Access|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
+pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 passed=0

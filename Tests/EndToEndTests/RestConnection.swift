@@ -13,15 +13,17 @@ import Testing
 final class RestConnection {
   struct Answer: Equatable {
     let status: Int
-    let isReplay: Bool
+    /// By their names in lower case.
+    let headers: [String: String]
     let body: [UInt8]
 
+    var isReplay: Bool { headers["idempotency-replayed"] == "true" }
     var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
   }
 
   private let descriptor: Int32
   private var buffer: [UInt8] = []
-  private let token: String?
+  let token: String?
 
   /// - Parameters:
   ///   - port: of the server, on this machine.
@@ -52,21 +54,42 @@ final class RestConnection {
 
   /// Makes an account, and gives the token of its first session.
   static func signUp(_ name: String, port: Int) throws -> String {
+    try session("/v1/accounts", name, port: port)
+  }
+
+  /// Gives the token of one more session of an account.
+  static func signIn(_ name: String, port: Int) throws -> String {
+    try session("/v1/sessions", name, port: port)
+  }
+
+  private static func session(_ path: String, _ name: String, port: Int) throws -> String {
     let answer = try RestConnection(port: port).send(
-      "POST", "/v1/accounts",
+      "POST", path,
       ["name": .string(name), "password": "correct-horse", "device": ["name": "program"]])
     return try #require(answer.json["token"]?.stringValue)
   }
 
   /// Sends one request and reads its answer.
-  func send(_ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil) throws -> Answer {
+  func send(
+    _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
+    headers: [String: String] = [:]
+  ) throws -> Answer {
+    try sendOnly(method, path, body, id: id, headers: headers)
+    return try readAnswer()
+  }
+
+  /// Sends one request, and reads nothing.
+  func sendOnly(
+    _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
+    headers: [String: String] = [:]
+  ) throws {
     let content = body?.bytes ?? []
     var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(content.count)\r\n"
     if body != nil { head += "Content-Type: application/json\r\n" }
     if let token { head += "Authorization: Bearer \(token)\r\n" }
     if let id { head += "X-Client-Request-ID: \(id)\r\n" }
+    for (name, value) in headers { head += "\(name): \(value)\r\n" }
     try write(Array((head + "\r\n").utf8) + content)
-    return try readAnswer()
   }
 
   /// Sends one request until the server is not too busy for it.
@@ -104,16 +127,18 @@ final class RestConnection {
       headEnd = buffer.firstRange(of: end)?.upperBound
       if headEnd == nil { try readMore() }
     }
-    let head = String(decoding: buffer[..<(headEnd ?? 0)], as: UTF8.self).lowercased()
-    let lines = head.split(separator: "\r\n")
+    let lines = String(decoding: buffer[..<(headEnd ?? 0)], as: UTF8.self).split(separator: "\r\n")
     let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    let length =
-      lines.first { $0.hasPrefix("content-length:") }
-      .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) } ?? 0
+    var headers: [String: String] = [:]
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      headers[parts[0].lowercased()] = parts.last?.trimmingCharacters(in: .whitespaces)
+    }
+    let length = headers["content-length"].flatMap { Int($0) } ?? 0
     while buffer.count < (headEnd ?? 0) + length { try readMore() }
     let body = Array(buffer[(headEnd ?? 0)..<((headEnd ?? 0) + length)])
     buffer.removeFirst((headEnd ?? 0) + length)
-    return Answer(status: status, isReplay: head.contains("idempotency-replayed: true"), body: body)
+    return Answer(status: status, headers: headers, body: body)
   }
 
   private func readMore() throws {

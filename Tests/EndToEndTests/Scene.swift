@@ -12,9 +12,13 @@ struct Device {
     try self.init(name, in: folder, transport: URLSessionTransport(server: server), schema: schema)
   }
 
-  init(_ name: String, in folder: URL, transport: any Transport, schema: Schema) throws {
+  /// - Parameter seed: a snapshot that came with the app.
+  init(
+    _ name: String, in folder: URL, transport: any Transport, schema: Schema, seed: URL? = nil,
+    environment: Environment = .system
+  ) throws {
     path = folder.appendingPathComponent("\(name).db").path
-    store = try Store(path: path, schema: schema)
+    store = try Store(path: path, schema: schema, seed: seed, environment: environment)
     engine = SyncEngine(store: store, transport: transport)
   }
 
@@ -65,6 +69,24 @@ final class Scene {
     let device = try device(name)
     try await device.engine.signIn(name: user, password: "correct-horse", device: name)
     return device
+  }
+
+  /// Every device holds what the server holds; nothing waits, and nothing was refused.
+  func expectAgreement(_ devices: [Device]) async throws {
+    let database = try server.database()
+    try database.expectSound()
+    let truth = try database.contents(schema)
+    for device in devices {
+      #expect(try device.contents(schema) == truth)
+      #expect(try await device.store.waitingOperations() == 0)
+      #expect(try await device.store.quarantined().isEmpty)
+    }
+  }
+
+  /// A connection for REST with a session of a user who has an account.
+  func rest(_ user: String) throws -> RestConnection {
+    let port = server.port
+    return try RestConnection(port: port, token: RestConnection.signIn(user, port: port))
   }
 
   /// The schema of Jot, so that its processes can work on the same files.

@@ -165,9 +165,14 @@ struct SnapshotTests {
 extension Scene {
   /// Runs `holdfast snapshot`.
   func snapshot(_ options: String..., to path: String) throws {
+    try operate(["snapshot", "--output", path] + options)
+  }
+
+  /// Runs a command of the operator on the server's database.
+  func operate(_ arguments: [String]) throws {
     let process = Process()
     process.executableURL = Programs.path("holdfast")
-    process.arguments = ["snapshot", "--output", path] + options + server.shared.options
+    process.arguments = arguments + server.shared.options
     process.standardOutput = FileHandle.nullDevice
     try process.run()
     process.waitUntilExit()

@@ -67,4 +67,30 @@ struct UndoTests {
     #expect(try phone.contents(scene.schema) == laptop.contents(scene.schema))
     try scene.server.database().expectSound()
   }
+
+  @Test("a deletion in somebody else's own zone is undone there (I7, I10)")
+  func deletedInOwnZone() async throws {
+    let scene = try Scene(
+      schema: Schema(
+        name: "diary",
+        tables: [Table("lists", zone: .user, columns: [Column("title", .text, required: true)])]))
+    let (ann, bob) = (try await scene.signUp("ann", on: "phone"), try await scene.signUp("bob", on: "tablet"))
+    let own = try #require(try await ann.store.account()?.user)
+    try await ann.store.write { db in
+      try db.insert(Shelf(id: db.newID(), title: "Home"))
+      try db.execute(
+        "INSERT INTO members (id, zone, name, role) VALUES (?, ?, 'bob', 'editor')",
+        [.text(db.newID()), .text(own)])
+    }
+    for device in [ann, bob] { try await device.engine.sync() }
+    try await bob.store.write { try $0.execute("DELETE FROM lists") }
+    for device in [bob, ann] { try await device.engine.sync() }
+    try await bob.store.undo()
+    for device in [bob, ann] { try await device.engine.sync() }
+    for device in [ann, bob] {
+      let zones = try await device.store.read { try $0.fetch(String.self, "SELECT zone FROM lists") }
+      #expect(zones == [own])
+    }
+    try await scene.expectAgreement([ann, bob])
+  }
 }

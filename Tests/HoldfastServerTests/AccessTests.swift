@@ -172,4 +172,28 @@ import Testing
     #expect(throws: ServerError.self) { try administration.grant(zone: list, name: "nobody", role: .viewer) }
     #expect(try server.findings().isEmpty)
   }
+
+  @Test(
+    "what a member of somebody's own zone deletes and brings back is there again, and not the member's (I7, I10)"
+  )
+  func ownZone() throws {
+    let member: JSONValue = ["zone": .string(alice.user), "columns": ["name": "bob", "role": "editor"]]
+    try RestClient(alice).send("POST", "/v1/tables/members", member)
+    let ids = [alice.newID(), alice.newID()]
+    try alice.sync(ids.map { .create("notes", $0, ["text": "mine"]) })
+    try bob.pull()
+    try bob.sync([.delete("notes", ids[0])])
+    try bob.sync([.create("notes", ids[0], ["text": "by sync"])])
+    let rest = RestClient(bob)
+    try rest.send("DELETE", "/v1/tables/notes/\(ids[1])")
+    try rest.send("POST", "/v1/tables/notes/\(ids[1])/restore", ["columns": ["text": "by REST"]])
+    for device in [alice, bob] {
+      try device.pull()
+      for (id, text) in zip(ids, ["by sync", "by REST"] as [JSONValue]) {
+        #expect(device.column("notes", id, "text") == text)
+        #expect(device.records["notes \(id)"]?.zone == alice.user)
+      }
+    }
+    #expect(try server.findings().isEmpty)
+  }
 }

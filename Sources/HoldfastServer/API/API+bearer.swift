@@ -20,9 +20,16 @@ extension API {
     return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
   }
 
+  /// Whether a request is of somebody. Who makes an account or signs in is not yet anybody, whatever token comes along: it may be one whose
+  /// time is over.
+  private func takesToken(_ request: HTTPRequest) -> Bool {
+    guard let address = try? Address(of: request, in: schema), !address.isImmediate else { return false }
+    return request.method != "POST" || address != .accounts && address != .sessions
+  }
+
   /// What has to be done first for a request with a JWT: to ask for the provider's keys, or to make a device for it; nil for all others.
   func introduction(of request: HTTPRequest) throws -> Step? {
-    guard let provider, let text = try? bearerText(of: request), JWT.isMeant(by: text), !isImmediate(request)
+    guard let provider, let text = try? bearerText(of: request), JWT.isMeant(by: text), takesToken(request)
     else { return nil }
     switch provider.check(text, at: environment.now()) {
     case .refused(let reason): throw Problem(.tokenInvalid, reason)

@@ -66,18 +66,21 @@ extension ChangeSetRun {
   }
 
   /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
-  func home(of operation: Operation, isRestored: Bool = false) throws -> String {
+  ///
+  /// - Parameter tombstone: what stays of the record, where it is to be restored.
+  func home(of operation: Operation, restoring tombstone: Tombstone? = nil) throws -> String {
     let table = schema.tables[operation.table]
     let zone: String
     switch table.zone {
     case .root:
       zone = operation.id
-      if !isRestored {
+      if tombstone == nil {
         if try ledger.exists(zone) { throw Problem(.recordExists) }
         try ledger.create(zone)
         return zone
       }
-    case .user: zone = author.user
+    // Whoever of its members brings it back: it was not theirs.
+    case .user: zone = tombstone?.zone ?? author.user
     case .public(let name): zone = name
     case .parent(let column):
       zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))

@@ -31,7 +31,7 @@ extension ChangeSetRun {
   func homeOrGrave(of operation: Operation, under tombstone: Tombstone?) throws -> String? {
     var zone: String?
     var missing: Problem?
-    do { zone = try home(of: operation, isRestored: tombstone != nil) } catch let problem as Problem {
+    do { zone = try home(of: operation, restoring: tombstone) } catch let problem as Problem {
       if problem.code != .referenceMissing { throw problem }
       missing = problem
     }

@@ -4,6 +4,7 @@ import HoldfastServer
 
 extension TestServer {
   /// Sends a request with a bearer's token, from an address.
+  @discardableResult
   func send(
     _ method: String, _ path: String, _ body: JSONValue? = nil, token: String? = nil,
     from address: String = "192.0.2.1"
