@@ -6,7 +6,7 @@ enum AccessMatrix {
 
   /// By operation.
   static let rows: [String: Answers] = {
-    var rows = service.merging(zones) { $1 }.merging(leaving) { $1 }
+    var rows = service.merging(zones) { $1 }.merging(leaving) { $1 }.merging(invitations) { $1 }
     for table in ["{root}", "{child}", "{own}"] { rows.merge(records(table)) { $1 } }
     return rows.merging(special) { $1 }
   }()
@@ -69,6 +69,21 @@ enum AccessMatrix {
       "200", viewer: "200 shown", editor: "200 shown", program: noProgram, stray: noProgram)
     let tables = ["", "/{root}", "/{child}", "/{own}", "/{public}", "/members", "/conflicts"]
     return Dictionary(uniqueKeysWithValues: tables.map { ("GET /v1/account/export\($0)", shown) })
+  }()
+
+  /// Owners invite, people accept.
+  private static let invitations: [String: Answers] = {
+    func owners(_ answer: String) -> Answers {
+      answers(
+        "404 not-found", viewer: noRole, editor: noRole, owner: answer, program: noProgram, stray: noProgram)
+    }
+    return [
+      "POST /v1/zones/{zone}/invitations": owners("201"),
+      "GET /v1/zones/{zone}/invitations": owners("200"),
+      "DELETE /v1/zones/{zone}/invitations/{invitation}": owners("204"),
+      "POST /v1/invitations/accept": all("201", programs: noProgram),
+      "POST /v1/invitations/look": all("200"),
+    ]
   }()
 
   // MARK: Tables

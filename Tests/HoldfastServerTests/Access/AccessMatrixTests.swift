@@ -51,7 +51,7 @@ struct AccessMatrixTests {
       try scene.alice.send("DELETE", "/v1/tables/\(target.table)/\(target.id)")
     }
     let device = operation.path.hasPrefix("/v1/devices") ? try scene.deviceOfOwner() : ""
-    let (path, body) = operation.request(target, scene, device: device)
+    let (path, body) = try operation.request(target, scene, device: device)
     let token = try scene.token(of: sender, for: target)
     let before = try scene.state(of: target)
     let request = TestServer.request(operation.method, path, body?.bytes ?? [], token: token)

@@ -49,9 +49,17 @@ struct DocumentedOperation: Hashable {
   /// The path and the body of a request that is about a record.
   ///
   /// - Parameter device: the id of somebody's device.
-  func request(_ target: AccessScene.Target, _ scene: AccessScene, device: String) -> (String, JSONValue?) {
-    let concrete = path.replacing("{id}", with: target.id).replacing("{zone}", with: target.zone)
+  func request(
+    _ target: AccessScene.Target, _ scene: AccessScene, device: String
+  ) throws -> (String, JSONValue?) {
+    var concrete = path.replacing("{id}", with: target.id).replacing("{zone}", with: target.zone)
       .replacing("{device}", with: device)
+    if path.contains("{invitation}") {
+      concrete = concrete.replacing("{invitation}", with: try scene.makeInvitation(to: target.zone).id)
+    }
+    if path.hasPrefix("/v1/invitations/") {
+      return (concrete, ["token": .string(try scene.makeInvitation(to: nil).token)])
+    }
     guard let table, !isExport else { return (concrete, serviceBody(target)) }
     let id = JSONValue.string(target.id)
     let isOne = path.contains("{id}")
@@ -96,6 +104,7 @@ struct DocumentedOperation: Hashable {
     case "POST /v1/sessions":
       return ["name": "alice", "password": "correct horse", "device": ["name": "x"]]
     case "POST /v1/devices": return ["name": "x"]
+    case "POST /v1/zones/{zone}/invitations": return ["role": "viewer", "expires_in": 60, "uses": 1]
     case "PUT /v1/account/password": return ["old": "correct horse", "new": "correct horse"]
     case "POST /v1/batch":
       return ["operations": [["op": "update", "table": table, "id": id, "columns": change]]]

@@ -146,6 +146,14 @@ final class AccessScene {
     return target
   }
 
+  /// Makes an invitation; to a new list unless a zone is named. To a zone that is not there it is none.
+  func makeInvitation(to zone: String?) throws -> (id: String, token: String) {
+    let zone = try zone ?? alice.create("lists", ["title": "Invited"])
+    let answer = try alice.send(
+      "POST", "/v1/zones/\(zone)/invitations", ["role": "viewer", "expires_in": 60, "uses": 1])
+    return (answer.json["id"]?.stringValue ?? server.world.id(), answer.json["token"]?.stringValue ?? "")
+  }
+
   /// A record that is not there, in a zone that is not there.
   func ghost(of target: Target) -> Target {
     var ghost = target

@@ -37,8 +37,8 @@ struct ForeignIDTests {
     for sender in Self.guessers {
       let token = try scene.token(of: sender, for: live)
       func ask(_ target: AccessScene.Target, device: String) throws -> [String] {
-        let documented = operations.map { operation in
-          let (path, body) = operation.request(target, scene, device: device)
+        let documented = try operations.map { operation in
+          let (path, body) = try operation.request(target, scene, device: device)
           // Without a condition it would make a record of an id that is free.
           let condition = operation.method == "PUT" ? "*" : nil
           return Guess(method: operation.method, path: path, body: body, condition: condition)
