@@ -20,11 +20,11 @@ extension API {
     return Bearer(hash: claims.deviceToken, issuedAt: claims.issuedAt)
   }
 
-  /// Whether a request is of somebody. Who makes an account or signs in is not yet anybody, whatever token comes along: it may be one whose
-  /// time is over.
+  /// Whether a request is of somebody. Who makes an account, signs in or looks at an invitation need not be anybody, whatever token comes along:
+  /// it may be one whose time is over.
   private func takesToken(_ request: HTTPRequest) -> Bool {
     guard let address = try? Address(of: request, in: schema), !address.isImmediate else { return false }
-    return request.method != "POST" || address != .accounts && address != .sessions
+    return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)
   }
 
   /// What has to be done first for a request with a JWT: to ask for the provider's keys, or to make a device for it; nil for all others.
