@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 import Testing
 

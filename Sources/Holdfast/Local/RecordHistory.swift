@@ -68,6 +68,29 @@ struct RecordHistory {
     }
     // Replaying a create says anew what it covers.
     steps.removeAll { $0.edit.kind == .covered }
+    combineUpdates()
+  }
+
+  /// What a change set does to a column in several steps is one to the server: from the base of the first to what the last made.
+  private mutating func combineUpdates() {
+    var combined: [Step] = []
+    var places: [String: Int] = [:]
+    for step in steps {
+      guard step.edit.kind == .update, case .update(let column, _, let new) = step.change else {
+        places = [:]
+        combined.append(step)
+        continue
+      }
+      if let place = places[column], combined[place].edit.changeSet == step.edit.changeSet,
+        case .update(_, let base, _) = combined[place].change
+      {
+        combined[place].change = .update(column: column, base: base, new: new)
+      } else {
+        places[column] = combined.count
+        combined.append(step)
+      }
+    }
+    steps = combined
   }
 
   /// Whether the record's last life began or ended here, by the last such step; nil when there is none.

@@ -160,6 +160,12 @@ extension LocalDatabase {
         zone: table.zone == .explicit ? zone ?? "" : nil)
       return count
     }
+    for update in record.updates where values[update.column] == update.base {
+      // Changed and changed back: nothing is sent, and nothing must stand on top of what the server says.
+      try connection.run(
+        "DELETE FROM holdfast_edits WHERE change_set IS NULL AND record_table = ? AND id = ? AND kind = 'update' AND column_name = ?",
+        [.text(table.name), .text(record.id), .text(table.columns[update.column].name)])
+    }
     // Columns known since different revs are different operations: each says what its editor knew.
     for rev in Set(record.updates.map(\.rev)).sorted() {
       let settings = record.updates.filter { $0.rev == rev && values[$0.column] != $0.base }
