@@ -10,7 +10,7 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast Hold
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What has nothing to do with where a zone's rows lie.
-any_form=(--skip '^HoldfastServerTests\.(Adoption|Agreement|JWT|NoGap|PostgresOpening|RequestID|ServiceToken|Trigger|Webhook)')
+any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|Adoption|Agreement|BadInput|ForeignID|JWT|NoGap|Pair|Plan|PostgresOpening|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Trigger|Webhook)')
 quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot|StudySet|WidgetDelta|OfflineReplay|CoffeeGrinder|TimestampDirty)')
 # What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
