@@ -146,6 +146,39 @@ catalogue() {
   check_done
 }
 
+restore() {
+  heading "9. The server's disk is lost. Yesterday's backup is restored, and the devices hand back the day."
+  start_server
+  show server holdfast backup --data "$folder/server" "$folder/yesterday.backup"
+  "$bin/holdfast" backup --data "$folder/server" "$folder/yesterday.backup"
+  phone add "$LIST" Olives
+  phone sync
+  laptop sync
+  laptop rename "$LIST" Honey 'Acacia honey'
+  laptop sync
+  tablet remove "$LIST" Pepper
+  for name in tablet phone laptop; do jot "$name" sync >/dev/null 2>&1; done
+  stop_server KILL
+  show server holdfast restore --replace --data "$folder/server" "$folder/yesterday.backup"
+  "$bin/holdfast" restore --replace --data "$folder/server" "$folder/yesterday.backup"
+  say "The server has of the day: $(day_on_server) of 3 edits"
+  start_server
+  for _ in {1..3}; do for name in phone laptop tablet; do jot "$name" sync >/dev/null 2>&1; done; done
+  show server holdfast restore --report --data "$folder/server"
+  "$bin/holdfast" restore --report --data "$folder/server"
+  check 'edits of the day that are on the server again, of 3' 3 "$(day_on_server)"
+  for name in phone laptop tablet; do check_same "$name" lists items members conflicts; done
+  check_whole "$(server_database)"
+  check_done
+}
+
+# How many of the three edits of the day the server has.
+day_on_server() {
+  query "$(server_database)" "SELECT count(*) FROM (
+    SELECT 1 FROM items WHERE title = 'Olives' UNION ALL SELECT 1 FROM items WHERE title = 'Acacia honey'
+    UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM items WHERE title = 'Pepper'))"
+}
+
 end() {
   heading "Everything arrived once, and all agree ($SECONDS s). To go on by hand:"
   say "$bin/holdfast serve --schema $PWD/Examples/Jot/holdfast.json --data $folder/server --listen 127.0.0.1:$port & sleep 1"
@@ -160,4 +193,5 @@ meet
 look
 count
 catalogue
+restore
 end
