@@ -143,7 +143,6 @@ extension LocalDatabase {
         first: refused.first, body: body, operation: refused.operation, problem: refused.problem, &lacking)
       quarantined += 1
     }
-    try ownCreatedZones(through: answer.confirmed)
     try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
     // It can't be refused any more, and its number may be another's after a new identity.
     try connection.run(
@@ -154,19 +153,6 @@ extension LocalDatabase {
       "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
       [.integer(answer.confirmed), .text(answer.chain.text)])
     return quarantined
-  }
-
-  /// Makes the zones that confirmed change sets have created the device's own. The answer to a replay may know nothing of one, which somebody else
-  /// has deleted since; then the server is asked for it, and says that it is lost.
-  private func ownCreatedZones(through confirmed: Int64) throws {
-    for table in schema.tables where table.zone == .root {
-      try connection.run(
-        """
-        INSERT INTO holdfast_zones (zone)
-        SELECT id FROM holdfast_edits WHERE change_set <= ? AND record_table = ? AND kind = 'create'
-        ON CONFLICT (zone) DO UPDATE SET ack = '', told = 0 WHERE ack IS NULL
-        """, [.integer(confirmed), .text(table.name)])
-    }
   }
 
   /// What the server knows now need not be told again; zones that it knows to be gone are forgotten.

@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Records that were created here and arrived, while the device had nothing of their zone yet. Their deletion may be forgotten by the time that the
-/// zone comes, and a zone from its beginning says nothing of what was purged: docs/FORGETTING.md, section 3.
+/// zone comes, and a zone from its beginning says nothing of what was purged: docs/FORGETTING.md, section 3. Nor does a server that never told of a
+/// zone say that it is lost, unless it is asked for it.
 extension LocalDatabase {
   struct CreatedRecord {
     let table: Int
