@@ -11,9 +11,9 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast Hold
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What has nothing to do with where a zone's rows lie.
 any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|Adoption|Agreement|BadInput|ForeignID|JWT|NoGap|Pair|Plan|PostgresOpening|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Trigger|Webhook)')
-quick=(--skip '^EndToEndTests\.(Kill|Storm|Download|Push|Snapshot|StudySet|WidgetDelta|OfflineReplay|CoffeeGrinder|TimestampDirty)')
-# What happens on the device alone, and what the tests of nodes do with PostgreSQL in their own way.
-once=(--skip '^EndToEndTests\.(PristineKill|SnapshotDownload|RequestStorm)')
+quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
+# What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
+once=(--skip '^EndToEndTests\.(Conflict|Identity|List|PristineKill|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
 pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
 output=$(mktemp)
@@ -33,6 +33,8 @@ count() {
 run() {
   local name=$1 module=$2 start=$SECONDS good bad others
   shift 2
+  # Each test of the whole path has processes of its own: all at once would time out waiting for each other.
+  if [[ $module == EndToEnd ]]; then set -- "$@" --experimental-maximum-parallelization-width 4; fi
   others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
   swift test --skip-build "${filter[@]}" --skip "^($others)Tests\." "$@" 2>&1 | tee "$output" || status=$?
   good=$(count passed)
