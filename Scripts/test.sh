@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
-# the form that Citus distributes. All of them means the simulation too: its named scenarios, then new seeds for a minute.
+# the form that Citus distributes. All of them means the simulation too: its named scenarios, then new seeds for half a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -62,10 +62,10 @@ if (($# == 0)); then
   start=$SECONDS
   swift build -c release --product simulate
   simulate --scenarios
-  simulate --minutes 1
+  simulate --minutes 0.5
   folder=$(mktemp -d)
   trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
-  simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 10
+  simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 5
   results+="$(printf '%30d s  the simulation, built for release' "$((SECONDS - start))")"$'\n'
 fi
 if ((passed + failed == 0)); then
