@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 filter=(--filter "${1:-.}")
 modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast HoldfastServer Simulation EndToEnd)
 # What is the same whatever store is chosen.
-one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
+one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What has nothing to do with where a zone's rows lie.
 any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|Adoption|Agreement|BadInput|ForeignID|JWT|NoGap|Pair|Plan|PostgresOpening|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Trigger|Webhook)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
