@@ -32,16 +32,9 @@ struct InvitationBody {
 
   /// Reads `{"token"}`.
   static func token(_ body: [UInt8]) throws(Problem) -> String {
-    var token: String?
-    try readJSON(body) { reader in
-      try reader.readObject { key, reader in
-        guard key == "token" else {
-          throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
-        }
-        token = try reader.readString()
-      }
+    guard let token = try readText("token", of: body) else {
+      throw Problem(.invalidRequest, "token must be there.")
     }
-    guard let token else { throw Problem(.invalidRequest, "token must be there.") }
     return token
   }
 }

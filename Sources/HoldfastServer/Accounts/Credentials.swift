@@ -74,16 +74,7 @@ struct Credentials: Sendable {
   ///
   /// - Throws: `Problem`: `malformedJSON` or `invalidRequest`.
   static func deviceName(body: [UInt8]) throws(Problem) -> String {
-    var name: String?
-    try readJSON(body) { reader in
-      try reader.readObject { key, reader in
-        guard key == "name" else {
-          throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
-        }
-        name = try reader.readString()
-      }
-    }
-    return try checkedDeviceName(name)
+    try checkedDeviceName(readText("name", of: body))
   }
 
   /// Checks what a new account is to be called.
@@ -124,4 +115,20 @@ func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws
   {
     throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
   } catch { throw Problem(.invalidRequest) }
+}
+
+/// Reads a body that is an object with one text, and maybe without it.
+///
+/// - Throws: `Problem`: `malformedJSON`, or `invalidRequest` for any other member.
+func readText(_ name: String, of body: [UInt8]) throws(Problem) -> String? {
+  var text: String?
+  try readJSON(body) { reader in
+    try reader.readObject { key, reader in
+      guard key.matches(name) else {
+        throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+      }
+      text = try reader.readString()
+    }
+  }
+  return text
 }

@@ -4,13 +4,16 @@ import HoldfastCore
 ///
 /// Source: RFC 4180. An empty text is quoted, and null is not, so that they differ.
 struct CSVWriter {
+  /// What a field is quoted for.
+  private static let special = Set("\",\r\n".utf8)
+
   var bytes: [UInt8] = []
   private let columns: [Column]
 
   init(_ table: Table) { columns = table.columns }
 
   /// Writes the names of the columns.
-  mutating func writeHeader() { write((["id", "zone", "rev"] + columns.map(\.name)).map { $0 }) }
+  mutating func writeHeader() { write(["id", "zone", "rev"] + columns.map(\.name)) }
 
   /// Writes a record.
   mutating func write(_ record: Record) {
@@ -23,8 +26,7 @@ struct CSVWriter {
     for (index, field) in fields.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
       guard let field else { continue }
-      let special = Set("\",\r\n".utf8)
-      guard field.isEmpty || field.utf8.contains(where: special.contains) else {
+      guard field.isEmpty || field.utf8.contains(where: Self.special.contains) else {
         bytes += field.utf8
         continue
       }
