@@ -207,23 +207,28 @@ extension LocalDatabase {
     }
   }
 
-  /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What that may or may not have done, as the
-  /// server does not remember so far back, waits in quarantine.
+  /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What may have arrived, as the server does not
+  /// remember so far back, or was refused there, as a later one of the same chain took effect, waits in quarantine.
   private func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
     var uncertain: [(first: Int64, body: [UInt8])] = []
     let (dealt, completeFrom) = (Set(applied.entries), applied.completeFrom)
     try whileApplying {
-      for row in try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first") {
-        guard let first = row[0].integer, let last = row[1].integer,
-          let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
-        else { continue }
-        if dealt.contains(.init(last: last, chain: chain)) {
+      let sets = try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first")
+        .compactMap { row -> (first: Int64, took: AppliedChangeSets.Entry, body: [UInt8])? in
+          guard let first = row[0].integer, let last = row[1].integer,
+            let chain = row[2].text.flatMap(Fingerprint.init), let body = row[3].blob
+          else { return nil }
+          return (first, .init(last: last, chain: chain), body)
+        }
+      let arrived = sets.last { dealt.contains($0.took) }?.first ?? 0
+      for (first, took, body) in sets {
+        if dealt.contains(took) {
           Trace.took(.copyLeftOut)
           let created = try createdRecords(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
           try awaitMissing(created)
-        } else if confirmed < completeFrom, last <= completeFrom {
+        } else if first < arrived || confirmed < completeFrom && took.last <= completeFrom {
           uncertain.append((first, body))
         }
       }

@@ -105,6 +105,34 @@ extension Scenario {
             stage.expect("I8", !stage.isThere("notes", note, on: device), "it is gone from device \(device)")
           }
         }),
+      Scenario(
+        name: "A create of a copy that was refused, and deleted since", guards: "I3, I8",
+        takes: [.copyUncertain],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.goOffline(0)
+          let first = stage.makeItem(1, in: list, code: "one")
+          stage.sync(1)
+          let refused = stage.makeItem(0, in: list, code: "one")
+          let title = stage.value("items", refused, "title", on: 0) ?? ""
+          stage.delete(0, "items", refused)
+          stage.clone(0)
+          stage.goOffline(2)
+          stage.goOnline(0)
+          stage.sync(0)
+          // With its next request it says that it has dealt with the refusal.
+          stage.makeNote(0)
+          stage.sync(0)
+          // Nothing stands in the way of the create any more.
+          stage.delete(1, "items", first)
+          stage.sync(1)
+          stage.goOnline(2)
+          stage.sync(2)
+          stage.settle()
+          stage.expect("I8", !stage.isThere("items", refused), "what was deleted behind it stays away")
+          stage.expect("I3", stage.isQuarantined(title, on: 2), "it waits in quarantine")
+        }),
     ]
   }
 }
