@@ -94,13 +94,13 @@ struct Accounting {
   /// The transactions that deleted a record, or one of those that it stood under.
   ///
   /// One request may bring, move and take away a record, so that the server never shows under what it stood: what people wrote
-  /// counts too.
+  /// counts too. What it stood under may have been made again without it.
   private func deletions(of key: RecordKey) -> [Int] {
     var found: [Int] = []
     var seen: Set<RecordKey> = []
     var waiting = [key]
     while let next = waiting.popLast() {
-      guard server.tables[next] == nil, seen.insert(next).inserted else { continue }
+      guard seen.insert(next).inserted else { continue }
       found += oracle.deletions.filter { $0.key == next && !isRefused($0.transaction) }.map(\.transaction)
       for reference in oracle.referencesOfTable[next.table] ?? [] where reference.cascades {
         let written = (oracle.changes[next] ?? []).filter { $0.column == reference.column }
