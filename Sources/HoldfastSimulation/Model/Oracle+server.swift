@@ -1,6 +1,8 @@
 /// What is remembered of the server.
 struct ServerMemory {
   var view = ServerView()
+  /// What it showed before the requests that are answered in one moment, of which one may be read before another is written; nil when there is one.
+  var viewBefore: ServerView?
   /// How often each record came to life.
   var lives: [RecordKey: Int] = [:]
   /// The greatest revision ever seen of each record.
@@ -25,7 +27,8 @@ extension Oracle {
   ///   - user: the id of who asked.
   ///   - zones: those whose changes are in the answer.
   func answered(user: String, zones: [String], server view: ServerView) {
-    let readable = view.zones(of: user).union(rules.publicZones)
+    let readable = view.zones(of: user).union(server.viewBefore?.zones(of: user) ?? [])
+      .union(rules.publicZones)
     for zone in zones.sorted() where !readable.contains(zone) {
       report("I10", "the server sent \(user) changes of zone \(zone), of which \(user) is no member")
     }

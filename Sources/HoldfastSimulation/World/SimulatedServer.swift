@@ -111,6 +111,7 @@ extension World {
     let responses = run(as: process) { inline.respond(to: taken.map(request(of:))) }
     if death == .beforeAnswer { disk.kill(process) }
     guard disk.isAlive(process) else { return serverDied() }
+    oracle.server.viewBefore = taken.count > 1 ? server.view : nil
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }
     pushEvents()
