@@ -241,6 +241,8 @@ extension LocalDatabase {
         try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
       }
       try settleOrphans()
+      // A deletion that was taken back brings a record back under one that is deleted by a set that arrived.
+      try removeOrphans()
     }
   }
 
