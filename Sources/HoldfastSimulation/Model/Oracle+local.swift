@@ -121,8 +121,13 @@ extension Oracle {
     let taken = Set(gone.values.compactMap { $0 })
     for token in taken.flatMap({ transactions[$0].values.values.flatMap(\.tokens) }) {
       guard let place = written[token] else { continue }
-      let isReplaced = (changes[place.key] ?? []).contains {
-        taken.contains($0.transaction) && $0.column == place.column && $0.replaces(token)
+      // Also by one on top of another that stays behind in quarantine.
+      var tokens: Set = [token]
+      let isReplaced = (changes[place.key] ?? []).contains { change in
+        guard change.device == device, change.column == place.column, tokens.contains(where: change.replaces)
+        else { return false }
+        tokens.formUnion(change.new?.tokens ?? [])
+        return taken.contains(change.transaction)
       }
       let deletion = OperationName(kind: "delete", key: place.key)
       if isReplaced || taken.contains(where: { transactions[$0].operations.contains(deletion) }) {
