@@ -28,6 +28,13 @@ count() {
   grep -E "^[^A-Za-z]*Test (Case '.*' $1 \(|.* $1 after )" "$output" | grep -vcE 'Test run with' || true
 }
 
+# Says lines of the output, such as say what failed, at the end again.
+say_again() {
+  local lines
+  lines=$(grep -E "$1" "$output" | cut -c 1-400) || true
+  if [[ -n $lines ]]; then results+=$lines$'\n'; fi
+}
+
 # Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: all tests in one process did
 # not always come to an end on two processors.
 run() {
@@ -42,12 +49,18 @@ run() {
   passed=$((passed + good))
   failed=$((failed + bad))
   results+="$(printf '%4d passed %4d failed %4d s  %s, %s' "$good" "$bad" "$((SECONDS - start))" "$module" "$name")"$'\n'
+  say_again ' recorded an issue at |unexpected signal'
 }
 
 # Counts a run of the simulation as one test more.
 simulate() {
   echo "== simulate $*"
-  if .build/release/simulate "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  if .build/release/simulate "$@" | tee "$output"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    say_again '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )'
+  fi
 }
 
 swift build --build-tests
