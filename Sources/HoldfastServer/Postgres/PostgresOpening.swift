@@ -39,9 +39,30 @@ struct PostgresOpening {
     defer { connection.close() }
     let opening = PostgresOpening(
       connection: connection, standing: standing, removals: removals, distribution: location.distribution)
-    let (opened, later) = try opening.open(schema, random, fill)
+    let (opened, later) = try opening.openPatiently(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
+  }
+
+  /// How often it tries to alter tables that somebody else holds; for how long each time, and how long it lets writers pass before the next.
+  private static let (attempts, patience, pause) = (400, "1s", "0.5")
+
+  /// Opens the database, and steps back when a table that it alters is held for long: whoever writes to it waits behind it.
+  private func openPatiently(
+    _ given: Schema?, _ random: (Int) -> [UInt8],
+    _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
+  ) throws -> (Opened, PostgresTables) {
+    for _ in 0..<Self.attempts {
+      do { return try open(given, random, fill) } catch let error as PostgresError
+        where error.isTransient && fill == nil
+      {
+        try connection.execute("ROLLBACK; SELECT pg_sleep(\(Self.pause))")
+      }
+    }
+    throw ServerError(
+      .unreachable,
+      "Somebody has held a table that is to be altered for ten minutes. End what holds it (pg_locks says who), or start again later."
+    )
   }
 
   /// - Returns: also the tables, whose indexes are made after the transaction.
@@ -52,7 +73,7 @@ struct PostgresOpening {
     try connection.execute(
       """
       BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
-      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); SET LOCAL lock_timeout = '\(Self.patience)'
       """)
     do {
       let format = try self.format()

@@ -49,6 +49,26 @@ import Testing
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
+  @Test("a table that somebody reads for long is altered when they end, and writers pass meanwhile")
+  func waitsForReaders() throws {
+    let url = try TemporaryPostgres.shared.makeDatabase()
+    _ = try Self.open(url, Self.schema(""))
+    let (reader, writer) = (try SQLWriter(url: url), try SQLWriter(url: url))
+    try reader.run("BEGIN; SELECT * FROM items")
+    let node = Background { try Self.open(url, Self.schema(#", "done": {"type": "boolean"}"#)).schema }
+    let waits = """
+      SELECT count(*)::text FROM pg_locks WHERE NOT granted AND relation = 'items'::regclass
+      """
+    while try writer.texts(waits) == ["0"] { continue }
+    // Without an end to the wait before it this would fail.
+    try writer.run(
+      "SET lock_timeout = '60s'; INSERT INTO lists (id, title) VALUES ('L1', 'x'); INSERT INTO items (id, list_id) VALUES ('i1', 'L1')"
+    )
+    try reader.run("COMMIT")
+    #expect(try node.wait().tables.contains { $0.columns.contains { $0.name == "done" } })
+    #expect(try writer.texts("SELECT id FROM items WHERE done IS NULL") == ["i1"])
+  }
+
   @Test("columns and tables are added to tables with records, indexes without keeping writers out")
   func extends() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
