@@ -48,15 +48,27 @@ struct CopyTests {
     let (fixture, sets) = try await withThreeLists()
     try await identify(
       fixture,
-      applied: #""applied":{"from":0,"sets":[[\#(sets[1].last),"\#(sets[1].chain)"],[9,"00000000000000ff"]]}"#
+      applied: #""applied":{"from":0,"sets":[[\#(sets[0].last),"\#(sets[0].chain)"],[9,"00000000000000ff"]]}"#
     )
     let bodies = try await waiting(fixture)
     #expect(bodies.count == 2)
-    #expect(bodies[0].contains("one") && bodies[1].contains("three"))
+    #expect(bodies.first?.contains("two") == true && bodies.last?.contains("three") == true)
     #expect(try await fixture.value("SELECT min(first) FROM holdfast_outbox") == .integer(1))
     #expect(try await fixture.value("SELECT max(last) FROM holdfast_outbox") == .integer(2))
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(3))
     #expect(try await fixture.store.quarantined().isEmpty)
+  }
+
+  @Test("what was refused before something that took effect waits in quarantine (I3, I8)")
+  func refusedBefore() async throws {
+    let (fixture, sets) = try await withThreeLists()
+    try await identify(
+      fixture, applied: #""applied":{"from":0,"sets":[[\#(sets[1].last),"\#(sets[1].chain)"]]}"#)
+    let bodies = try await waiting(fixture)
+    #expect(bodies.count == 1 && bodies.first?.contains("three") == true)
+    let quarantined = try await fixture.store.quarantined()
+    #expect(quarantined.map { $0.problem?.code } == [.changeSetUncertain])
+    #expect(try await fixture.value("SELECT group_concat(title) FROM lists") == .text("two,three"))
   }
 
   @Test(

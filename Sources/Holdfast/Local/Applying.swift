@@ -72,7 +72,7 @@ extension LocalDatabase {
         if answer.confirmed >= state.confirmed {
           try checkChain(answer, state)
           created = try createdRecords(inSets: 0...max(0, answer.confirmed))
-          applied.quarantined = try settle(answer, state)
+          applied.quarantined = try settle(answer, state, &created)
         }
         if let returned = answer.returned {
           applied.quarantined += try settle(returned, of: request.returns)
@@ -130,9 +130,13 @@ extension LocalDatabase {
   }
 
   /// Takes refused change sets back into quarantine, and forgets the confirmed ones. Gives the number quarantined.
-  private func settle(_ answer: SyncAnswer, _ state: DeviceState) throws -> Int {
+  ///
+  /// - Parameter created: gets the records that are back by it.
+  private func settle(
+    _ answer: SyncAnswer, _ state: DeviceState, _ created: inout [CreatedRecord]
+  ) throws -> Int {
     var quarantined = 0
-    try takeBack(answer.refused.map(\.first))
+    created += try takeBack(answer.refused.map(\.first))
     var lacking = try answer.refused.isEmpty ? LackingRecords() : lackingRecords()
     for refused in answer.refused {
       guard

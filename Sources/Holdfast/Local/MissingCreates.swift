@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Records that were created here and arrived, while the device had nothing of their zone yet. Their deletion may be forgotten by the time that the
+/// Records that were created here and arrived, while the device had nothing of their zone yet, or had deleted them. Their deletion may be forgotten by the time that the
 /// zone comes, and a zone from its beginning says nothing of what was purged: docs/FORGETTING.md, section 3. Nor does a server that never told of a
 /// zone say that it is lost, unless it is asked for it.
 extension LocalDatabase {
@@ -33,8 +33,11 @@ extension LocalDatabase {
     var zones: Set<String> = []
     for record in created {
       let zone = try connection.value(
-        "SELECT \"zone\" FROM \"\(schema.tables[record.table].name)\" WHERE \"id\" = ? AND \"rev\" = 0",
-        [.text(record.id)])
+        """
+        SELECT "zone" FROM "\(schema.tables[record.table].name)" r WHERE "id" = ? AND "rev" = 0 AND NOT EXISTS
+          (SELECT 1 FROM holdfast_edits e WHERE e.record_table = '\(schema.tables[record.table].name)' AND e.id = r."id"
+            AND e.kind = 'create')
+        """, [.text(record.id)])
       if let zone = zone?.text { zones.insert(zone) }
     }
     for zone in zones.sorted() {

@@ -105,9 +105,10 @@ extension LocalDatabase {
       else { return false }
       try seal(isStrict: false)
       try whileApplying {
-        try takeBack([first])
+        let back = try takeBack([first])
         var lacking = try lackingRecords()
         try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
+        try awaitMissing(back)
         try settleOrphans()
       }
       // The number was never dealt with by the server: what follows takes its place.
@@ -234,12 +235,13 @@ extension LocalDatabase {
       }
       if uncertain.isEmpty { return }
       Trace.took(.copyUncertain)
-      try takeBack(uncertain.map(\.first))
+      let back = try takeBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
       var lacking = try lackingRecords()
       for set in uncertain {
         try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
       }
+      try awaitMissing(back)
       try settleOrphans()
       // A deletion that was taken back brings a record back under one that is deleted by a set that arrived.
       try removeOrphans()

@@ -59,7 +59,10 @@ extension LocalDatabase {
 
   /// Takes the edits of refused change sets back, all at once: what is left does not depend on an order among them. The triggers must
   /// be at rest.
-  func takeBack(_ changeSets: [Int64]) throws {
+  ///
+  /// - Returns: the records that were deleted here and are back: some may be gone on the server, and the device was not to be told while it had none.
+  func takeBack(_ changeSets: [Int64]) throws -> [CreatedRecord] {
+    var back: [CreatedRecord] = []
     var records: [(table: Int, id: String)] = []
     for changeSet in changeSets {
       let rows = try connection.rows(
@@ -74,9 +77,12 @@ extension LocalDatabase {
     for (table, id) in records {
       var history = try history(table, id)
       let beginning = history.base
+      let wasThere = try row(table, id) != nil
       history.drop(changeSets)
       try replay(history, from: beginning, table, id)
+      if !wasThere { back.append(CreatedRecord(table: table, id: id)) }
     }
+    return back
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns

@@ -117,6 +117,36 @@ extension Scenario {
           stage.expect("I3", stage.problems(on: 2).isEmpty, "nothing waits, \(stage.problems(on: 2))")
         }),
       Scenario(
+        name: "A refused deletion of what is forgotten", guards: "I7, I8", users: [0, 0],
+        takes: [.tombstonesForgotten, .quarantined],
+        script: { stage in
+          let other = stage.makeList(0)
+          stage.settle()
+          let list = stage.makeList(0)
+          stage.fate = { !$0.isRequest && $0.isSync && $0.message.device.number == 0 ? .isLost : .passes }
+          stage.sync(0)
+          stage.goOffline(0)
+          stage.sync(1)
+          stage.delete(1, "lists", list)
+          stage.settleWithout(0)
+          stage.age(days: 2)
+          stage.settleWithout(0)
+          stage.world.forget(Retention())
+          stage.expect("I11", stage.tombstones(of: list) == 0, "the deletion is forgotten")
+          // It has never heard that the list arrived.
+          stage.write(0) {
+            try $0.execute("DELETE FROM lists WHERE id = ?", [.text(list)])
+            try $0.execute(
+              "INSERT INTO members (id, zone, name, role) VALUES (?, ?, 'nobody', 'editor')",
+              [.text(stage.newID()), .text(other)])
+          }
+          stage.fate = { _ in .passes }
+          stage.goOnline(0)
+          stage.interrupted("device0") { stage.sync(0) }
+          stage.settle()
+          stage.expect("I8", !stage.isThere("lists", list, on: 0), "the list leaves the device")
+        }),
+      Scenario(
         name: "A dead device holds tombstones for ever", guards: "I11",
         takes: [.deviceForgotten, .tombstonesForgotten],
         script: { stage in
