@@ -66,14 +66,3 @@ extension Oracle {
     }
   }
 }
-
-extension ServerView {
-  /// Who may change the records of a zone.
-  fileprivate func writers(of zone: String) -> Set<String> {
-    var users: Set<String> = [zone]
-    for (key, row) in tables where key.table == "members" && row.zone == zone {
-      if let user = row["user"]?.string, row["role"]?.string != "viewer" { users.insert(user) }
-    }
-    return users
-  }
-}

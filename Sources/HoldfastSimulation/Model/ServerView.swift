@@ -27,12 +27,35 @@ struct ServerView: Sendable {
   /// For each device's number the highest operation that was dealt with.
   var confirmed: [Int64: Int64] = [:]
 
-  /// The zones of which a user is a member, and the user's own.
+  /// The zones of which a user is a member, also by a group, and the user's own.
   func zones(of user: String) -> Set<String> {
-    var zones: Set<String> = [user]
-    for (key, row) in tables where key.table == "members" && row["user"]?.string == user {
-      if let zone = row.zone { zones.insert(zone) }
+    let own = Set(memberships.filter { $0.row["user"]?.string == user }.map(\.zone))
+    let byGroup = memberships.filter { isLive(group: $0.row) && own.contains($0.row["group"]?.string ?? "") }
+    return own.union(byGroup.map(\.zone)).union([user])
+  }
+
+  /// Who may change the records of a zone.
+  func writers(of zone: String) -> Set<String> {
+    var users: Set<String> = [zone]
+    for (_, row) in memberships where row.zone == zone && row["role"]?.string != "viewer" {
+      if let user = row["user"]?.string { users.insert(user) }
+      guard isLive(group: row) else { continue }
+      let members = memberships.filter { $0.zone == row["group"]?.string }
+      users.formUnion(members.compactMap { $0.row["user"]?.string })
     }
-    return zones
+    return users
+  }
+
+  private var memberships: [(zone: String, row: Row)] {
+    tables.compactMap { key, row in
+      guard key.table == "members", let zone = row.zone else { return nil }
+      return (zone, row)
+    }
+  }
+
+  /// Whether a membership is that of a group, whose list is there.
+  private func isLive(group row: Row) -> Bool {
+    guard let group = row["group"]?.string else { return false }
+    return tables[RecordKey(table: "lists", id: group)] != nil
   }
 }

@@ -206,6 +206,11 @@ struct Person {
 
   private mutating func share(_ list: String) throws {
     let role = chance.pick(["owner", "editor", "editor", "viewer"]) ?? "editor"
+    if chance.one(in: 4), let group = try pick("lists"), group != list {
+      return try run(
+        "INSERT INTO members (id, zone, \"group\", role) VALUES (?, ?, ?, ?)",
+        [id(), .text(list), .text(group), .text(role)])
+    }
     try run(
       "INSERT INTO members (id, zone, name, role) VALUES (?, ?, ?, ?)",
       [id(), .text(list), .text("user\(chance.below(3))"), .text(role)])
