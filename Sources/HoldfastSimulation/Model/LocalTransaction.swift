@@ -17,6 +17,8 @@ struct LocalTransaction {
   var tokens: Set<Int> = []
   /// The values that it wrote and that tell it from others: integers, and texts with tokens.
   var values: [ColumnPlace: Cell] = [:]
+  /// The integers that its updates replaced.
+  var bases: [ColumnPlace: Cell] = [:]
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.
   var known: Set<Int> = []

@@ -19,6 +19,15 @@ extension Oracle {
   private func settle(
     _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
   ) {
+    // What a server of another schema did not know the device writes anew by itself.
+    let left = Set(view.quarantine.map(\.number))
+    for (number, index) in memory.quarantined where !left.contains(number) {
+      memory.quarantined[number] = nil
+      guard let index, transactions[index].state == .quarantined else { continue }
+      transactions[index].state = .open
+      memory.open.append(index)
+    }
+    memory.open.sort()
     // What is sent is taken from the front: of equal change sets the last are those still here.
     var open = memory.open.filter { isLoose($0, in: view) }
     var waiting = memory.open.filter { !open.contains($0) }
@@ -42,10 +51,11 @@ extension Oracle {
     for index in waiting { transactions[index].state = .confirmed }
   }
 
-  /// Which of some transactions a change set is: of several that it may be, one with the same operations.
+  /// Which of some transactions a change set is: of several that it may be, one with the same operations, and on the same values.
   private func place(of set: SentChangeSet, in waiting: [Int]) -> Int? {
     let possible = waiting.indices.filter { transactions[waiting[$0]].matches(set) }
-    return possible.last { transactions[waiting[$0]].operations == set.operations } ?? possible.last
+    let alike = possible.filter { transactions[waiting[$0]].operations == set.operations }
+    return alike.last { transactions[waiting[$0]].bases == set.bases } ?? alike.last ?? possible.last
   }
 
   /// I3: while an edit waits to be sent, its column shows it, whatever the server said.

@@ -56,8 +56,10 @@ extension Oracle {
         memory.latest[key]?[column] = nil
         continue
       }
+      let place = ColumnPlace(key: key, column: column)
+      if kind == "update", case .integer? = old { transaction.bases[place] = old }
       let tokens = Set(new.tokens)
-      if new.isTelling { transaction.values[ColumnPlace(key: key, column: column)] = new }
+      if new.isTelling { transaction.values[place] = new }
       let isCombining = rules.combining[key.table]?.contains(column) == true
       let shown = isCombining ? tokens.subtracting(old?.tokens ?? []) : tokens
       memory.latest[key, default: [:]][column] = shown.isEmpty ? nil : shown

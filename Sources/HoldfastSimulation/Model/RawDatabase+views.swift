@@ -19,7 +19,7 @@ extension RawDatabase {
       .map {
         DeviceView.Edit(
           key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
-          column: Self.text($0[3]), base: $0[4], isLoose: $0[5] == .integer(1))
+          column: Schemas.firstName(of: Self.text($0[3])), base: $0[4], isLoose: $0[5] == .integer(1))
       }
       for zone in try rows("SELECT zone, token, ack FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = DeviceView.Zone(token: Self.text(zone[1]), ack: zone[2].string)
@@ -72,9 +72,11 @@ extension RawDatabase {
         case "stamps": continue
         default:
           let cell = Self.cell(statement, index)
-          if cell != .null { row[name] = cell }
+          if cell != .null { row[Schemas.firstName(of: name)] = cell }
         }
       }
+      // A conflict names a column.
+      if let column = row["column_name"]?.string { row["column_name"] = .text(Schemas.firstName(of: column)) }
       body(RecordKey(table: table, id: id), row, seq)
     }
   }

@@ -6,6 +6,8 @@ struct SentChangeSet {
   private(set) var operations: Set<OperationName> = []
   /// The integers that it writes, and the texts with tokens.
   private(set) var values: [ColumnPlace: Cell] = [:]
+  /// The integers that it says its updates were based on.
+  private(set) var bases: [ColumnPlace: Cell] = [:]
 
   /// Reads the bytes; nil when they are no change set.
   init?(_ body: String) {
@@ -17,10 +19,16 @@ struct SentChangeSet {
       else { return nil }
       let key = RecordKey(table: table, id: id)
       self.operations.insert(OperationName(kind: kind, key: key))
+      for (column, value) in operation["base"] as? [String: Any] ?? [:] {
+        let place = ColumnPlace(key: key, column: Schemas.firstName(of: column))
+        if let number = value as? Int64 { bases[place] = .integer(number) }
+      }
       // What an edit was based on is not said by it.
       for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
         let cell = (value as? String).map(Cell.text) ?? (value as? Int64).map(Cell.integer)
-        if let cell, cell.isTelling { values[ColumnPlace(key: key, column: column)] = cell }
+        if let cell, cell.isTelling {
+          values[ColumnPlace(key: key, column: Schemas.firstName(of: column))] = cell
+        }
         for text in value as? [Any] ?? [value] {
           if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
         }

@@ -37,8 +37,8 @@ struct Person {
     case 4, 5: try rename("items", chance.one(in: 3) ? "note" : "title")
     case 6: try makePart()
     case 7: try makePairs(in: list)
-    case 8: try run("INSERT INTO notes (id, text) VALUES (?, ?)", [id(), newToken()])
-    case 9: try rename("notes", "text")
+    case 8: try run("INSERT INTO notes (id, \(noteText())) VALUES (?, ?)", [id(), newToken()])
+    case 9: try rename("notes", noteText())
     case 10: try reorder()
     case 11: try rename("parts", "text")
     case 12: try delete()
@@ -99,6 +99,11 @@ struct Person {
   private mutating func rename(_ table: String, _ column: String) throws {
     guard let record = try pick(table) else { return }
     try run("UPDATE \(table) SET \(column) = ? WHERE id = ?", [newToken(), .text(record)])
+  }
+
+  /// The name that the text of notes has in this version of the app.
+  private func noteText() throws -> String {
+    try db.first(String.self, "SELECT name FROM pragma_table_info('notes') WHERE name = 'wording'") ?? "text"
   }
 
   /// Edits a record in whose columns the edits of several people meet, each by another policy.
@@ -239,7 +244,7 @@ struct Person {
   /// Deletes a record and makes it again with the same id.
   private mutating func bringBack() throws {
     guard let note = try pick("notes") else { return }
-    try run("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", [.text(note), newToken()])
+    try run("INSERT OR REPLACE INTO notes (id, \(noteText())) VALUES (?, ?)", [.text(note), newToken()])
     recreated.insert(RecordKey(table: "notes", id: note))
   }
 

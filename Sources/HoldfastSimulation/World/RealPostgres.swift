@@ -67,7 +67,10 @@ final class RealPostgres {
       let key = RecordKey(table: table.name, id: rows.text(row, 0))
       var record: Row = ["zone": .text(rows.text(row, 1)), "rev": .integer(rows.int64(row, 2))]
       for (index, column) in table.columns.enumerated() where !rows.isNull(row, 4 + index) {
-        record[column.name] = cell(rows, row, 4 + index, column.type)
+        record[Schemas.firstName(of: column.name)] = cell(rows, row, 4 + index, column.type)
+      }
+      if let column = record["column_name"]?.string {
+        record["column_name"] = .text(Schemas.firstName(of: column))
       }
       view.tables[key] = record
       view.seqs[key] = rows.int64(row, 3)

@@ -2,16 +2,19 @@ import HoldfastCore
 
 /// The schemas of the simulated app: every kind of zone, of reference and of policy.
 enum Schemas {
-  static func base() throws -> Schema { try Schema(name: "simulation", tables: tables(withDue: false)) }
+  static func base() throws -> Schema { try Schema(name: "simulation", tables: tables(isNext: false)) }
 
-  /// The next version of the app: a column and a table more.
+  /// The next version of the app: a column and a table more, and a column that has another name.
   static func extended() throws -> Schema {
     try Schema(
       name: "simulation",
-      tables: tables(withDue: true) + [
+      tables: tables(isNext: true) + [
         Table("labels", zone: .parent("list_id"), columns: [list, Column("title", .text)])
       ])
   }
+
+  /// The name that the model knows a column by: its first.
+  static func firstName(of column: String) -> String { column == "wording" ? "text" : column }
 
   /// The public zone.
   static let publicZone = "catalogue"
@@ -35,7 +38,7 @@ enum Schemas {
   private static let list = Column(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))
 
-  private static func tables(withDue: Bool) -> [Table] {
+  private static func tables(isNext: Bool) -> [Table] {
     var items = [
       list, Column("title", .text, required: true), Column("note", .text, policy: .server),
       Column("done", .boolean, required: true, default: .integer(0)),
@@ -43,7 +46,7 @@ enum Schemas {
       Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
       Column("group_id", .reference, reference: Reference(to: "groups", onDelete: .restrict)),
     ]
-    if withDue { items.append(Column("due", .text)) }
+    if isNext { items.append(Column("due", .text)) }
     return [
       Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
       Table("groups", zone: .parent("list_id"), columns: [list, Column("title", .text)]),
@@ -65,7 +68,9 @@ enum Schemas {
           Column("body", .text, policy: .text), Column("answer", .text, policy: .ask),
           Column("said", .text, policy: .client),
         ]),
-      Table("notes", zone: .user, columns: [Column("text", .text)]),
+      Table(
+        "notes", zone: .user,
+        columns: [isNext ? Column("wording", .text, was: ["text"]) : Column("text", .text)]),
       Table(
         "links", zone: .user,
         columns: [
