@@ -53,9 +53,7 @@ final class ForgettingThread: @unchecked Sendable {
     ForgettingPass(
       find: { [self] kind, place in
         if sleep(Self.breath) { throw Stopped() }
-        return try database.read {
-          try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look)
-        }
+        return try database.read { try $0.found(kind, after: place, terms, in: database.schema) }
       },
       forget: { [self] item in
         let start = MonotonicTime.exact

@@ -126,9 +126,7 @@ public final class InlineServer {
     let terms = ForgettingTerms(retention, epoch: api.database.epoch, now: service.environment.now())
     return try ForgettingPass(
       find: { kind, place in
-        try self.api.database.read {
-          try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look)
-        }
+        try self.api.database.read { try $0.found(kind, after: place, terms, in: self.schema) }
       },
       forget: { item in
         guard case .success(.forgot(let forgotten)) = self.apply([.forget(item, terms)])[0] else {
