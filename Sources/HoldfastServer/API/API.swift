@@ -99,6 +99,7 @@ final class API: Sendable {
     case .currentSession: return try signOut(request)
     case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
     case .device(let id): return try revoke(request, device: id)
+    case .account: return try eraseAccount(request)
     case .password: return try changePassword(request)
     case .export(let table): return try export(request, table: table)
     case .events: return try events(request)

@@ -3,21 +3,24 @@ extension Administration {
   ///
   /// - Returns: what was forgotten.
   public func purge(_ retention: Retention = Retention()) throws -> Forgotten {
+    try pass(retention).run()
+  }
+
+  func pass(_ retention: Retention = Retention()) throws -> ForgettingPass {
     let store = operators.store
     let service = Service(
       store, schema, history: database.history, .much, rules: Rules(),
       clock: ServiceClock(try store.latestClock()), environment: environment, log: { _ in })
     let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
-    return try ForgettingPass(
-      find: { [database] kind, place in
-        try database.read { try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look) }
+    return ForgettingPass(
+      find: { [database, schema] kind, place in
+        try database.read { try $0.found(kind, after: place, terms, in: schema) }
       },
       forget: { item in
         guard case .success(.forgot(let forgotten))? = service.apply([.forget(item, terms)])[0] else {
           return nil
         }
         return forgotten
-      }
-    ).run()
+      })
   }
 }

@@ -87,7 +87,7 @@ extension Administration {
   }
 
   /// Writes in one transaction, and tells the servers that run.
-  private func change(_ body: (Service, Stamp) throws -> Void) throws {
+  func change(_ body: (Service, Stamp) throws -> Void) throws {
     let store = operators.store
     let service = Service(
       store, schema, history: History(epoch: ""), .much, rules: Rules(),

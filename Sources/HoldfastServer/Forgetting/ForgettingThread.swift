@@ -14,10 +14,12 @@ final class ForgettingThread: @unchecked Sendable {
   /// Starts the thread.
   ///
   /// - Parameters:
+  ///   - snapshots: those of this server.
   ///   - write: has the writer do a command, and waits for it; nil when it could not be done.
   ///   - log: takes what a pass has forgotten, and why one failed.
   init(
     _ database: any ServerDatabase, _ retention: Retention, _ environment: ServerEnvironment,
+    _ snapshots: Snapshots?,
     write: @escaping @Sendable (Command) -> Outcome?, log: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     thread = try startThread { [unowned self] in
@@ -28,6 +30,7 @@ final class ForgettingThread: @unchecked Sendable {
           try database.inTurn {
             _ = try pass(database, terms, write).run()
           }
+          try snapshots?.removeErased()
         } catch is Stopped {
         } catch { log("What could be forgotten is kept for now: \(error)") }
         wait = Self.pause
