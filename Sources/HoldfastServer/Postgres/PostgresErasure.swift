@@ -3,13 +3,13 @@ import HoldfastPostgres
 /// What is kept of a user who is being erased, besides records, in PostgreSQL. In both layouts alike: what is removed is named by its device, its
 /// zone or its user.
 struct PostgresErasure {
-  private static let findDevice: PostgresStatement = """
-    SELECT d.number FROM holdfast.devices d WHERE d.account = $1 AND (
-      EXISTS (SELECT 1 FROM holdfast.acks a WHERE a.device = d.number)
-      OR EXISTS (SELECT 1 FROM holdfast.refusals f WHERE f.device = d.number)
-      OR EXISTS (SELECT 1 FROM holdfast.requests q WHERE q.device = d.number)
-      OR EXISTS (SELECT 1 FROM holdfast.created c WHERE c.device = d.number)) ORDER BY d.number LIMIT 1
-    """
+  /// By table: a device of the user for which something is kept in it.
+  private static let findDevices = ["acks", "refusals", "requests", "created"].map { table in
+    PostgresStatement(
+      """
+      SELECT t.device FROM holdfast.devices d JOIN holdfast.\(table) t ON t.device = d.number WHERE d.account = $1 LIMIT 1
+      """)
+  }
   private static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 RETURNING first"
   private static let dropRequests: PostgresStatement =
@@ -35,9 +35,13 @@ struct PostgresErasure {
 
   /// Forgets some of it. What a device has of answers and refusals is bounded, and goes at once.
   func forgetRemains(of user: String) throws -> Forgotten {
-    let devices = try connection.query(Self.findDevice, PostgresParameters(user))
+    let devices = try connection.pipeline { pipe in
+      for statement in Self.findDevices { pipe.send(statement, PostgresParameters(user)) }
+    }
     var count = 0
-    if !devices.isEmpty { count += try forgetRemains(ofDevice: devices.int64(0, 0)) }
+    if let found = devices.first(where: { !$0.isEmpty }) {
+      count += try forgetRemains(ofDevice: found.int64(0, 0))
+    }
     let invitations = try connection.query(
       Self.findInvitations, PostgresParameters(user, Int64(ForgettingTerms.step)))
     try connection.pipeline { pipe in
