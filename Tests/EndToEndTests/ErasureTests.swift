@@ -53,7 +53,9 @@ struct ErasureTests {
     purge.waitUntilExit()
     #expect(purge.terminationStatus == 0)
     try await bob.engine.sync()
-    let roles = try await bob.store.read { try $0.rows("SELECT name, role FROM members WHERE zone = ?", [.text(list)]) }
+    let roles = try await bob.store.read {
+      try $0.rows("SELECT name, role FROM members WHERE zone = ?", [.text(list)])
+    }
     #expect(roles.rows == [[.text("bob"), .text("owner")]])
     _ = try await write("Later", on: bob)
     try await bob.engine.sync()
@@ -78,11 +80,12 @@ struct ErasureTests {
       let ann = try await scene.signUp(name, on: name)
       let (own, shared) = (try await write("Own", on: ann), try await write("Shared", on: ann))
       try await ann.store.write { db in
+        let position = try db.position(after: nil, before: nil)
         for number in 0..<2000 {
           let list = number % 10 == 0 ? shared : own
           try db.execute(
-            "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, 'x', 'a')",
-            [.text(db.newID()), .text(list)])
+            "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, 'x', ?)",
+            [.text(db.newID()), .text(list), .text(position)])
         }
       }
       try await ann.engine.sync()
@@ -102,7 +105,8 @@ struct ErasureTests {
       let rest = try holdfast(arguments, scene)
       rest.waitUntilExit()
       #expect(rest.terminationStatus == 0)
-      #expect(try administration.users().rows.allSatisfy { [name, "(being erased)"].contains($0[1]) == false })
+      #expect(
+        try administration.users().rows.allSatisfy { [name, "(being erased)"].contains($0[1]) == false })
       #expect(try administration.zones().rows.first { $0[0] == own }?.suffix(2) == ["0", "0"])
       #expect(try administration.zones().rows.first { $0[0] == shared }?.suffix(2) == ["1", "201"])
       #expect(try administration.doctor().isEmpty)

@@ -34,7 +34,8 @@ extension Command {
   }
 
   static let eraseAccount = Command(
-    "erase-account", taking: "NAME", words: 1...1, "erase the account for ever, and remove its lists from here",
+    "erase-account", taking: "NAME", words: 1...1,
+    "erase the account for ever, and remove its lists from here",
     details: """
       What you share stays with the others, without your name. Edits that were not synced are lost.
       """, options: [.server, .password]
@@ -44,7 +45,8 @@ extension Command {
       throw Failure(.signedOut, "Nobody is signed in.")
     }
     guard account.name == call.words[0] else {
-      throw Failure(.usage, "This device is signed in as \(account.name): say that name to erase the account.")
+      throw Failure(
+        .usage, "This device is signed in as \(account.name): say that name to erase the account.")
     }
     try await notebook.engine().eraseAccount(password: try password(call))
     Terminal.output.write("\(account.name) is erased, and nothing of it is on this device.\n")

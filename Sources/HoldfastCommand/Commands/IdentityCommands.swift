@@ -56,7 +56,9 @@ enum UsersCommand: Subcommand {
     let (id, isDone) = try administration.erase(name)
     print("\(name) is erased, \(id).")
     if isDone { return 0 }
-    print("Somebody was in the way of the last steps: a server takes them with its next pass, or `holdfast purge`.")
+    print(
+      "Somebody was in the way of the last steps: a server takes them with its next pass, or `holdfast purge`."
+    )
     return 1
   }
 

@@ -75,7 +75,9 @@ extension Service {
     let others = try store.zones.members(of: zone).filter { $0.user != user }
     let people = others.filter { $0.user != nil }
     if people.contains(where: { $0.role == .owner }) { return true }
-    if let heir = people.min(by: Self.comesFirst), let record = try stores.tables[stores.members].record(heir.id) {
+    if let heir = people.min(by: Self.comesFirst),
+      let record = try stores.tables[stores.members].record(heir.id)
+    {
       try ChangeSetRun([], by: author, on: stores).setRole(.owner, of: record)
       return true
     }

@@ -146,7 +146,8 @@ class PostgresAdministration: StoreAdministration {
   func owners() throws -> [String] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
-    let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(separator: " UNION ALL ")
+    let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
+      separator: " UNION ALL ")
     return try rows(
       """
       SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))

@@ -66,7 +66,9 @@ struct PostgresErasure {
     let gone = try connection.pipeline { pipe in
       pipe.send(Self.dropRefusals, PostgresParameters(device))
       pipe.send(Self.dropRequests, PostgresParameters(device))
-      if let last = zones.last { pipe.send(PostgresForgettingStatements.dropAcks, PostgresParameters(device, last)) }
+      if let last = zones.last {
+        pipe.send(PostgresForgettingStatements.dropAcks, PostgresParameters(device, last))
+      }
       if let last = created.last { pipe.send(Self.dropCreated, PostgresParameters(device, last)) }
     }
     return gone[0].count + gone[1].count + zones.count + created.count

@@ -73,7 +73,9 @@ final class PostgresShardAdministration: PostgresAdministration {
     return try (roots + ["holdfast.accounts"]).flatMap { relation in
       // A zone of an account that was erased may be nobody's.
       let isThere = relation == "holdfast.accounts" ? " AND t.erasure = 0" : ""
-      return try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)\(isThere)", candidates).map { $0[0] }
+      return try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)\(isThere)", candidates).map {
+        $0[0]
+      }
     }.sorted().map { "owner: the zone \($0) has none" }
   }
 

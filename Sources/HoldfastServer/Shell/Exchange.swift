@@ -132,7 +132,8 @@ final class Exchange: Sendable {
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
     forgetting = try ForgettingThread(
-      database, configuration.retention, environment, snapshots, write: { Self.write($0, to: writer) }, log: failed)
+      database, configuration.retention, environment, snapshots, write: { Self.write($0, to: writer) },
+      log: failed)
   }
 
   /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.

@@ -40,7 +40,8 @@ extension Command {
     case .forget(.departure(let user, let zone), _): Expectation(user: user, zones: [zone])
     case .forget(.erasedRecords(let user, let zone, let records), _):
       Expectation(user: user, records: records, zones: [zone])
-    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn, .signInByProvider,
+    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn,
+      .signInByProvider,
       .accept, .keepResult, .told, .forget, .probe:
       Expectation(device: key)
     case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])

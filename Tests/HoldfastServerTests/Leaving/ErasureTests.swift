@@ -9,7 +9,8 @@ import Testing
 struct ErasureTests {
   private struct Killed: Error {}
 
-  @Test("nothing in the database, its log or the snapshots names who was erased, or has what was theirs alone")
+  @Test(
+    "nothing in the database, its log or the snapshots names who was erased, or has what was theirs alone")
   func nothing() throws {
     let scene = try ErasureScene()
     #expect(try RestClient(scene.gone).get("/v1/account/export").status == 200)
@@ -74,7 +75,9 @@ struct ErasureTests {
     #expect(carol.column("items", scene.sharedItem, "title") == "still")
     let fresh = try server.signIn("carol")
     try fresh.pull()
-    #expect(fresh.records.filter { $0.value.zone == scene.shared } == carol.records.filter { $0.value.zone == scene.shared })
+    #expect(
+      fresh.records.filter { $0.value.zone == scene.shared }
+        == carol.records.filter { $0.value.zone == scene.shared })
     #expect(!bob.has("lists", scene.own))
   }
 
@@ -195,7 +198,8 @@ struct ErasureTests {
   @Test("an operator erases a user by name, once, and sees the id afterwards")
   func operators() throws {
     let scene = try ErasureScene()
-    let administration = try Administration(scene.server.location, environment: scene.server.world.environment)
+    let administration = try Administration(
+      scene.server.location, environment: scene.server.world.environment)
     let (id, isDone) = try administration.erase(ErasureScene.name)
     #expect(id == scene.gone.user && isDone)
     #expect(throws: ServerError.self) { try administration.erase(ErasureScene.name) }
