@@ -185,10 +185,16 @@ struct ErasureTests {
     let body: JSONValue = ["token": .string(jwt), "device": ["name": "x"]]
     let first = try server.send("POST", "/v1/sessions", body)
     let token = try #require(first.body["token"]?.stringValue)
+    #expect(try server.send("GET", "/v1/zones", token: jwt).status == 200)
     #expect(try server.send("DELETE", "/v1/account", [:], token: token).status == 204)
     #expect(try server.send("GET", "/v1/zones", token: token).status == 401)
     try server.inline?.forget()
     #expect(try server.dump().contains("s-1") == false)
+    // A program that shows the JWT itself learns once that it is nobody's, and is somebody new then.
+    let list: JSONValue = ["columns": ["title": "new"]]
+    let statuses = try (0..<2).map { _ in try server.send("POST", "/v1/tables/lists", list, token: jwt).status
+    }
+    #expect(statuses == [401, 201])
     let second = try server.send("POST", "/v1/sessions", body)
     #expect(second.status == 200)
     #expect(second.body["user"]?["id"] != first.body["user"]?["id"])
