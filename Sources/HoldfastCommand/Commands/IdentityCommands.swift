@@ -53,7 +53,7 @@ enum UsersCommand: Subcommand {
       writeError("Nobody can bring \(name) back. Type the name again: ")
       guard readLine() == name else { throw Failure("It is another name. Nothing was changed.") }
     }
-    let (id, isDone) = try administration.erase(name)
+    let (id, isDone) = try administration.erase(name, pause: pause)
     print("\(name) is erased, \(id).")
     if isDone { return 0 }
     print(

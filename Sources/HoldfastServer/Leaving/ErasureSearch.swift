@@ -6,9 +6,9 @@ struct ErasureSearch {
   private struct Place {
     let user: String
     /// Among `tables`.
-    var table: Int
-    var seq: Int64
-    var zone: String
+    let table: Int
+    let seq: Int64
+    let zone: String
 
     init(user: String, table: Int = 0, seq: Int64 = 0, zone: String) {
       (self.user, self.table, self.seq, self.zone) = (user, table, seq, zone)
@@ -39,45 +39,39 @@ struct ErasureSearch {
     return FoundForgettable(items: zones.map { .departure(user: user, zone: $0.zone) }, next: user)
   }
 
-  /// The next records of a zone, and at its end its membership, or where to begin with the next one.
+  /// The next records of a user's zones, and behind those of each zone its membership.
+  ///
+  /// - Parameter limit: how much is looked at: records, and tables.
   func records(after text: String, limit: Int) throws -> FoundForgettable {
-    guard var place = try Place(text) ?? firstPlace(after: "") else { return FoundForgettable() }
-    guard place.table < tables.count else {
-      return FoundForgettable(
-        items: [.departure(user: place.user, zone: place.zone)],
-        next: try self.place(behind: place.zone, of: place.user)?.text)
+    guard let place = try Place(text) ?? firstPlace(after: "") else { return FoundForgettable() }
+    var (table, seq) = (place.table, place.seq)
+    var found = FoundForgettable()
+    var left = limit
+    for zone in try store.sight(of: place.user, publicZones: []).zones.map(\.zone) {
+      if zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
+      if !zone.utf8.elementsEqual(place.zone.utf8) { (table, seq) = (0, 0) }
+      while table < tables.count {
+        guard left > 0 else {
+          found.next = Place(user: place.user, table: table, seq: seq, zone: zone).text
+          return found
+        }
+        let changes = try store.changes(of: tables[table], in: zone, after: seq, limit: left)
+        let live = changes.compactMap { change -> Expectation.Key? in
+          if case .live = change.content { .init(table: tables[table], id: change.id) } else { nil }
+        }
+        if !live.isEmpty { found.items.append(.erasedRecords(user: place.user, zone: zone, live)) }
+        (table, seq) = changes.count == left ? (table, changes.last?.seq ?? 0) : (table + 1, 0)
+        left -= max(1, changes.count)
+      }
+      found.items.append(.departure(user: place.user, zone: zone))
+      (table, seq) = (0, 0)
     }
-    let table = tables[place.table]
-    let changes = try store.changes(of: table, in: place.zone, after: place.seq, limit: limit)
-    let live = changes.compactMap { change -> Expectation.Key? in
-      if case .live = change.content { Expectation.Key(table: table, id: change.id) } else { nil }
-    }
-    let (user, zone) = (place.user, place.zone)
-    if changes.count == limit, let last = changes.last {
-      place.seq = last.seq
-    } else {
-      (place.table, place.seq) = (place.table + 1, 0)
-    }
-    return FoundForgettable(
-      items: live.isEmpty ? [] : [.erasedRecords(user: user, zone: zone, live)], next: place.text)
-  }
-
-  /// The beginning of the next zone of a user, or of the next user's first.
-  private func place(behind zone: String, of user: String) throws -> Place? {
-    let next = try store.sight(of: user, publicZones: []).zones
-      .first { zone.utf8.lexicographicallyPrecedes($0.zone.utf8) }
-    return try next.map { Place(user: user, zone: $0.zone) } ?? firstPlace(after: user)
+    found.next = try firstPlace(after: place.user)?.text
+    return found
   }
 
   private func firstPlace(after id: String) throws -> Place? {
-    var last = id
-    while let user = try store.erasedUser(after: last) {
-      if let zone = try store.sight(of: user, publicZones: []).zones.first {
-        return Place(user: user, zone: zone.zone)
-      }
-      last = user
-    }
-    return nil
+    try store.erasedUser(after: id).map { Place(user: $0, zone: "") }
   }
 }
 
