@@ -2,13 +2,15 @@ import HoldfastHTTP
 
 /// The thread that makes passes over what may be forgotten, as long as the server runs; docs/FORGETTING.md, section 2.
 ///
-/// @unchecked Sendable: `isStopping` is touched under the lock alone; `thread` by its owner alone.
+/// @unchecked Sendable: `isStopping` and `isDue` are touched under the lock alone; `thread` by its owner alone.
 final class ForgettingThread: @unchecked Sendable {
   /// When the first pass begins, how long after a pass the next, and how long after a command the next at least, in milliseconds.
   private static let (first, pause, breath): (Int64, Int64, Int64) = (60_000, 300_000, 5)
 
   private let lock = Lock()
   private var isStopping = false
+  /// Whether the next pass is not to be waited for.
+  private var isDue = false
   private var thread: HoldfastHTTP.Thread?
 
   /// Starts the thread.
@@ -24,7 +26,7 @@ final class ForgettingThread: @unchecked Sendable {
   ) throws(ServerError) {
     thread = try startThread { [unowned self] in
       var wait = Self.first
-      while !sleep(wait) {
+      while !sleep(wait, isWoken: true) {
         do {
           let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
           try database.inTurn {
@@ -35,6 +37,14 @@ final class ForgettingThread: @unchecked Sendable {
         } catch { log("What could be forgotten is kept for now: \(error)") }
         wait = Self.pause
       }
+    }
+  }
+
+  /// Begins the next pass at once.
+  func wake() {
+    lock.hold {
+      isDue = true
+      lock.signal()
     }
   }
 
@@ -70,10 +80,13 @@ final class ForgettingThread: @unchecked Sendable {
   }
 
   /// Lets time go by; true when the thread is to end.
-  private func sleep(_ milliseconds: Int64) -> Bool {
+  ///
+  /// - Parameter isWoken: whether a pass that is due ends it.
+  private func sleep(_ milliseconds: Int64, isWoken: Bool = false) -> Bool {
     lock.hold {
       let end = MonotonicTime.exact + .milliseconds(milliseconds)
-      while !isStopping, MonotonicTime.exact < end { lock.wait(until: end) }
+      while !isStopping, !(isWoken && isDue), MonotonicTime.exact < end { lock.wait(until: end) }
+      if isWoken { isDue = false }
       return isStopping
     }
   }

@@ -245,6 +245,7 @@ final class Exchange: Sendable {
       entry.device = command.key?.number
       let logged = entry
       let write = Write(command: command) { [self] result in
+        if case .erase = command, case .success = result { forgetting.wake() }
         guard let reading else {
           responder.respond { [self] in finished(answer(result), logged) }
           return
