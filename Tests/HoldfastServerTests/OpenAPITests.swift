@@ -98,6 +98,7 @@ extension Address {
       case .currentSession: "/v1/sessions/current"
       case .devices: "/v1/devices"
       case .device: "/v1/devices/some"
+      case .account: "/v1/account"
       case .password: "/v1/account/password"
       case .export(nil): "/v1/account/export"
       case .export: "/v1/account/export/lists"
@@ -121,7 +122,7 @@ extension Address {
       }
     }
     let all: [Address] = [
-      .sync, .accounts, .sessions, .currentSession, .devices, .device("some"), .password, .events,
+      .sync, .accounts, .sessions, .currentSession, .devices, .device("some"), .account, .password, .events,
       .records(table: 0), .record(table: 0, id: "some"), .restoration(table: 0, id: "some"),
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"), .export(table: nil), .export(table: 0),

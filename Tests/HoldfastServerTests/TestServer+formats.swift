@@ -7,6 +7,19 @@ extension TestServer {
   /// What takes a database back to a format from the one behind it, the latest first.
   private static let stepsBack: [(format: Int64, sqlite: String, postgres: String)] = [
     (
+      7,
+      """
+      DROP INDEX holdfast_accounts_erased; ALTER TABLE holdfast_accounts DROP COLUMN erasure;
+      DROP INDEX holdfast_zones_erased; ALTER TABLE holdfast_zones DROP COLUMN erased;
+      DROP INDEX holdfast_invitations_of_inviter;
+      """,
+      """
+      DROP INDEX holdfast.accounts_erased; ALTER TABLE holdfast.accounts DROP COLUMN erasure;
+      DROP INDEX holdfast.zones_erased; ALTER TABLE holdfast.zones DROP COLUMN erased;
+      DROP INDEX holdfast.invitations_of_inviter;
+      """
+    ),
+    (
       6,
       """
       ALTER TABLE holdfast_zones DROP COLUMN restored; ALTER TABLE holdfast_devices DROP COLUMN unheard;

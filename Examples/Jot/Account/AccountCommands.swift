@@ -33,6 +33,25 @@ extension Command {
     Terminal.output.write("Signed out; \(rest).\n")
   }
 
+  static let eraseAccount = Command(
+    "erase-account", taking: "NAME", words: 1...1,
+    "erase the account for ever, and remove its lists from here",
+    details: """
+      What you share stays with the others, without your name. Edits that were not synced are lost.
+      """, options: [.server, .password]
+  ) { call in
+    let notebook = try call.open()
+    guard let account = try await notebook.store.account() else {
+      throw Failure(.signedOut, "Nobody is signed in.")
+    }
+    guard account.name == call.words[0] else {
+      throw Failure(
+        .usage, "This device is signed in as \(account.name): say that name to erase the account.")
+    }
+    try await notebook.engine().eraseAccount(password: try password(call))
+    Terminal.output.write("\(account.name) is erased, and nothing of it is on this device.\n")
+  }
+
   private static let credentials = """
     Names have 1 to 64 characters of a-z 0-9 . _ -; passwords 8 to 1,024 bytes. What was written here before
     belongs to the account, and is sent.
@@ -44,13 +63,17 @@ extension Command {
   private static func enter(_ call: Invocation, by entrance: Entrance) async throws {
     let notebook = try call.open()
     let engine = try notebook.engine()
-    let password =
-      try call.arguments[.password] ?? ProcessInfo.processInfo.environment["JOT_PASSWORD"]
-      ?? Terminal.password("Password of \(call.words[0]): ")
+    let password = try password(call)
     let device = call.arguments[.device] ?? ProcessInfo.processInfo.hostName
     try await entrance(engine, call.words[0], password, String(device.prefix(64)))
     try notebook.rememberServer()
     Terminal.output.write("Signed in as \(call.words[0]).\n")
     try await Syncing(notebook, engine).run()
+  }
+
+  /// The password of the account that a command names.
+  private static func password(_ call: Invocation) throws -> String {
+    try call.arguments[.password] ?? ProcessInfo.processInfo.environment["JOT_PASSWORD"]
+      ?? Terminal.password("Password of \(call.words[0]): ")
   }
 }

@@ -44,7 +44,8 @@ enum Commands {
     (
       "Account and sync",
       [
-        .signUp, .signIn, .signOut, .sync, .reset, .status, .conflicts, .resolve, .quarantineAmend,
+        .signUp, .signIn, .signOut, .eraseAccount, .sync, .reset, .status, .conflicts, .resolve,
+        .quarantineAmend,
         .quarantineResend, .quarantineDiscard, .quarantine, .schema,
       ]
     ),

@@ -50,6 +50,41 @@ extension SyncEngine {
     }
   }
 
+  /// Erases the account of this device's user for ever, and signs the device out. What was shared stays with those with whom it was, without
+  /// the user's name. Sync before, as what was not sent is lost with the data. Takes a connection.
+  ///
+  /// - Parameters:
+  ///   - password: the user's; nil for a user of an identity provider, who has none.
+  ///   - removingData: whether all records leave the device too.
+  /// - Throws: `Problem` when the server refuses, with the code `credentialsWrong` for a wrong password; `StoreError.offline`: the account may be
+  ///   erased all the same, and the next sync says so.
+  public func eraseAccount(password: String?, removingData: Bool = true) async throws {
+    let body: JSONValue = password.map { ["password": .string($0)] } ?? [:]
+    _ = try await ask("DELETE", "v1/account", body)
+    try await store.writer.perform {
+      try $0.signOut(removingData: removingData, discardingUnsent: removingData)
+    }
+    await handle(.signedOut)
+  }
+
+  /// Sends a request of this device's user.
+  ///
+  /// - Returns: the content of the answer.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  func ask(_ method: String, _ path: String, _ body: JSONValue) async throws -> [UInt8] {
+    let token = try await store.writer.perform { try $0.state().token }
+    let answer: TransportAnswer
+    do {
+      answer = try await transport.send(
+        TransportRequest(method: method, path: path, token: token, body: body.bytes))
+    } catch {
+      throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
+    }
+    if let problem = Problem(document: answer.body), answer.status >= 400 { throw problem }
+    guard answer.status < 300 else { throw Problem(.internalError) }
+    return answer.body
+  }
+
   private func open(_ path: String, name: String, password: String, device: String) async throws {
     try await open { try $0.sessionRequest(path, name: name, password: password, device: device) }
   }

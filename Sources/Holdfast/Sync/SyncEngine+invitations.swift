@@ -44,16 +44,6 @@ extension SyncEngine {
   }
 
   private func post(_ path: String, _ body: JSONValue) async throws -> JSONValue {
-    let token = try await store.writer.perform { try $0.state().token }
-    let answer: TransportAnswer
-    do {
-      answer = try await transport.send(
-        TransportRequest(method: "POST", path: path, token: token, body: body.bytes))
-    } catch {
-      throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
-    }
-    if let problem = Problem(document: answer.body), answer.status >= 400 { throw problem }
-    guard answer.status < 300 else { throw Problem(.internalError) }
-    return try JSONValue(parsing: answer.body)
+    try JSONValue(parsing: await ask("POST", path, body))
   }
 }

@@ -2,18 +2,21 @@ import Glibc
 import HoldfastCore
 import HoldfastServer
 
-/// `holdfast users`: lists accounts, and gives a user another password.
+/// `holdfast users`: lists accounts, gives a user another password, takes data out, and erases.
 enum UsersCommand: Subcommand {
   static let form = CommandForm(
-    name: "users", summary: "Lists the accounts, gives a user another password, or takes out a user's data.",
-    arguments: "[list | password NAME | export NAME DIR]", argumentCount: 0...3,
+    name: "users",
+    summary: "Lists the accounts, gives a user another password, takes out a user's data, or erases a user.",
+    arguments: "[list | password NAME | export NAME DIR | erase NAME]", argumentCount: 0...3,
     options: [
       .init(
-        name: "format", value: "FORMAT", help: "Of export: jsonl, one file, or csv, a file for each table")
+        name: "format", value: "FORMAT", help: "Of export: jsonl, one file, or csv, a file for each table"),
+      .init(name: "yes", value: nil, help: "Of erase: without asking for the name again"),
     ] + .database,
     notes: """
       The password is read from the standard input, a line. All sessions of the user end.
       An export is of one moment. DIR must not be there yet.
+      Who is erased can't be brought back. docs/LEAVING.md says what goes and what stays.
       """)
 
   static func run(_ options: Options) throws -> Int32 {
@@ -38,9 +41,25 @@ enum UsersCommand: Subcommand {
         try appendToFile("\(words[2])/\(file)", bytes)
       }
       print("\(count) records are in \(words[2]).")
+    case "erase" where words.count == 2: return try erase(words[1], isSure: options.has("yes"), options)
     default: throw UsageError("holdfast users takes \(form.arguments).")
     }
     return 0
+  }
+
+  private static func erase(_ name: String, isSure: Bool, _ options: Options) throws -> Int32 {
+    let administration = try Administration(options.location)
+    if !isSure {
+      writeError("Nobody can bring \(name) back. Type the name again: ")
+      guard readLine() == name else { throw Failure("It is another name. Nothing was changed.") }
+    }
+    let (id, isDone) = try administration.erase(name, pause: pause)
+    print("\(name) is erased, \(id).")
+    if isDone { return 0 }
+    print(
+      "Somebody was in the way of the last steps: a server takes them with its next pass, or `holdfast purge`."
+    )
+    return 1
   }
 
   /// A line of the standard input; what is typed at a terminal is not shown.

@@ -1,3 +1,4 @@
+import Glibc
 import HoldfastServer
 
 /// `holdfast purge`: one pass over what may be forgotten.
@@ -9,16 +10,24 @@ enum PurgeCommand: Subcommand {
     notes: "Works while the server runs. docs/FORGETTING.md says what goes, and why nothing is missed by it.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let forgotten = try Administration(options.location).purge(options.retention)
+    let forgotten = try Administration(options.location).purge(options.retention, pause: pause)
     print("\(forgotten.tombstones) tombstones, in \(forgotten.zones) steps")
     print("\(forgotten.created) notes of which request created a record")
     print("\(forgotten.acks) acks of devices that are dead")
     print("\(forgotten.conflicts) conflicts")
     print("\(forgotten.answers) answers to requests, \(forgotten.results) kept results")
+    print("\(forgotten.erasedRecords + forgotten.remains) records and notes of users who are being erased")
     if forgotten.postponed == 0 { return 0 }
     print("\(forgotten.postponed) could not be done now; run it again.")
     return 1
   }
+}
+
+/// Lets time go by, so that servers on the same database are not kept waiting.
+func pause(_ duration: Duration) {
+  let (seconds, attoseconds) = duration.components
+  var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+  nanosleep(&time, nil)
 }
 
 extension [CommandForm.Option] {

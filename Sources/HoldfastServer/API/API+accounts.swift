@@ -80,6 +80,28 @@ extension API {
     }
   }
 
+  /// `DELETE /v1/account`: docs/LEAVING.md, section 2.
+  func eraseAccount(_ request: HTTPRequest) throws -> Step {
+    let (key, account) = try read { reader in
+      let key = try device(of: request, reader).key
+      return (key, try reader.store.account(id: key.user))
+    }
+    try requireJSON(request)
+    let password = try readText("password", of: request.body)
+    guard let account else { throw Problem(.tokenInvalid) }
+    // Who is a provider's has none to show.
+    if account.password.isEmpty { return .write(.erase(key, password: ""), Self.done) }
+    guard let password else { throw Problem(.invalidRequest, "password is missing.") }
+    let attempt = try guesses.begin(
+      name: account.name, address: request.remoteAddress, at: environment.now())
+    return .password { [self] in
+      do {
+        let stored = try verify(password, against: account.password, attempt)
+        return .write(.erase(key, password: stored), Self.done)
+      } catch { return .problem(problem(of: error)) }
+    }
+  }
+
   static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)

@@ -32,11 +32,13 @@ extension API {
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
       form: form, items: items)
-    return .write(.rest(command)) { result in
+    return .write(.rest(command)) { [keys] result in
       switch result {
-      case .success(.rest(let answer, let isReplay)): HTTPResponse(answer, isReplay: isReplay)
-      case .success: .problem(Problem(.internalError))
-      case .failure(let problem): .problem(problem)
+      case .success(.rest(let answer, let isReplay)): return HTTPResponse(answer, isReplay: isReplay)
+      case .success: return .problem(Problem(.internalError))
+      case .failure(let problem):
+        if problem.code == .tokenInvalid { keys.remove(key.token) }
+        return .problem(problem)
       }
     }
   }

@@ -99,6 +99,7 @@ final class API: Sendable {
     case .currentSession: return try signOut(request)
     case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
     case .device(let id): return try revoke(request, device: id)
+    case .account: return try eraseAccount(request)
     case .password: return try changePassword(request)
     case .export(let table): return try export(request, table: table)
     case .events: return try events(request)
@@ -171,7 +172,10 @@ final class API: Sendable {
   /// The device of the request's token, whatever that may be used for.
   private func anyDevice(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
     let bearer = try bearer(of: request)
-    guard var device = try reader.store.device(bearer.hash) else { throw Problem(.tokenInvalid) }
+    guard var device = try reader.store.device(bearer.hash) else {
+      keys.remove(bearer.hash)
+      throw Problem(.tokenInvalid)
+    }
     if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
     guard device.key.use.isTaken(after: device.issuedAfter) else { throw Problem(.tokenInvalid) }
     keys.insert(device.key)

@@ -10,6 +10,8 @@ enum Address: Equatable {
   case devices
   /// The device of this id.
   case device(String)
+  /// The user's own.
+  case account
   case password
   /// What the user may read, as JSON Lines, or one table by its index, as CSV.
   case export(table: Int?)
@@ -53,6 +55,7 @@ enum Address: Equatable {
     case ["v1", "sessions"]: self = .sessions
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
+    case ["v1", "account"]: self = .account
     case ["v1", "account", "password"]: self = .password
     case ["v1", "account", "export"]: self = .export(table: nil)
     case ["v1", "events"]: self = .events
@@ -116,7 +119,7 @@ enum Address: Equatable {
     case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
-    case .currentSession, .device, .invitation: ["DELETE"]
+    case .account, .currentSession, .device, .invitation: ["DELETE"]
     case .export, .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
     }
   }

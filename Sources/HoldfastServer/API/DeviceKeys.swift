@@ -1,6 +1,6 @@
 import HoldfastHTTP
 
-/// The devices of tokens that were seen lately: a token is that of one device for ever, so a request that writes, and is looked at again by
+/// The devices of tokens that were seen lately: a token is that of one device as long as it is good, so a request that writes, and is looked at again by
 /// the writer, need not be looked up before.
 ///
 /// @unchecked Sendable: touched under the lock alone.
@@ -12,6 +12,9 @@ final class DeviceKeys: @unchecked Sendable {
 
   /// The device of a token, if it was seen.
   subscript(token: TokenHash) -> DeviceKey? { lock.hold { keys[token] } }
+
+  /// Forgets a token that is not good any more: a JWT may be taken for somebody else's, when its user was erased.
+  func remove(_ token: TokenHash) { lock.hold { keys[token] = nil } }
 
   /// Remembers the device of a token.
   func insert(_ key: DeviceKey) {

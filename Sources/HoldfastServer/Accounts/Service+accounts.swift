@@ -57,11 +57,12 @@ extension Service {
       }
       return .done
     }
+    guard let name = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
     let session = try beginSession(
       SignIn(
         user: user, password: "", device: signIn.device, session: signIn.session,
         deviceName: signIn.deviceName, token: signIn.token),
-      userName: store.accounts.name(ofID: user) ?? "", at: now)
+      userName: name, at: now)
     return .session(session)
   }
 
@@ -132,14 +133,14 @@ extension Service {
   /// Gives a user one more device.
   ///
   /// - Parameter issuedAfter: for a device that JWTs stand for, from when on issued ones are taken.
+  /// - Throws: `Problem.tokenInvalid` when the user is erased just now.
   func addDevice(
     to user: String, named name: String, token: TokenHash, issuedAfter: Int64? = nil, at now: Stamp
   ) throws -> Session {
+    guard let userName = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
     let id = stores.newID(at: now)
     try store.devices.add(
       NewDevice(id: id, user: user, name: name, token: token, clock: now, issuedAfter: issuedAfter))
-    return Session(
-      user: user, userName: try store.accounts.name(ofID: user) ?? "", device: id, deviceName: name, number: 1
-    )
+    return Session(user: user, userName: userName, device: id, deviceName: name, number: 1)
   }
 }

@@ -1,23 +1,34 @@
+import HoldfastHTTP
+
 extension Administration {
   /// Makes one pass over what may be forgotten, also while servers run: docs/FORGETTING.md, section 2.
   ///
+  /// - Parameter pause: lets time go by between two commands, in which servers write.
   /// - Returns: what was forgotten.
-  public func purge(_ retention: Retention = Retention()) throws -> Forgotten {
+  public func purge(
+    _ retention: Retention = Retention(), pause: @escaping (Duration) -> Void = { _ in }
+  ) throws -> Forgotten {
+    try pass(retention, pause).run()
+  }
+
+  func pass(_ retention: Retention, _ pause: @escaping (Duration) -> Void) throws
+    -> ForgettingPass
+  {
     let store = operators.store
     let service = Service(
       store, schema, history: database.history, .much, rules: Rules(),
       clock: ServiceClock(try store.latestClock()), environment: environment, log: { _ in })
     let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
-    return try ForgettingPass(
-      find: { [database] kind, place in
-        try database.read { try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look) }
+    return ForgettingPass(
+      find: { [database, schema] kind, place in
+        try database.read { try $0.found(kind, after: place, terms, in: schema) }
       },
       forget: { item in
-        guard case .success(.forgot(let forgotten))? = service.apply([.forget(item, terms)])[0] else {
-          return nil
-        }
+        let start = MonotonicTime.exact
+        let result = service.apply([.forget(item, terms)])[0]
+        pause(.milliseconds(max(5, Int64(clamping: MonotonicTime.exact.milliseconds - start.milliseconds))))
+        guard case .success(.forgot(let forgotten))? = result else { return nil }
         return forgotten
-      }
-    ).run()
+      })
   }
 }

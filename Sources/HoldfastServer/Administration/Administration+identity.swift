@@ -87,7 +87,7 @@ extension Administration {
   }
 
   /// Writes in one transaction, and tells the servers that run.
-  private func change(_ body: (Service, Stamp) throws -> Void) throws {
+  func change<Result>(_ body: (Service, Stamp) throws -> Result) throws -> Result {
     let store = operators.store
     let service = Service(
       store, schema, history: History(epoch: ""), .much, rules: Rules(),
@@ -95,8 +95,10 @@ extension Administration {
       environment: environment, log: { _ in })
     _ = try store.begin([], isCareful: true)
     do {
-      try body(service, service.clock.advance(milliseconds: environment.now(), past: store.clockSeen))
+      let result = try body(
+        service, service.clock.advance(milliseconds: environment.now(), past: store.clockSeen))
       try store.commit(announcing: service.moves)
+      return result
     } catch {
       store.rollBack()
       throw error

@@ -1,9 +1,22 @@
 /// Something that a pass found, to be forgotten by one command, or by several where it is much.
 enum Forgettable: Sendable, Equatable {
+  /// In the order in which a pass looks for them: who is being erased leaves what is shared before the rest is gone through.
   enum Kind: CaseIterable, Sendable {
+    case departures, erasedRecords, remains, endings
     case conflicts, acks, tombstones, answers, results
+
+    /// Those by which users are erased: docs/LEAVING.md, section 2.
+    static let ofErasures: [Kind] = [.departures, .erasedRecords, .remains, .endings]
   }
 
+  /// A zone that a user who is being erased is a member of: to be left, if it is empty, or others are there.
+  case departure(user: String, zone: String)
+  /// Records of a zone of which nobody but such a user is a member.
+  case erasedRecords(user: String, zone: String, [Expectation.Key])
+  /// What is kept for the devices of such a user, and of what the user made besides records.
+  case remains(user: String)
+  /// The erasure itself, when nothing is left.
+  case ending(user: String)
   /// Those of a zone, up to its horizon.
   case tombstones(zone: String)
   /// Those of a device that is dead.
@@ -45,6 +58,12 @@ public struct Forgotten: Sendable, Equatable {
   public var answers = 0
   /// Kept results.
   public var results = 0
+  /// Records of users who are being erased, their memberships among them.
+  public var erasedRecords = 0
+  /// Rows of what is kept besides for such users.
+  public var remains = 0
+  /// Users who are erased now.
+  public var users = 0
   /// Commands that could not be done now.
   public var postponed = 0
 
@@ -60,13 +79,16 @@ public struct Forgotten: Sendable, Equatable {
     conflicts += other.conflicts
     answers += other.answers
     results += other.results
+    erasedRecords += other.erasedRecords
+    remains += other.remains
+    users += other.users
     postponed += other.postponed
   }
 }
 
 /// Forgets, in the transaction of a store.
 protocol ForgettingTable: AnyObject {
-  /// Forgets what a pass found, if it is still to be forgotten; all but conflicts, which are records.
+  /// Forgets what a pass found, if it is still to be forgotten; all but records.
   func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten
 }
 

@@ -9,9 +9,11 @@ struct ForgettingPass {
   let forget: (Forgettable) throws -> Forgotten?
 
   /// Makes the pass.
-  func run() throws -> Forgotten {
+  ///
+  /// - Parameter kinds: what is looked for; everything unless given.
+  func run(_ kinds: [Forgettable.Kind] = Forgettable.Kind.allCases) throws -> Forgotten {
     var all = Forgotten()
-    for kind in Forgettable.Kind.allCases {
+    for kind in kinds {
       var place: String? = ""
       while let after = place {
         let found = try find(kind, after)

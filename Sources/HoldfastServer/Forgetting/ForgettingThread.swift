@@ -2,36 +2,49 @@ import HoldfastHTTP
 
 /// The thread that makes passes over what may be forgotten, as long as the server runs; docs/FORGETTING.md, section 2.
 ///
-/// @unchecked Sendable: `isStopping` is touched under the lock alone; `thread` by its owner alone.
+/// @unchecked Sendable: `isStopping` and `isDue` are touched under the lock alone; `thread` by its owner alone.
 final class ForgettingThread: @unchecked Sendable {
   /// When the first pass begins, how long after a pass the next, and how long after a command the next at least, in milliseconds.
   private static let (first, pause, breath): (Int64, Int64, Int64) = (60_000, 300_000, 5)
 
   private let lock = Lock()
   private var isStopping = false
+  /// Whether the next pass is not to be waited for.
+  private var isDue = false
   private var thread: HoldfastHTTP.Thread?
 
   /// Starts the thread.
   ///
   /// - Parameters:
+  ///   - snapshots: those of this server.
   ///   - write: has the writer do a command, and waits for it; nil when it could not be done.
   ///   - log: takes what a pass has forgotten, and why one failed.
   init(
     _ database: any ServerDatabase, _ retention: Retention, _ environment: ServerEnvironment,
+    _ snapshots: Snapshots?,
     write: @escaping @Sendable (Command) -> Outcome?, log: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     thread = try startThread { [unowned self] in
       var wait = Self.first
-      while !sleep(wait) {
+      while !sleep(wait, isWoken: true) {
         do {
           let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
           try database.inTurn {
             _ = try pass(database, terms, write).run()
           }
+          try snapshots?.removeErased()
         } catch is Stopped {
         } catch { log("What could be forgotten is kept for now: \(error)") }
         wait = Self.pause
       }
+    }
+  }
+
+  /// Begins the next pass at once.
+  func wake() {
+    lock.hold {
+      isDue = true
+      lock.signal()
     }
   }
 
@@ -53,9 +66,7 @@ final class ForgettingThread: @unchecked Sendable {
     ForgettingPass(
       find: { [self] kind, place in
         if sleep(Self.breath) { throw Stopped() }
-        return try database.read {
-          try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look)
-        }
+        return try database.read { try $0.found(kind, after: place, terms, in: database.schema) }
       },
       forget: { [self] item in
         let start = MonotonicTime.exact
@@ -69,10 +80,13 @@ final class ForgettingThread: @unchecked Sendable {
   }
 
   /// Lets time go by; true when the thread is to end.
-  private func sleep(_ milliseconds: Int64) -> Bool {
+  ///
+  /// - Parameter isWoken: whether a pass that is due ends it.
+  private func sleep(_ milliseconds: Int64, isWoken: Bool = false) -> Bool {
     lock.hold {
       let end = MonotonicTime.exact + .milliseconds(milliseconds)
-      while !isStopping, MonotonicTime.exact < end { lock.wait(until: end) }
+      while !isStopping, !(isWoken && isDue), MonotonicTime.exact < end { lock.wait(until: end) }
+      if isWoken { isDue = false }
       return isStopping
     }
   }

@@ -3,7 +3,15 @@ import HoldfastCore
 extension Service {
   /// Forgets what a pass found, if it is still to be forgotten.
   func forget(_ item: Forgettable, _ terms: ForgettingTerms, at now: Stamp) throws -> Forgotten {
-    guard case .conflicts(let conflicts) = item else { return try store.forgetting.forget(item, terms) }
+    switch item {
+    case .conflicts(let conflicts): return try forget(conflicts, at: now)
+    case .departure(let user, let zone): return try depart(user, from: zone, at: now)
+    case .erasedRecords(let user, let zone, let records): return try erase(records, of: zone, user, at: now)
+    default: return try store.forgetting.forget(item, terms)
+    }
+  }
+
+  private func forget(_ conflicts: [LoggedConflict], at now: Stamp) throws -> Forgotten {
     let table = stores.tables[stores.conflicts]
     var forgotten = Forgotten()
     for conflict in conflicts {

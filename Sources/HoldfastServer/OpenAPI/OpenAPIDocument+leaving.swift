@@ -4,13 +4,23 @@ import HoldfastCore
 extension OpenAPIDocument {
   var leavingPaths: [OpenAPIPath] {
     let all = export("export", "All that the user may read, as JSON Lines.", ExportLines.mediaType(nil))
-    return [OpenAPIPath(address: "/v1/account/export", operations: [all])]
+    return [
+      OpenAPIPath(address: "/v1/account", operations: [erase]),
+      OpenAPIPath(address: "/v1/account/export", operations: [all]),
+    ]
       + schema.tables.enumerated().map { index, table in
         let one = export(
           "export_\(table.name)", "The user's records of \(table.name), as CSV.", ExportLines.mediaType(index)
         )
         return OpenAPIPath(address: "/v1/account/export/\(table.name)", operations: [one])
       }
+  }
+
+  private var erase: OpenAPIOperation {
+    OpenAPIOperation(
+      method: "delete", id: "erase_account", summary: "Erases the user.",
+      body: (OpenAPISchema.object([.init("password", Self.text)], required: []), Self.json),
+      answers: [OpenAPIOperation.empty(204, "The account is gone.")], problems: [403, 429, 507])
   }
 
   private func export(_ id: String, _ summary: String, _ type: String) -> OpenAPIOperation {

@@ -4,12 +4,18 @@ import HoldfastPostgres
 /// The accounts in PostgreSQL.
 final class PostgresAccounts: AccountTable {
   private unowned let store: PostgresStore
-  /// The names of accounts by their ids.
+  /// The names of accounts by their ids, as far as the transaction has read them.
   var names: [String: String] = [:]
 
-  private static let findID: PostgresStatement = "SELECT id FROM holdfast.accounts WHERE name = $1"
+  // Who looks up somebody else's account keeps it from being erased until the transaction's end.
+  private static let findID: PostgresStatement =
+    "SELECT id FROM holdfast.accounts WHERE name = $1 FOR KEY SHARE"
   private static let findAccount: PostgresStatement =
-    "SELECT name, password FROM holdfast.accounts WHERE id = $1"
+    "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0 FOR KEY SHARE"
+  private static let findKnown: PostgresStatement = "SELECT id FROM holdfast.accounts WHERE id = $1"
+  private static let beginErasure: PostgresStatement =
+    "UPDATE holdfast.accounts SET name = $2, password = '', erasure = $3 WHERE id = $1"
+  private static let dropIdentities: PostgresStatement = "DELETE FROM holdfast.identities WHERE account = $1"
   private static let changePassword: PostgresStatement =
     "UPDATE holdfast.accounts SET password = $2 WHERE id = $1"
   private static let findIdentity: PostgresStatement =
@@ -20,6 +26,9 @@ final class PostgresAccounts: AccountTable {
     "INSERT INTO holdfast.accounts (id, name, password, created_at) VALUES ($1, $2, $3, $4)"
 
   init(_ store: PostgresStore) { self.store = store }
+
+  /// A new transaction begins.
+  func begin() { names.removeAll(keepingCapacity: true) }
 
   func id(ofName name: String) throws -> String? {
     let rows = try store.connection.query(Self.findID, PostgresParameters(name))
@@ -36,6 +45,10 @@ final class PostgresAccounts: AccountTable {
     let name = try account(id)?.name
     names[id] = name
     return name
+  }
+
+  func isKnown(_ id: String) throws -> Bool {
+    try !store.connection.query(Self.findKnown, PostgresParameters(id)).isEmpty
   }
 
   func add(_ id: String, name: String, password: String, at now: Stamp) throws {
@@ -56,5 +69,12 @@ final class PostgresAccounts: AccountTable {
   func add(_ identity: Identity, of user: String) throws {
     try store.connection.run(
       Self.insertIdentity, PostgresParameters(identity.issuer, identity.subject, user))
+  }
+
+  func beginErasure(of id: String) throws {
+    names[id] = nil
+    try store.connection.run(
+      Self.beginErasure, PostgresParameters(id, Erasure.name(of: id), Erasure.begun.rawValue))
+    try store.connection.run(Self.dropIdentities, PostgresParameters(id))
   }
 }

@@ -30,7 +30,7 @@ class PostgresAdministration: StoreAdministration {
   func users() throws -> [[String]] {
     try rows(
       """
-      SELECT a.id, a.name, \(Self.time("a.created_at")),
+      SELECT a.id, \(Self.name), \(Self.time("a.created_at")),
       (SELECT count(*) FROM holdfast.devices d WHERE d.account = a.id)::text FROM holdfast.accounts a ORDER BY a.name
       """)
   }
@@ -38,7 +38,7 @@ class PostgresAdministration: StoreAdministration {
   func devices() throws -> [[String]] {
     try rows(
       """
-      SELECT d.id, a.name, d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed::text,
+      SELECT d.id, \(Self.name), d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed::text,
       \(Self.time("d.seen_at")) FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account
       ORDER BY a.name, d.number
       """)
@@ -146,7 +146,8 @@ class PostgresAdministration: StoreAdministration {
   func owners() throws -> [String] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
-    let live = (roots + ["SELECT id FROM holdfast.accounts"]).joined(separator: " UNION ALL ")
+    let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
+      separator: " UNION ALL ")
     return try rows(
       """
       SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
@@ -157,6 +158,9 @@ class PostgresAdministration: StoreAdministration {
       """
     ).map { "owner: the zone \($0[0]) has none" }
   }
+
+  /// The name of an account, `a`, or what became of it.
+  static let name = "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
 
   static func time(_ column: String) -> String {
     "to_char(to_timestamp(\(column) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"

@@ -55,6 +55,10 @@ final class PostgresDevices: DeviceTable {
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
       issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
     """
+  private static let stripDevice: PostgresStatement = """
+    UPDATE holdfast.devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
+      app_schema = NULL WHERE number = $1
+    """
   private static let findToken: PostgresStatement =
     "SELECT number FROM holdfast.devices WHERE token_hash = $1"
   private static let findOwned: PostgresStatement = """
@@ -190,5 +194,12 @@ final class PostgresDevices: DeviceTable {
   func revoke(_ number: Int64, at now: Stamp) throws {
     try store.connection.run(Self.dropToken, PostgresParameters(number, now.milliseconds))
     rows[number]?.token = nil
+  }
+
+  func strip(_ numbers: [Int64]) throws {
+    try store.connection.pipeline { pipe in
+      for number in numbers { pipe.send(Self.stripDevice, PostgresParameters(number)) }
+    }
+    for number in numbers { rows[number]?.token = nil }
   }
 }

@@ -39,6 +39,7 @@ struct PostgresForgetting {
       return FoundForgettable(
         items: numbers.sorted { $0.key < $1.key }.map { .answers(device: $0, upTo: $1) },
         next: rows.count == limit ? "" : nil)
+    case .departures, .erasedRecords, .remains, .endings: return FoundForgettable()
     case .results:
       let rows = try connection.query(SQL.findResults, PostgresParameters(terms.now, Int64(limit)))
       return FoundForgettable(
@@ -78,7 +79,9 @@ struct PostgresForgetting {
     switch item {
     case .tombstones(let zone): return try forgetTombstones(of: zone, terms)
     case .acks(let device): return try forgetAcks(of: device, terms)
-    case .conflicts: return Forgotten()
+    case .conflicts, .departure, .erasedRecords: return Forgotten()
+    case .remains(let user): return try PostgresErasure(connection: connection).forgetRemains(of: user)
+    case .ending(let user): return try PostgresErasure(connection: connection).end(user)
     case .answers(let device, let number):
       let rows = try connection.query(
         SQL.dropAnswers, PostgresParameters(device, number, terms.answeredUpTo))

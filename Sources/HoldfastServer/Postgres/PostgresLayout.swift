@@ -57,15 +57,7 @@ struct PostgresLayout: Sendable {
   init(_ schema: Schema, relations: [Relation], isDistributed: Bool) {
     self.relations = relations
     self.isDistributed = isDistributed
-    var order: [Int] = []
-    var waiting = Array(schema.tables.indices)
-    while !waiting.isEmpty {
-      let free = waiting.firstIndex { table in
-        schema.links(of: table).allSatisfy { $0.target == table || order.contains($0.target) }
-      }
-      order.append(waiting.remove(at: free ?? 0))
-    }
-    self.order = order
+    order = schema.parentsFirst
   }
 }
 

@@ -6,14 +6,14 @@ enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
-    (6, PostgresTables.access), (7, PostgresTables.restoring),
+    (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
-    (6, PostgresTables.access), (7, PostgresTables.restoring),
+    (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
   ]
 
   /// The format that this version makes and takes.

@@ -39,7 +39,7 @@ class PostgresReader: StoreReader {
   private static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findAccountOfID: PostgresStatement =
-    "SELECT name, password FROM holdfast.accounts WHERE id = $1"
+    "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
   private static let listDevices: PostgresStatement = """
     SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast.devices
     WHERE account = $1 ORDER BY seen_at DESC, number DESC LIMIT $2

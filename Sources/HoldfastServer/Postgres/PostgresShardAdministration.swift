@@ -21,7 +21,7 @@ final class PostgresShardAdministration: PostgresAdministration {
     let devices = try counts(
       "SELECT d.account, count(*)::text FROM holdfast.devices d GROUP BY d.account")
     return try rows(
-      "SELECT a.id, a.name, \(Self.time("a.created_at")) FROM holdfast.accounts a ORDER BY a.name"
+      "SELECT a.id, \(Self.name), \(Self.time("a.created_at")) FROM holdfast.accounts a ORDER BY a.name"
     ).map { $0 + [devices[$0[0]] ?? "0"] }
   }
 
@@ -71,7 +71,11 @@ final class PostgresShardAdministration: PostgresAdministration {
       ).map { $0[0] })
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }.map(\.1.name)
     return try (roots + ["holdfast.accounts"]).flatMap { relation in
-      try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)", candidates).map { $0[0] }
+      // A zone of an account that was erased may be nobody's.
+      let isThere = relation == "holdfast.accounts" ? " AND t.erasure = 0" : ""
+      return try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)\(isThere)", candidates).map {
+        $0[0]
+      }
     }.sorted().map { "owner: the zone \($0) has none" }
   }
 

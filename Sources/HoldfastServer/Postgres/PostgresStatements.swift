@@ -33,7 +33,8 @@ struct PostgresStatements {
       SELECT m.zone, m."user", m.role FROM holdfast.access m JOIN wanted w ON w.zone = m.zone
       WHERE m."user" = ANY ($4)
       """)
-  static let findNames: PostgresStatement = "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1)"
+  static let findNames: PostgresStatement =
+    "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
   /// In the order of the schema.
   let records: [Records]
 

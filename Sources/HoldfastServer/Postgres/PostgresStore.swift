@@ -109,6 +109,7 @@ final class PostgresStore: Store {
     zonesWritten = 0
     zonesMoved.removeAll(keepingCapacity: true)
     zoneTable.begin()
+    accountTable.begin()
     deviceTable.begin()
     requestTable.begin()
     part = (0, 0, [:])

@@ -38,6 +38,12 @@ final class PostgresZones: ZoneTable {
   private static let findOwners: PostgresStatement =
     "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner' AND \"user\" IS NOT NULL"
 
+  private static let findRecords: PostgresStatement = """
+    SELECT r.record_table, r.id FROM holdfast.records r
+    WHERE r.zone = $1 AND r.state = 0 AND r.record_table <> 'members' LIMIT 1
+    """
+  private static let writeErased: PostgresStatement = "UPDATE holdfast.zones SET erased = $2 WHERE zone = $1"
+
   init(_ store: PostgresStore) { self.store = store }
 
   /// A new transaction begins.
@@ -65,6 +71,15 @@ final class PostgresZones: ZoneTable {
   }
 
   func add(_ name: String) throws { store.zonesMade.append(name) }
+
+  func hasRecords(_ name: String) throws -> Bool {
+    let isMade = store.working.changed.contains { $0.key.table != store.members && $0.value.home == name }
+    return try isMade || !store.connection.query(Self.findRecords, PostgresParameters(name)).isEmpty
+  }
+
+  func setErased(_ seq: Int64, of name: String) throws {
+    try store.connection.run(Self.writeErased, PostgresParameters(name, seq))
+  }
 
   func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws {
     store.zonesMoved.append((name, seq, clock.rawValue))

@@ -113,7 +113,8 @@ extension PostgresTriggers {
           RETURN NEW;
         END IF;
         SELECT a.id, a.name INTO NEW."user", NEW.name FROM holdfast.accounts a
-          WHERE CASE WHEN NEW."user" IS NOT NULL THEN a.id = NEW."user" ELSE a.name = NEW.name END;
+          WHERE CASE WHEN NEW."user" IS NOT NULL THEN a.id = NEW."user" ELSE a.name = NEW.name END
+          AND a.erasure = 0 FOR KEY SHARE;
         IF NEW."user" IS NULL THEN
           RAISE EXCEPTION 'there is no such user'
             USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id or a name of holdfast.accounts.';

@@ -25,7 +25,7 @@ extension PostgresTriggers {
     DECLARE
       home text := nullif(current_setting('holdfast.account', true), '');
     BEGIN
-      IF home IS NOT NULL AND NOT EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = home) THEN
+      IF home IS NOT NULL AND NOT EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = home AND a.erasure = 0) THEN
         RAISE EXCEPTION 'holdfast.account names no account: %', home
           USING ERRCODE = 'foreign_key_violation', HINT = 'Take an id of holdfast.accounts.';
       END IF;

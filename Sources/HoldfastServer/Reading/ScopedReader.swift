@@ -121,6 +121,12 @@ final class ScopedReader: StoreReader {
 
   func invitation(_ token: TokenHash) throws -> Invitation? { nil }
 
+  func erasedUser(after id: String) throws -> String? { nil }
+
+  func erasedZones() throws -> [String: Int64] { [:] }
+
+  func emptyLog() throws -> Bool { false }
+
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] { [] }
 
   func lag(of user: String?) throws -> [DeviceLag] { [] }

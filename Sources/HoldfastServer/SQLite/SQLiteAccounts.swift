@@ -10,7 +10,7 @@ final class SQLiteAccounts: AccountTable {
   init(on connection: Connection) throws {
     self.connection = connection
     findID = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
-    findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ?")
+    findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ? AND erasure = 0")
   }
 
   func id(ofName name: String) throws -> String? {
@@ -24,9 +24,14 @@ final class SQLiteAccounts: AccountTable {
   }
 
   func account(_ id: String) throws -> (name: String, password: String)? {
-    let row = try connection.row("SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(id)])
+    let row = try connection.row(
+      "SELECT name, password FROM holdfast_accounts WHERE id = ? AND erasure = 0", [.text(id)])
     guard let row, let name = row[0].text, let password = row[1].text else { return nil }
     return (name, password)
+  }
+
+  func isKnown(_ id: String) throws -> Bool {
+    try connection.value("SELECT 1 FROM holdfast_accounts WHERE id = ?", [.text(id)]) != nil
   }
 
   func add(_ id: String, name: String, password: String, at now: Stamp) throws {
@@ -50,5 +55,12 @@ final class SQLiteAccounts: AccountTable {
     try connection.run(
       "INSERT INTO holdfast_identities (issuer, subject, user) VALUES (?, ?, ?)",
       [.text(identity.issuer), .text(identity.subject), .text(user)])
+  }
+
+  func beginErasure(of id: String) throws {
+    try connection.run(
+      "UPDATE holdfast_accounts SET name = ?, password = '', erasure = ? WHERE id = ?",
+      [.text(Erasure.name(of: id)), .integer(Erasure.begun.rawValue), .text(id)])
+    try connection.run("DELETE FROM holdfast_identities WHERE user = ?", [.text(id)])
   }
 }

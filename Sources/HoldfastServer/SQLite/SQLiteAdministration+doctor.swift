@@ -60,7 +60,8 @@ extension SQLiteAdministration {
 
   private func owners() throws -> [String] {
     let roots = schema.tables.filter { $0.zone == .root }.map { "SELECT id FROM \"\($0.name)\"" }
-    let live = (roots + ["SELECT id FROM holdfast_accounts"]).joined(separator: " UNION ALL ")
+    let live = (roots + ["SELECT id FROM holdfast_accounts WHERE erasure = 0"]).joined(
+      separator: " UNION ALL ")
     return try connection.rows(
       """
       SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))

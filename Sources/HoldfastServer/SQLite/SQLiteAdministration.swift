@@ -26,7 +26,7 @@ final class SQLiteAdministration: StoreAdministration {
   func users() throws -> [[String]] {
     try rows(
       """
-      SELECT a.id, a.name, strftime('%Y-%m-%dT%H:%M:%SZ', a.created_at / 1000, 'unixepoch'),
+      SELECT a.id, \(Self.name), strftime('%Y-%m-%dT%H:%M:%SZ', a.created_at / 1000, 'unixepoch'),
       (SELECT count(*) FROM holdfast_devices d WHERE d.user = a.id) FROM holdfast_accounts a ORDER BY a.name
       """)
   }
@@ -34,7 +34,7 @@ final class SQLiteAdministration: StoreAdministration {
   func devices() throws -> [[String]] {
     try rows(
       """
-      SELECT d.id, a.name, d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed,
+      SELECT d.id, \(Self.name), d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed,
       strftime('%Y-%m-%dT%H:%M:%SZ', d.seen_at / 1000, 'unixepoch')
       FROM holdfast_devices d JOIN holdfast_accounts a ON a.id = d.user ORDER BY a.name, d.number
       """)
@@ -74,6 +74,10 @@ final class SQLiteAdministration: StoreAdministration {
     try connection.value("SELECT id FROM members WHERE zone = ? AND user = ?", [.text(zone), .text(user)])?
       .text
   }
+
+  /// The name of an account, `a`, or what became of it.
+  private static let name =
+    "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
 
   private func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[String]] {
     try connection.rows(sql, values).map { row in

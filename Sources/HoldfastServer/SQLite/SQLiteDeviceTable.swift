@@ -153,6 +153,16 @@ final class SQLiteDeviceTable: DeviceTable {
     try dropToken.run()
   }
 
+  func strip(_ numbers: [Int64]) throws {
+    for number in numbers {
+      try connection.run(
+        """
+        UPDATE holdfast_devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
+          app_schema = NULL WHERE number = ?
+        """, [.integer(number)])
+    }
+  }
+
   func hasDevice(of token: TokenHash) throws -> Bool {
     try connection.value(
       "SELECT 1 FROM holdfast_devices WHERE token_hash = ?", [.blob(token.withBytes { Array($0) })]) != nil

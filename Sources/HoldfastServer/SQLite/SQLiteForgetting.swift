@@ -49,6 +49,7 @@ final class SQLiteForgetting: ForgettingTable {
       return FoundForgettable(
         items: rows.map { .answers(device: $0[0].integer ?? 0, upTo: $0[1].integer ?? 0) },
         next: count == Int64(limit) ? "" : nil)
+    case .departures, .erasedRecords, .remains, .endings: return FoundForgettable()
     case .results:
       let rows = try connection.rows(
         "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? ORDER BY expires LIMIT ?",
@@ -112,7 +113,9 @@ final class SQLiteForgetting: ForgettingTable {
     switch item {
     case .tombstones(let zone): return try forgetTombstones(of: zone, terms)
     case .acks(let device): return try forgetAcks(of: device, terms)
-    case .conflicts: return Forgotten()
+    case .conflicts, .departure, .erasedRecords: return Forgotten()
+    case .remains(let user): return try SQLiteErasure(on: connection).forgetRemains(of: user)
+    case .ending(let user): return try SQLiteErasure(on: connection).end(user)
     case .answers(let device, let number):
       try connection.run(
         "DELETE FROM holdfast_requests WHERE device = ? AND number <= ? AND at <= ?",

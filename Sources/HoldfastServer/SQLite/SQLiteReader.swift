@@ -74,7 +74,8 @@ final class SQLiteReader: StoreReader {
   }
 
   func account(id: String) throws -> (name: String, password: String)? {
-    let row = try connection.row("SELECT name, password FROM holdfast_accounts WHERE id = ?", [.text(id)])
+    let row = try connection.row(
+      "SELECT name, password FROM holdfast_accounts WHERE id = ? AND erasure = 0", [.text(id)])
     return row.map { ($0[0].text ?? "", $0[1].text ?? "") }
   }
 

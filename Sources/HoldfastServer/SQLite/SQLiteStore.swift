@@ -27,7 +27,7 @@ final class SQLiteStore: Store {
     self.connection = connection
     tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
     tombstones = try SQLiteTombstones(on: connection)
-    zones = try SQLiteZones(on: connection)
+    zones = try SQLiteZones(schema, on: connection)
     devices = try SQLiteDeviceTable(on: connection)
     accounts = try SQLiteAccounts(on: connection)
     requests = try SQLiteRequests(schema, on: connection)

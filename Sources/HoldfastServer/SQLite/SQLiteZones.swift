@@ -16,8 +16,10 @@ final class SQLiteZones: ZoneTable {
   private let addZone: Statement
   private let write: Statement
   private let writeTold: Statement
+  private let findRecords: [Statement]
+  private let writeErased: Statement
 
-  init(on connection: Connection) throws {
+  init(_ schema: Schema, on connection: Connection) throws {
     find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
     findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
     findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
@@ -41,6 +43,10 @@ final class SQLiteZones: ZoneTable {
       ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
       """)
     write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
+    writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
+    findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
+      try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
+    }
   }
 
   func zone(_ name: String) throws -> (seq: Int64, isPublic: Bool)? {
@@ -52,6 +58,19 @@ final class SQLiteZones: ZoneTable {
   func add(_ name: String) throws {
     try addZone.bind(name, at: 1)
     try addZone.run()
+  }
+
+  func hasRecords(_ name: String) throws -> Bool {
+    try findRecords.contains { statement in
+      try statement.bind(name, at: 1)
+      return try statement.hasRow()
+    }
+  }
+
+  func setErased(_ seq: Int64, of name: String) throws {
+    try writeErased.bind(seq, at: 1)
+    try writeErased.bind(name, at: 2)
+    try writeErased.run()
   }
 
   func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws {

@@ -72,13 +72,17 @@ extension ChangeSetRun {
     throws
   {
     let store = stores.tables[link.table]
-    if link.onDelete == .restrict {
+    var onDelete = link.onDelete
+    if onDelete == .restrict, isErasing {
+      onDelete = store.table.columns[link.column].required ? .cascade : .setNull
+    }
+    if onDelete == .restrict {
       openReferences.append(OpenReference(operation: current, link: link, id: parent, isInbound: true))
       return
     }
     for id in try store.ids(where: link.column, is: parent) {
       guard let child = try store.record(id) else { continue }
-      if link.onDelete == .cascade {
+      if onDelete == .cascade {
         Trace.took(.cascaded)
         waiting.append(child)
         continue

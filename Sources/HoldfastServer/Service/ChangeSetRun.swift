@@ -52,6 +52,8 @@ final class ChangeSetRun {
   var ownerLosses: [(zone: String, operation: Int)] = []
   /// The records that were made or changed, each with the operation that did it first; for the team's validators.
   var written: [Expectation.Key: Int] = [:]
+  /// Whether records go because a user does, so that no reference to them is an obstacle.
+  let isErasing: Bool
   private let prepare: Preparation?
   private var isDone: [Bool]
   private var creates: [String: Int]?
@@ -61,9 +63,11 @@ final class ChangeSetRun {
   var ledger: ZoneLedger { stores.ledger }
 
   init(
-    _ operations: [Operation], by author: Author, on stores: RecordStores, prepare: Preparation? = nil
+    _ operations: [Operation], by author: Author, on stores: RecordStores, isErasing: Bool = false,
+    prepare: Preparation? = nil
   ) {
     self.operations = operations
+    self.isErasing = isErasing
     self.prepare = prepare
     self.author = author
     self.stores = stores

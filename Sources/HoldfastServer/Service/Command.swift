@@ -13,6 +13,10 @@ enum Command: Sendable {
   case revokeOthers(DeviceKey)
   case signOut(DeviceKey)
   case changePassword(PasswordChange)
+  /// Begins to erase the sender's user, who gave the right password.
+  ///
+  /// `password` is the stored hash that it was verified against; empty for who has none.
+  case erase(DeviceKey, password: String)
   /// A user of an identity provider signs in, or is seen for the first time.
   case signInByProvider(ProviderSignIn)
   /// Makes an invitation, with the hash of its token.
@@ -129,7 +133,7 @@ extension Command {
     case .rest(let command): command.key
     case .changePassword(let change): change.key
     case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key),
-      .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _):
+      .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _):
       key
     case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
     }

@@ -40,7 +40,7 @@ final class RecordStores {
 
   /// Whether a zone still stands: of a user, or of a root record that is live.
   func isLive(_ zone: String) throws -> Bool {
-    if try store.accounts.name(ofID: zone) != nil { return true }
+    if try store.accounts.isKnown(zone) { return true }
     for store in tables where store.table.zone == .root {
       if try store.zone(of: zone) != nil { return true }
     }

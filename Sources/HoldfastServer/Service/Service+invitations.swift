@@ -35,6 +35,8 @@ extension Service {
     // Also when it is used up: the answer to the one who did it may have been lost.
     if let member, let role, role >= invitation.role { return outcome(member.id, role, isNew: false) }
     guard invitation.isGood(at: now.milliseconds),
+      // Who is being erased may be an owner for some steps yet.
+      try store.accounts.name(ofID: invitation.inviter) != nil,
       try stores.ledger.role(of: invitation.inviter, in: zone) == .owner
     else { throw Problem(.invitationInvalid) }
     let author = Author(device: key.number, user: user, clock: now)

@@ -148,6 +148,9 @@ final class Service {
     case .changePassword(let change):
       try changePassword(change, at: now)
       return .done
+    case .erase(let key, let password):
+      try erase(by: key, password: password)
+      return .done
     case .invite(let key, let invitation, let token):
       try invite(invitation, token, by: key, at: now)
       return .done

@@ -132,7 +132,8 @@ final class Exchange: Sendable {
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
     forgetting = try ForgettingThread(
-      database, configuration.retention, environment, write: { Self.write($0, to: writer) }, log: failed)
+      database, configuration.retention, environment, snapshots, write: { Self.write($0, to: writer) },
+      log: failed)
   }
 
   /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
@@ -244,6 +245,7 @@ final class Exchange: Sendable {
       entry.device = command.key?.number
       let logged = entry
       let write = Write(command: command) { [self] result in
+        if case .erase = command, case .success = result { forgetting.wake() }
         guard let reading else {
           responder.respond { [self] in finished(answer(result), logged) }
           return

@@ -124,11 +124,9 @@ public final class InlineServer {
   @discardableResult
   public func forget(_ retention: Retention = Retention()) throws -> Forgotten {
     let terms = ForgettingTerms(retention, epoch: api.database.epoch, now: service.environment.now())
-    return try ForgettingPass(
+    let forgotten = try ForgettingPass(
       find: { kind, place in
-        try self.api.database.read {
-          try $0.forgettable(kind, after: place, terms, limit: ForgettingPass.look)
-        }
+        try self.api.database.read { try $0.found(kind, after: place, terms, in: self.schema) }
       },
       forget: { item in
         guard case .success(.forgot(let forgotten)) = self.apply([.forget(item, terms)])[0] else {
@@ -137,6 +135,8 @@ public final class InlineServer {
         return forgotten
       }
     ).run()
+    try api.snapshots?.removeErased()
+    return forgotten
   }
 
   // MARK: Streams of events

@@ -130,6 +130,19 @@ final class SnapshotCache: @unchecked Sendable {
     return snapshot
   }
 
+  /// Whether there is nothing in it.
+  var isEmpty: Bool { lock.hold { snapshots.isEmpty } }
+
+  /// Removes the snapshots of a key from before a seq.
+  func removeAll(_ key: SnapshotKey, before seq: Int64) {
+    let removed = lock.hold {
+      let removed = snapshots.filter { $0.key == key && $0.seq < seq }
+      snapshots.removeAll { $0.key == key && $0.seq < seq }
+      return removed
+    }
+    for snapshot in removed { Self.remove(snapshot) }
+  }
+
   /// Forgets a snapshot whose file is gone.
   func forget(_ snapshot: Snapshot) {
     lock.hold { snapshots.removeAll { $0.key == snapshot.key && $0.seq == snapshot.seq } }

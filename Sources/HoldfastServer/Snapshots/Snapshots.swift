@@ -64,6 +64,14 @@ final class Snapshots: Sendable {
     return try cache.insert(key, zones[0].seq, [.identity: plain, .zstd: compressed])
   }
 
+  /// Removes the snapshots of zones from which a user was erased since.
+  func removeErased() throws {
+    if cache.isEmpty { return }
+    for (zone, seq) in try database.read({ try $0.erasedZones() }) {
+      cache.removeAll(key(zone), before: seq)
+    }
+  }
+
   private static func makeTemporaryFolder() throws(ServerError) -> String {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/holdfast-snapshots-XXXXXX".utf8CString)

@@ -80,6 +80,9 @@ protocol DeviceTable: AnyObject {
 
   /// Makes the device's token invalid, or the JWTs that were issued for it until now.
   func revoke(_ number: Int64, at now: Stamp) throws
+
+  /// Takes from devices their tokens for ever, and what says whose they are and what they run.
+  func strip(_ numbers: [Int64]) throws
 }
 
 /// A device of a user.
@@ -111,7 +114,7 @@ struct NewDevice {
   var issuedAfter: Int64?
 }
 
-/// The accounts.
+/// The accounts. One that is being erased, or is erased, is there by its id alone.
 protocol AccountTable: AnyObject {
   /// The id of the account of a name, or nil.
   func id(ofName name: String) throws -> String?
@@ -121,6 +124,9 @@ protocol AccountTable: AnyObject {
 
   /// The name of an account, or nil.
   func name(ofID id: String) throws -> String?
+
+  /// Whether there is an account of an id, or was one.
+  func isKnown(_ id: String) throws -> Bool
 
   /// Adds an account.
   ///
@@ -135,4 +141,17 @@ protocol AccountTable: AnyObject {
 
   /// Remembers whom an issuer calls by a subject.
   func add(_ identity: Identity, of user: String) throws
+
+  /// Takes from an account its name, its password and its identities: from now on it is being erased.
+  func beginErasure(of id: String) throws
+}
+
+/// How far an account is on its way out, as it is stored: docs/LEAVING.md, section 2.
+enum Erasure: Int64 {
+  case none = 0
+  case begun = 1
+  case done = 2
+
+  /// What stands in place of the name: unlike every name, and unlike that of every other.
+  static func name(of id: String) -> String { "(erased) \(id)" }
 }

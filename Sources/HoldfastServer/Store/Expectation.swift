@@ -37,7 +37,11 @@ extension Command {
         records: conflicts.map {
           Expectation.Key(table: schema.index(of: Table.conflicts.name) ?? 0, id: $0.id)
         }, zones: Set(conflicts.map(\.zone)).sorted())
-    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .signUp, .signIn, .signInByProvider,
+    case .forget(.departure(let user, let zone), _): Expectation(user: user, zones: [zone])
+    case .forget(.erasedRecords(let user, let zone, let records), _):
+      Expectation(user: user, records: records, zones: [zone])
+    case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn,
+      .signInByProvider,
       .accept, .keepResult, .told, .forget, .probe:
       Expectation(device: key)
     case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])

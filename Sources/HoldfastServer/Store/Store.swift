@@ -156,6 +156,12 @@ protocol ZoneTable: AnyObject {
   /// Makes a zone without a record.
   func add(_ name: String) throws
 
+  /// Whether a zone has records besides its members.
+  func hasRecords(_ name: String) throws -> Bool
+
+  /// Remembers that somebody was erased from a zone up to its seq of now: snapshots from before have the name.
+  func setErased(_ seq: Int64, of name: String) throws
+
   /// Writes the last seq of a zone, and the time of its last change.
   func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws
 

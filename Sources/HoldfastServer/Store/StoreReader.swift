@@ -53,6 +53,17 @@ protocol StoreReader: CollectionReader {
   /// - Parameter user: who reads; nil for the server itself.
   func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord]
 
+  /// The first user behind an id who is being erased, or nil.
+  func erasedUser(after id: String) throws -> String?
+
+  /// The zones from which somebody was erased, each with its seq then.
+  func erasedZones() throws -> [String: Int64]
+
+  /// Sees to it that what was deleted is not in the write-ahead log of the database either, where it has one of its own.
+  ///
+  /// - Returns: false when somebody is in the way just now.
+  func emptyLog() throws -> Bool
+
   /// Zones of which the team's program was not told all: those named, or any.
   ///
   /// - Parameter limit: how many at the most.

@@ -68,7 +68,9 @@ enum AccessMatrix {
     let shown = answers(
       "200", viewer: "200 shown", editor: "200 shown", program: noProgram, stray: noProgram)
     let tables = ["", "/{root}", "/{child}", "/{own}", "/{public}", "/members", "/conflicts"]
-    return Dictionary(uniqueKeysWithValues: tables.map { ("GET /v1/account/export\($0)", shown) })
+    let exports = tables.map { ("GET /v1/account/export\($0)", shown) }
+    return Dictionary(
+      uniqueKeysWithValues: exports + [("DELETE /v1/account", all("204", programs: noProgram))])
   }()
 
   /// Owners invite, people accept.

@@ -30,6 +30,9 @@ struct DocumentedOperation: Hashable {
     return parts.count > 2 && parts[1] == "tables" ? String(parts[2]) : nil
   }
 
+  /// Whether it ends the sender's account.
+  var erases: Bool { method == "DELETE" && path == "/v1/account" }
+
   private var isExport: Bool { path.hasPrefix("/v1/account/export") }
 
   /// The name of its row: tables of one rule are alike.
@@ -105,6 +108,7 @@ struct DocumentedOperation: Hashable {
       return ["name": "alice", "password": "correct horse", "device": ["name": "x"]]
     case "POST /v1/devices": return ["name": "x"]
     case "POST /v1/zones/{zone}/invitations": return ["role": "viewer", "expires_in": 60, "uses": 1]
+    case "DELETE /v1/account": return ["password": "correct horse"]
     case "PUT /v1/account/password": return ["old": "correct horse", "new": "correct horse"]
     case "POST /v1/batch":
       return ["operations": [["op": "update", "table": table, "id": id, "columns": change]]]

@@ -133,6 +133,26 @@ struct ShardRules {
         SELECT d.number FROM holdfast.devices d WHERE d.id = \$1
         """#),
     FanOut(
+      reason: "a user who is erased has devices on all shards",
+      pattern: #"""
+        SELECT t.device FROM holdfast.devices d JOIN holdfast.\w+ t ON t.device = d.number WHERE d.account = \$1 LIMIT 1
+        """#),
+    FanOut(
+      reason: "a user who is erased has made invitations to zones on all shards",
+      pattern: #"""
+        SELECT i.zone, i.id FROM holdfast.invitations i WHERE i.inviter = \$1 LIMIT \$2
+        """#),
+    FanOut(
+      reason: "a user who is erased has left zones on all shards",
+      pattern: #"""
+        SELECT m.zone FROM holdfast.access m WHERE m.user = \$1 LIMIT 1
+        """#),
+    FanOut(
+      reason: "snapshots are of zones on all shards",
+      pattern: #"""
+        SELECT z.zone, z.erased FROM holdfast.zones z WHERE z.erased > 0
+        """#),
+    FanOut(
       reason: "the clock goes on from the latest stamp",
       pattern: #"""
         SELECT coalesce\(max\(clock\), 0\) FROM holdfast.(zones|devices)
@@ -147,7 +167,7 @@ struct ShardRules {
     #"SELECT r.zone, count.* GROUP BY r.zone"#,
     #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
-    #"SELECT d.id, a.name.* JOIN holdfast.accounts a .*"#,
+    #"SELECT d.id, (a.name|CASE a.erasure).* JOIN holdfast.accounts a .*"#,
     #"SELECT account FROM holdfast.devices WHERE id = \$1"#,
     #"SELECT loser_at.* FROM holdfast.conflicts .* LIMIT \$1"#,
     #"SELECT r.record_table, r.id FROM holdfast.records r .* HAVING count\(\*\) > 1"#,

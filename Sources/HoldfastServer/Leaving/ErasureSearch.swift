@@ -1,0 +1,96 @@
+import HoldfastCore
+
+/// Looks for what is left of users who are being erased, over a connection that reads: docs/LEAVING.md, section 2.
+struct ErasureSearch {
+  /// How far the records were gone through.
+  private struct Place {
+    let user: String
+    /// Among `tables`.
+    let table: Int
+    let seq: Int64
+    let zone: String
+
+    init(user: String, table: Int = 0, seq: Int64 = 0, zone: String) {
+      (self.user, self.table, self.seq, self.zone) = (user, table, seq, zone)
+    }
+
+    init?(_ text: String) {
+      let parts = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 4, let table = Int(parts[1]), let seq = Int64(parts[2]) else { return nil }
+      self.init(user: parts[0], table: table, seq: seq, zone: parts[3])
+    }
+
+    var text: String { "\(user) \(table) \(seq) \(zone)" }
+  }
+
+  let store: any StoreReader
+  /// Children first, so that few records go with another.
+  private let tables: [Int]
+
+  init(_ store: any StoreReader, _ schema: Schema) {
+    self.store = store
+    tables = schema.parentsFirst.reversed()
+  }
+
+  /// The zones of the next user behind an id.
+  func departures(after id: String) throws -> FoundForgettable {
+    guard let user = try store.erasedUser(after: id) else { return FoundForgettable() }
+    let zones = try store.sight(of: user, publicZones: []).zones
+    return FoundForgettable(items: zones.map { .departure(user: user, zone: $0.zone) }, next: user)
+  }
+
+  /// The next records of a user's zones, and behind those of each zone its membership.
+  ///
+  /// - Parameter limit: how much is looked at: records, and tables.
+  func records(after text: String, limit: Int) throws -> FoundForgettable {
+    guard let place = try Place(text) ?? firstPlace(after: "") else { return FoundForgettable() }
+    var (table, seq) = (place.table, place.seq)
+    var found = FoundForgettable()
+    var left = limit
+    for zone in try store.sight(of: place.user, publicZones: []).zones.map(\.zone) {
+      if zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
+      if !zone.utf8.elementsEqual(place.zone.utf8) { (table, seq) = (0, 0) }
+      while table < tables.count {
+        guard left > 0 else {
+          found.next = Place(user: place.user, table: table, seq: seq, zone: zone).text
+          return found
+        }
+        let changes = try store.changes(of: tables[table], in: zone, after: seq, limit: left)
+        let live = changes.compactMap { change -> Expectation.Key? in
+          if case .live = change.content { .init(table: tables[table], id: change.id) } else { nil }
+        }
+        if !live.isEmpty { found.items.append(.erasedRecords(user: place.user, zone: zone, live)) }
+        (table, seq) = changes.count == left ? (table, changes.last?.seq ?? 0) : (table + 1, 0)
+        left -= max(1, changes.count)
+      }
+      found.items.append(.departure(user: place.user, zone: zone))
+      (table, seq) = (0, 0)
+    }
+    found.next = try firstPlace(after: place.user)?.text
+    return found
+  }
+
+  private func firstPlace(after id: String) throws -> Place? {
+    try store.erasedUser(after: id).map { Place(user: $0, zone: "") }
+  }
+}
+
+extension StoreReader {
+  /// Looks for what may be forgotten, users who are being erased among it.
+  func found(
+    _ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, in schema: Schema
+  ) throws -> FoundForgettable {
+    let limit = ForgettingPass.look
+    switch kind {
+    case .departures: return try ErasureSearch(self, schema).departures(after: place)
+    case .erasedRecords: return try ErasureSearch(self, schema).records(after: place, limit: limit)
+    case .remains:
+      guard let user = try erasedUser(after: place) else { return FoundForgettable() }
+      return FoundForgettable(items: [.remains(user: user)], next: user)
+    case .endings:
+      guard let user = try erasedUser(after: place), try emptyLog() else { return FoundForgettable() }
+      return FoundForgettable(items: [.ending(user: user)], next: user)
+    default: return try forgettable(kind, after: place, terms, limit: limit)
+    }
+  }
+}
