@@ -26,7 +26,7 @@ struct LocalTransaction {
 
   /// Whether these bytes may be this transaction's.
   func matches(_ set: SentChangeSet) -> Bool {
-    !operations.isDisjoint(with: set.operations) && tokens.isSubset(of: set.tokens)
+    operations.contains(where: set.mayDo) && tokens.isSubset(of: set.tokens)
       && set.values.allSatisfy { place, value in
         // A record that was deleted and made again is sent with all its columns.
         values[place].map { $0 == value }

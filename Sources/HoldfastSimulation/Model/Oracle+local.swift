@@ -102,7 +102,9 @@ extension Oracle {
     for index in memory.open
     where !isLoose(index, in: view) && !kept.contains(where: { transactions[index].matches($0) }) {
       report(
-        "I2", "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed")
+        "I2",
+        "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed; it has \(view.outbox)"
+      )
     }
     look(view.tables, at: device)
   }

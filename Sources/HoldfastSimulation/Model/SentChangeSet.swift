@@ -35,4 +35,10 @@ struct SentChangeSet {
       }
     }
   }
+
+  /// Whether it does this; who deletes a record and makes it again in one transaction has changed it, by what the tables show.
+  func mayDo(_ operation: OperationName) -> Bool {
+    func does(_ kind: String) -> Bool { operations.contains(OperationName(kind: kind, key: operation.key)) }
+    return does(operation.kind) || operation.kind == "update" && does("delete") && does("create")
+  }
 }
