@@ -115,6 +115,7 @@ package final class LocalDatabase {
     if version < 2 { try connection.execute(DeviceTables.secondForm) }
     if version < 4 { try connection.execute(DeviceTables.fourthForm) }
     if version < 5 { try connection.execute(DeviceTables.fifthForm) }
+    if version < 6 { try connection.execute(DeviceTables.sixthForm) }
     let tables = DeviceTables(schema: schema)
     for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
       let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }

@@ -4,12 +4,12 @@ import HoldfastSQLite
 /// What a server did not know of a newer app is sent again when it has another schema: docs/SCHEMA-CHANGES.md, section 3.
 extension LocalDatabase {
   /// Writes such change sets anew, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
-  /// records have gone on since, stays for a person.
+  /// records have gone on since, or were deleted behind it, stays for a person.
   ///
   /// - Returns: whether there is something to send.
   func resendUnknown() throws -> Bool {
     let rows = try connection.rows(
-      "SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
+      "SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL AND deleted = 0 ORDER BY n")
     var isAny = false
     for row in rows {
       guard let number = row[0].integer, let problem = Problem(document: Array((row[1].text ?? "").utf8)),

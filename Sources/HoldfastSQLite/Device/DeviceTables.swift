@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 5
+  package static let formatVersion: Int64 = 6
 
   let schema: Schema
 
@@ -46,7 +46,7 @@ package struct DeviceTables {
     CREATE TABLE holdfast_quarantine (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
       at INTEGER NOT NULL, operation INTEGER NOT NULL, problem TEXT NOT NULL, body BLOB NOT NULL,
-      because INTEGER
+      because INTEGER, deleted INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
@@ -82,6 +82,10 @@ package struct DeviceTables {
     ALTER TABLE holdfast_local ADD COLUMN server_schema TEXT NOT NULL DEFAULT '';
     ALTER TABLE holdfast_local ADD COLUMN renamed TEXT NOT NULL DEFAULT '';
     """
+
+  /// What the sixth form has over the fifth: whether a record of a refused change set was deleted behind it.
+  package static let sixthForm =
+    "ALTER TABLE holdfast_quarantine ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0"
 
   private static let undo = """
     CREATE TABLE holdfast_undo (

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Apps and servers of different versions.
 extension Scenario {
   static var changes: [Scenario] {
@@ -61,6 +63,26 @@ extension Scenario {
           stage.settle()
           stage.expect(
             "I3", stage.value("items", item, "due", on: 1) == later, "later the column is known to all")
+        }),
+      Scenario(
+        name: "What an older server did not know was deleted behind it", guards: "I3, I8", users: [0],
+        takes: [.quarantined],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.perform(.upgrade(.device(0)))
+          stage.pass(2000)
+          stage.goOffline(0)
+          let item = stage.makeItem(0, in: list, due: "soon")
+          let title = stage.value("items", item, "title", on: 0) ?? ""
+          stage.delete(0, "items", item)
+          stage.goOnline(0)
+          stage.settle()
+          stage.perform(.upgrade(.server))
+          stage.pass(2000)
+          stage.settle()
+          stage.expect("I8", !stage.isThere("items", item), "it is not written anew by itself")
+          stage.expect("I3", stage.isQuarantined(title, on: 0), "it waits for a person")
         }),
     ]
   }

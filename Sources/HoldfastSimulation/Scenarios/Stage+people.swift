@@ -68,7 +68,7 @@ extension Stage {
 
   /// Makes an item at the end of a list; gives its id.
   @discardableResult
-  func makeItem(_ device: Int, in list: String, code: String? = nil) -> String {
+  func makeItem(_ device: Int, in list: String, code: String? = nil, due: String? = nil) -> String {
     let (item, title) = (newID(), token())
     write(device) { db in
       let last = try db.first(
@@ -80,6 +80,7 @@ extension Stage {
           .text(item), .text(list), .text(title), code.map { .text($0) } ?? .null,
           .text(try db.position(after: last, before: nil)),
         ])
+      if let due { try db.execute("UPDATE items SET due = ? WHERE id = ?", [.text(due), .text(item)]) }
     }
     return item
   }
