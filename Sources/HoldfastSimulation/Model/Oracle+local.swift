@@ -167,6 +167,7 @@ extension Oracle {
     }
     devices[device] = backup.device
     devices[device]?.isCopied = true
+    forgotLost(device: device)
   }
 
   /// What a value is, or that there is none.

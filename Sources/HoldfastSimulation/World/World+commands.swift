@@ -17,6 +17,8 @@ extension World {
     case .secondProcess(let number): if let device = device(number) { toggleSecondProcess(device) }
     case .copy(let number): if let device = device(number) { copy(device) }
     case .restore(let number): if let device = device(number) { restore(device) }
+    case .backUpServer: backUpServer()
+    case .restoreServer: restoreServer()
     case .follow(let number, let isFollowed): if let device = device(number) { follow(device, isFollowed) }
     case .upgrade(let machine): upgrade(machine)
     }
@@ -45,6 +47,7 @@ extension World {
       look(at: device)
       if removingData {
         if discarding { oracle.forgot(device: device.machine) }
+        oracle.forgotLost(device: device.machine)
         device.isFollowing = false
         device.backup = nil
         oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
