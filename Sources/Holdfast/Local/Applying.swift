@@ -195,6 +195,10 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
+      if part.isRestored, try goBack(part.zone) {
+        applied.hasMore = true
+        return
+      }
       // Also of a zone that is not here: the server waits to hear so.
       guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)

@@ -21,8 +21,8 @@ struct LostHistory {
   /// So long a device remembers a deletion.
   static let memory: Int64 = 29 * 86_400_000
 
-  /// How many transactions people had made.
-  var transactions = 0
+  /// The transactions that had left their devices' outboxes.
+  var settled: Set<Int> = []
   /// The tokens that the server had shown, and does not have any more.
   var tokens: Set<Int> = []
   /// The records whose deletion may be lost: they were not seen deleted since.
@@ -38,7 +38,7 @@ extension Oracle {
   func restoredServer(to before: ServerMemory, devices: [LostHistory.Device]) {
     var history = lost ?? LostHistory()
     let gone = server
-    history.transactions = transactions.count
+    history.settled = Set(transactions.indices.filter { transactions[$0].state != .open })
     history.tokens.formUnion(gone.tokens)
     history.tokens.subtract(Tokens.inside(before.view.tables))
     history.deletions.formUnion(deletions.map(\.key).filter { gone.view.tables[$0] == nil })
@@ -69,11 +69,26 @@ extension Oracle {
       let deletions = device.deletions.filter { key, _ in
         before.tables[key]?.zone == zone && gone.tables[key] == nil && device.view.tables[key] == nil
       }
+      var tokens = Tokens.inside(device.view.tables.filter { $0.value.zone == zone })
+      // In the middle of a download a device does not know the revs of its own edits that were confirmed meanwhile.
+      if known.ack != known.token {
+        tokens = tokens.filter { token in
+          written[token]?.transactions.contains { transactions[$0].device == device.device } != true
+        }
+      }
       return LostHistory.Holding(
-        device: device.device, user: device.user, zone: zone,
-        tokens: Tokens.inside(device.view.tables.filter { $0.value.zone == zone }), deletions: deletions)
+        device: device.device, user: device.user, zone: zone, tokens: tokens, deletions: deletions)
     }
   }
+
+  /// A device applied an answer from before the restore: what that confirmed may be lost.
+  func heardLate(_ before: [Int], on device: String) {
+    let open = Set(devices[device]?.open ?? [])
+    lost?.settled.formUnion(before.filter { !open.contains($0) && transactions[$0].state == .confirmed })
+  }
+
+  /// A server that forgets devices takes nothing back from those that it has given up.
+  func gaveUp() { lost?.holdings = [] }
 
   /// What a device had of the lost history is gone from it.
   func forgotLost(device: String) { lost?.holdings.removeAll { $0.device == device } }
@@ -96,13 +111,12 @@ extension Oracle {
   /// Whether a restore may have lost a token for good.
   func mayBeLost(_ token: Int, _ written: Written) -> Bool {
     guard let lost, lost.tokens.contains(token) else { return false }
-    return written.transactions.allSatisfy { $0 < lost.transactions }
-      && !lost.holdings.contains { $0.tokens.contains(token) }
+    return written.transactions.allSatisfy(lost.settled.contains) && !lost.holdings.contains { $0.tokens.contains(token) }
   }
 
   /// Whether a restore may have lost a deletion for good.
   func mayBeLost(_ deletion: Deletion) -> Bool {
-    guard let lost, deletion.transaction < lost.transactions, lost.deletions.contains(deletion.key) else {
+    guard let lost, lost.settled.contains(deletion.transaction), lost.deletions.contains(deletion.key) else {
       return false
     }
     return !lost.holdings.contains { holding in

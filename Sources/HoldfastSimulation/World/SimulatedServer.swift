@@ -24,6 +24,8 @@ final class SimulatedServer {
   var backup: Backup?
   /// Whether the database came back from a backup, and its new epoch was not begun yet.
   var mustBeginEpoch = false
+  /// The last message that was sent before the last restore.
+  var lastOfLostHistory = 0
   /// The streams that the server takes for open, by number.
   var streams: [Int: SimulatedStream] = [:]
 }

@@ -11,7 +11,9 @@ extension World {
     case .trouble(let trouble, let machine, let steps):
       if let name = name(of: machine) { armed[name] = (trouble, steps + 1) }
     case .room(let machine): if let name = name(of: machine) { full.remove(name) }
-    case .clock(let machine, let jump): if let name = name(of: machine) { clocks[name, default: 0] += jump }
+    case .clock(let machine, let jump):
+      if let name = name(of: machine) { clocks[name, default: 0] += jump }
+      if case .server = machine, jump > Self.day { oracle.gaveUp() }
     case .signOut(let number, let removingData):
       if let device = device(number) { signOut(device, removingData: removingData, command) }
     case .secondProcess(let number): if let device = device(number) { toggleSecondProcess(device) }

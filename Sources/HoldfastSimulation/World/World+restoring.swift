@@ -43,7 +43,7 @@ extension World {
     stopServer()
     disk.restore(
       .init(files: [SimulatedServer.file: backup.content]), on: SimulatedServer.machine)
-    server.mustBeginEpoch = true
+    (server.mustBeginEpoch, server.lastOfLostHistory) = (true, messages)
     oracle.restoredServer(
       to: backup.memory,
       devices: devices.map { device in
@@ -51,6 +51,7 @@ extension World {
           device: device.machine, user: userID(of: device), view: device.view,
           deletions: rememberedDeletions(of: device))
       })
+    if plan.retention.map({ $0.devices < .seconds(Self.day / 1000) }) == true { oracle.gaveUp() }
     server.view = backup.memory.view
     var chance = Chance(seed: seed, UInt64(now & 0xFFFF_FFFF))
     timeline.add(.startServer, at: now + chance.number(in: 1...4000))
