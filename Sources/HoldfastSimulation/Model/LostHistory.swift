@@ -27,6 +27,8 @@ struct LostHistory {
   var tokens: Set<Int> = []
   /// The records whose deletion may be lost: they were not seen deleted since.
   var deletions: Set<RecordKey> = []
+  /// The records that were there.
+  var lived: Set<RecordKey> = []
   /// Who was a member of which zone.
   var members: [String: Set<String>] = [:]
   var holdings: [Holding] = []
@@ -42,6 +44,7 @@ extension Oracle {
     history.tokens.formUnion(gone.tokens)
     history.tokens.subtract(Tokens.inside(before.view.tables))
     history.deletions.formUnion(deletions.map(\.key).filter { gone.view.tables[$0] == nil })
+    history.lived.formUnion(gone.view.tables.keys)
     for (key, row) in gone.view.tables where key.table == "members" {
       if let zone = row.zone, let user = row["user"]?.string {
         history.members[zone, default: []].insert(user)

@@ -93,6 +93,8 @@ extension Oracle {
     let made = creations[key] ?? []
     let created = made.count
     if created >= lives || isOwn(key, row) { return }
+    // It may be handed back as gone from one zone, and then as come to another; at the end no deletion may be undone.
+    if lost?.lived.contains(key) == true { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
       report("I1", "server: \(key) is live, and nobody created it")
