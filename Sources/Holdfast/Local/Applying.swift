@@ -75,7 +75,8 @@ extension LocalDatabase {
           applied.quarantined = try settle(answer, state)
         }
         if let returned = answer.returned {
-          applied.quarantined += try settle(returned, of: request.returns)
+          applied.quarantined += try settle(
+            returns: request.returns.prefix(max(0, Int(clamping: returned.count))), refused: returned.refused)
         }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())

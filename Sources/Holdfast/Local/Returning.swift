@@ -28,14 +28,14 @@ extension LocalDatabase {
   /// Notes the record of an arriving change, or its deletion, when what is known here is later, or as late and something else.
   ///
   /// - Parameter values: the values that arrive, in the order of the table's columns.
-  /// - Returns: whether what is here stays as it is.
+  /// - Returns: whether what is here stays as it is, as it is later.
   func noteIfLater(
     _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
   ) throws -> Bool {
     if let known = try history(table, id).base {
       // With the same rev it was changed in both histories.
-      let isLater = try known.rev > rev || known.rev == rev && self.values(of: known, table) != values()
-      return try isLater && note(table, id, known, session.writable)
+      let isNoted = try known.rev > rev || known.rev == rev && self.values(of: known, table) != values()
+      return try isNoted && note(table, id, known, session.writable) && known.rev > rev
     }
     let deletion = try connection.row(
       "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
@@ -171,11 +171,13 @@ extension LocalDatabase {
   }
 
   /// What is to be handed back next: the numbers of the notes, and the bytes.
-  func nextReturns() throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+  ///
+  /// - Parameter limit: the greatest number of them, at least 1.
+  func nextReturns(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
     let row = try connection.statement("SELECT n, body FROM holdfast_returns ORDER BY n")
     defer { row.reset() }
     var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
-    while numbers.count < ReturnedRecord.limit, size < Self.requestSize, try row.step() {
+    while numbers.count < min(limit, ReturnedRecord.limit), size < Self.requestSize, try row.step() {
       numbers.append(row.integer(0))
       bodies.append(row.blob(1))
       size += row.blob(1).count
@@ -184,10 +186,17 @@ extension LocalDatabase {
   }
 
   /// Forgets what was dealt with. What can't be taken goes into quarantine, and its zone is begun anew, as the server has it otherwise.
-  func settle(_ returned: SyncAnswer.Returned, of numbers: [Int64]) throws -> Int {
-    let refused = Dictionary(returned.refused.map { ($0.index, $0.problem) }) { first, _ in first }
+  ///
+  /// - Parameters:
+  ///   - numbers: the notes that were dealt with.
+  ///   - refused: the places among them of what can't be taken, with the problem.
+  /// - Returns: how many went into quarantine.
+  func settle(returns numbers: some Sequence<Int64>, refused: [(index: Int64, problem: [UInt8])]) throws
+    -> Int
+  {
+    let refused = Dictionary(refused.map { ($0.index, $0.problem) }) { first, _ in first }
     var (quarantined, lacking) = (0, LackingRecords())
-    for (index, number) in numbers.enumerated() where index < returned.count {
+    for (index, number) in numbers.enumerated() {
       if let problem = refused[Int64(index)],
         let row = try connection.row(
           "SELECT body, zone FROM holdfast_returns WHERE n = ?", [.integer(number)])

@@ -20,7 +20,12 @@ extension ChangeSetRun {
       if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
       let isUntouched = try isUntouched(live.seq, live.zone, handed)
-      if isUntouched, item.rev <= live.rev { return nil }
+      if isUntouched, item.rev == live.rev {
+        // A device that had not heard of the rev of its own edit has later values with the rev of before.
+        try log(overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
+        return live.seq
+      }
+      if isUntouched, item.rev < live.rev { return nil }
       guard isUntouched else { return try keep(live, against: item) }
       return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
     }
@@ -113,25 +118,28 @@ extension ChangeSetRun {
   /// Edits since the restore stay. The record gets a later rev, so that the device takes it over what it has.
   private func keep(_ live: Record, against item: ReturnedRecord) throws -> Int64? {
     Trace.took(.returnLost)
-    let columns = schema.tables[item.table].columns
-    let stamps = RecordStamps(live.stamps)
-    var overlaps: [Overlap] = []
-    for index in columns.indices {
-      guard let value = item.values?[index], value != live.values[index] else { continue }
-      let last = stamps?[columns[index].name]
-      overlaps.append(
-        Overlap(
-          column: index, policy: "restore", base: nil,
-          winner: .init(
-            value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
-          loser: .init(value: value, device: author.device, stamp: author.clock)))
-    }
+    let overlaps = overlaps(of: item, against: live)
     var record = live
     record.rev = max(item.rev, live.rev) + 1
     record.seq = try ledger.next(live.zone)
     try replace(record)
     try log(overlaps, of: live.id, table: live.table, zone: live.zone)
     return 0
+  }
+
+  /// The values that were handed back and differ from those of the live record, which stay.
+  private func overlaps(of item: ReturnedRecord, against live: Record) -> [Overlap] {
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    return columns.indices.compactMap { index in
+      guard let value = item.values?[index], value != live.values[index] else { return nil }
+      let last = stamps?[columns[index].name]
+      return Overlap(
+        column: index, policy: "restore", base: nil,
+        winner: .init(
+          value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
+        loser: .init(value: value, device: author.device, stamp: author.clock))
+    }
   }
 
   // MARK: Records that are not there

@@ -37,7 +37,7 @@ extension World {
     guard let backup = server.backup else { return }
     lookAtServer()
     oracle.look(server.view)
-    for device in devices { look(at: device) }
+    for device in devices where !device.apps.isEmpty { look(at: device) }
     history.add("server: lost, and restored from its backup", at: now)
     closeServerObserver()
     stopServer()
