@@ -52,7 +52,7 @@ extension LocalDatabase {
       let isHandingBack = try isHandingBack()
       let (sealed, operations, oldest) =
         try isHandingBack ? ([], 0, nil) : readOutbox(into: &request, changeSetLimit: changeSetLimit)
-      let returns: (numbers: [Int64], bodies: [[UInt8]]) = 
+      let returns: (numbers: [Int64], bodies: [[UInt8]]) =
         try isHandingBack ? nextReturns(limit: changeSetLimit) : ([], [])
       return PreparedRequest(
         body: request.body(sealed: sealed, returned: returns.bodies), device: device, token: token,

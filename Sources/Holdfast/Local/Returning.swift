@@ -56,7 +56,8 @@ extension LocalDatabase {
       "SELECT record_table, id, rev FROM holdfast_deleted WHERE zone = ? ORDER BY record_table, id",
       [.text(zone)])
     for row in deletions {
-      guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text, let rev = row[2].integer,
+      guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
+        let rev = row[2].integer,
         writable.contains(table), seen[table]?.contains(id) != true, !isDeleted(table, id, rev),
         try history(table, id).base == nil
       else { continue }

@@ -5,7 +5,8 @@ enum PostgresForgettingStatements {
   static let findZones: PostgresStatement = """
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """
-  static let findZone: PostgresStatement = "SELECT seq, purged, public, restored FROM holdfast.zones WHERE zone = $1"
+  static let findZone: PostgresStatement =
+    "SELECT seq, purged, public, restored FROM holdfast.zones WHERE zone = $1"
   static let findUsers: PostgresStatement = "SELECT m.\"user\" FROM holdfast.access m WHERE m.zone = $1"
   static let findAck: PostgresStatement = PostgresStatement(leastAck)
   static let findAckOfUsers: PostgresStatement = PostgresStatement(leastAck + " AND d.account = ANY ($6)")
@@ -42,7 +43,7 @@ enum PostgresForgettingStatements {
   static let findAcks: PostgresStatement =
     "SELECT a.zone FROM holdfast.acks a WHERE a.device = $1 ORDER BY a.zone LIMIT $2"
   static let dropAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone <= $2"
-  static let markDevice: PostgresStatement = 
+  static let markDevice: PostgresStatement =
     "UPDATE holdfast.devices SET forgotten = true, unheard = false WHERE number = $1"
 
   static let findNumber: PostgresStatement = "SELECT d.number FROM holdfast.devices d WHERE d.id = $1"

@@ -144,8 +144,7 @@ extension ChangeSetRun {
 
   // MARK: Records that are not there
 
-  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, _ handed: HandedSeq) throws -> Int64?
-  {
+  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, _ handed: HandedSeq) throws -> Int64? {
     try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
     var next = tombstone
     next.seq = nil

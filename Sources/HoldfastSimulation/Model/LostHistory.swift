@@ -114,7 +114,8 @@ extension Oracle {
   /// Whether a restore may have lost a token for good.
   func mayBeLost(_ token: Int, _ written: Written) -> Bool {
     guard let lost, lost.tokens.contains(token) else { return false }
-    return written.transactions.allSatisfy(lost.settled.contains) && !lost.holdings.contains { $0.tokens.contains(token) }
+    return written.transactions.allSatisfy(lost.settled.contains)
+      && !lost.holdings.contains { $0.tokens.contains(token) }
   }
 
   /// Whether a restore may have lost a deletion for good.

@@ -50,7 +50,7 @@ struct Plan {
       Command(index: index, seed: chance.next(), action: mood.action(&chance, devices: devices))
     }
     var ofRestores = Chance(seed: seed, 6)
-    if !hasClerks, ofRestores.one(in: 1) { planRestores(&ofRestores) }
+    if !hasClerks, ofRestores.one(in: 4) { planRestores(&ofRestores) }
   }
 
   /// Has the server restored, once or more often, in the place of other commands.

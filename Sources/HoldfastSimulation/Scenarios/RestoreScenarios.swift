@@ -4,7 +4,9 @@ import HoldfastServer
 
 /// A server that is put back to a backup, and what devices hand back to it.
 extension Scenario {
-  static var restores: [Scenario] { whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore }
+  static var restores: [Scenario] {
+    whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore
+  }
 
   private static var whole: [Scenario] {
     [
@@ -92,7 +94,8 @@ extension Scenario {
           stage.expect("I1", stage.losers.isEmpty, "and nothing is logged")
         }),
       Scenario(
-        name: "An edit of each of two histories", guards: "I3", users: [0, 1], takes: [.unheardAsked, .returnLost],
+        name: "An edit of each of two histories", guards: "I3", users: [0, 1],
+        takes: [.unheardAsked, .returnLost],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
