@@ -49,7 +49,9 @@ extension ChangeSetRun {
     let home =
       try stores.tables[item.table].record(item.id)?.zone
       ?? stores.tombstones.deletion(item.id, of: name)?.zone
-    guard let home, home != item.zone, try ledger.role(of: author.user, in: item.zone) != nil else { return }
+    guard let home, home != item.zone, let role = try ledger.role(of: author.user, in: item.zone),
+      role >= .editor
+    else { return }
     let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
     try stores.tombstones.insert(
       departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)

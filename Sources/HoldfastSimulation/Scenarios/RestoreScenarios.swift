@@ -94,6 +94,21 @@ extension Scenario {
           stage.expect("I1", stage.losers.isEmpty, "and nothing is logged")
         }),
       Scenario(
+        name: "What a viewer alone has", guards: "I10", users: [0, 1], takes: [.aheadOfRestore],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1", role: "viewer")
+          stage.settle()
+          stage.perform(.backUpServer)
+          let new = stage.makeItem(0, in: list)
+          stage.settle()
+          stage.perform(.signOut(device: 0, removingData: true), seed: 3)
+          stage.restore()
+          stage.settle()
+          stage.expect("I10", !stage.isThere("items", new), "who may not write hands nothing back")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
         name: "An edit of each of two histories", guards: "I3", users: [0, 1],
         takes: [.unheardAsked, .returnLost],
         script: { stage in
