@@ -57,6 +57,17 @@ extension ChangeSetRun {
       departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)
   }
 
+  /// A record that was handed back before, was deleted since, and has no tombstone any more, gets one again, so that it leaves devices.
+  func tellDeletion(of item: ReturnedRecord, rev: Int64) throws {
+    let name = schema.tables[item.table].name
+    guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
+      try stores.tombstones.deletion(item.id, of: name) == nil,
+      let role = try ledger.role(of: author.user, in: item.zone), role >= .editor
+    else { return }
+    _ = try put(
+      Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)
+  }
+
   private enum Right { case create, update, delete }
 
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.

@@ -58,7 +58,10 @@ extension Service {
     do {
       for item in items {
         let key = HandedRecord.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
-        if let before = try handed(key), before.rev >= item.rev { continue }
+        if let before = try handed(key), before.rev >= item.rev {
+          try run.tellDeletion(of: item, rev: before.rev)
+          continue
+        }
         let seq = try run.take(item) { zone in
           try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))?.seq
         }

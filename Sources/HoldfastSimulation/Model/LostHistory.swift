@@ -72,16 +72,19 @@ extension Oracle {
       let deletions = device.deletions.filter { key, _ in
         before.tables[key]?.zone == zone && gone.tables[key] == nil && device.view.tables[key] == nil
       }
-      var tokens = Tokens.inside(device.view.tables.filter { $0.value.zone == zone })
-      // In the middle of a download a device does not know the revs of its own edits that were confirmed meanwhile.
-      if known.ack != known.token {
-        tokens = tokens.filter { token in
-          written[token]?.transactions.contains { transactions[$0].device == device.device } != true
-        }
+      var tokens: Set<Int> = []
+      for (key, row) in device.view.tables where row.zone == zone {
+        // A device may not have heard yet which rev its own edits got.
+        let isKnown = row.rev > 0 && row.rev >= gone.tables[key]?.rev ?? 0
+        tokens.formUnion(Tokens.inside([key: row]).filter { isKnown || !isOwn($0, of: device.device) })
       }
       return LostHistory.Holding(
         device: device.device, user: device.user, zone: zone, tokens: tokens, deletions: deletions)
     }
+  }
+
+  private func isOwn(_ token: Int, of device: String) -> Bool {
+    written[token]?.transactions.contains { transactions[$0].device == device } == true
   }
 
   /// A device applied an answer from before the restore: what that confirmed may be lost.
