@@ -196,7 +196,7 @@ extension Scenario {
           let item = stage.makeItem(0, in: list)
           stage.settle()
           stage.perform(.backUpServer)
-          stage.makeItem(0, in: list)
+          stage.makeItem(1, in: list)
           stage.settle()
           stage.goOffline(1)
           stage.restore()

@@ -49,7 +49,7 @@ extension World {
       devices: devices.map { device in
         .init(
           device: device.machine, user: userID(of: device), view: device.view,
-          deletions: rememberedDeletions(of: device))
+          deletions: device.apps.isEmpty ? [:] : rememberedDeletions(of: device))
       })
     if plan.retention.map({ $0.devices < .seconds(Self.day / 1000) }) == true { oracle.gaveUp() }
     server.view = backup.memory.view
