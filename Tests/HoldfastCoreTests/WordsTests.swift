@@ -36,8 +36,11 @@ struct WordsTests {
     let inTheMiddle = ChangeToken(epoch: "0a1b2c3d", seq: 42, purged: 43)
     #expect(ChangeToken(inTheMiddle.text) == inTheMiddle && inTheMiddle != token)
     #expect(ChangeToken(epoch: "0a1b2c3d", seq: 42, purged: 42) == token)
+    let unfinished = ChangeToken(epoch: "0a1b2c3d", seq: 42, isUnfinished: true)
+    #expect(ChangeToken(unfinished.text) == unfinished && unfinished != token)
     for text in [
-      "", "0a1b2c3d", "0a1b2c3d.", "0a1b2c3d.-1", "0a1b2c3d.01", "0A1B2C3D.1", "0a1b2c3d.1.1", "0a1b2c3d.1.0",
+      "", "0a1b2c3d", "0a1b2c3d.", "0a1b2c3d.1.-2",
+      "0a1b2c3d.-1", "0a1b2c3d.01", "0A1B2C3D.1", "0a1b2c3d.1.1", "0a1b2c3d.1.0",
       "0a1b2c3d.1.02", "0a1b2c3d.1.", "0a1b2c3d.1.2.3",
       "0a1b2c3d.99999999999999999999",
     ] {

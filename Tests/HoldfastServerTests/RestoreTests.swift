@@ -160,6 +160,79 @@ struct RestoreTests {
     try device.pull()
   }
 
+  @Test("a record that was moved is handed back as gone by who sees one zone, and lives in the other (I7)")
+  func moved() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let (list, other) = (try anna.makeList(), try anna.makeList())
+    let items = [try anna.makeItem(list), try anna.makeItem(list)]
+    let second = try server.signIn("anna")
+    try anna.pull()
+    let restored = try server.restored()
+    for device in [anna, second] {
+      device.server = restored
+      try begin(device, isAhead: false)
+    }
+    // Before the record comes from where it went, and after.
+    #expect(try returned(second, [deletion(items[0], list, rev: 2)]).refused.isEmpty)
+    #expect(try returned(anna, items.map { item($0, other, "Moved", rev: 2) }).refused.isEmpty)
+    #expect(try returned(second, [deletion(items[1], list, rev: 2)]).refused.isEmpty)
+    // And an earlier life from where it was leaves that zone.
+    #expect(try returned(second, [item(items[0], list, "Before", rev: 1)]).refused.isEmpty)
+    for device in [anna, second] {
+      try device.pull()
+      for id in items { #expect(device.column("items", id, "list_id") == .string(other)) }
+      #expect(device.all("conflicts").isEmpty)
+    }
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("the deletion of a root of which the backup knows nothing is handed back with the zone (I8)")
+  func deletedRoot() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let late = try server.signIn("anna")
+    let restored = try server.restored()
+    let list = anna.newID()
+    for device in [anna, late] { device.server = restored }
+    func root(_ rest: [JSONValue.Member]) -> JSONValue {
+      .object([.init("table", "lists"), .init("id", .string(list)), .init("zone", .string(list))] + rest)
+    }
+    let member: JSONValue = [
+      "table": "members", "id": .string(anna.newID()), "zone": .string(list), "rev": 1,
+      "columns": ["user": .string(anna.user), "name": "anna", "role": "owner"],
+    ]
+    let deleted = root([.init("rev", 2), .init("deleted", true)])
+    #expect(try returned(anna, [member, deleted]).refused.isEmpty)
+    #expect(
+      try returned(late, [root([.init("rev", 1), .init("columns", ["title": "Late"])])]).refused.isEmpty)
+    for device in [anna, late] {
+      try device.pull()
+      #expect(!device.has("lists", list))
+    }
+    #expect(try restored.findings().isEmpty)
+  }
+
+  @Test("what is deleted since is remembered until all live devices were heard (I8), and no longer (I11)")
+  func unheard() throws {
+    let (server, ahead, behind, list, item) = try lostDay()
+    try begin(ahead)
+    try ahead.sync([.delete("items", item)])
+    func tombstones() throws -> Int64? {
+      try server.integer(
+        "SELECT count(*) FROM holdfast_tombstones WHERE zone = '\(list)'",
+        "SELECT count(*) FROM holdfast.records WHERE state > 0 AND zone = '\(list)'")
+    }
+    server.world.advance(2 * 86_400_000)
+    try ahead.pull()
+    try #require(server.inline).forget()
+    #expect(try tombstones() == 1)
+    try begin(behind, isAhead: false)
+    try behind.pull()
+    try #require(server.inline).forget()
+    #expect(try tombstones() == 0)
+  }
+
   @Test("nobody hands back what they may not write (I10), and one refusal stops nothing else (I12)")
   func strangers() throws {
     let server = try TestServer()

@@ -61,11 +61,14 @@ extension LocalDatabase {
       return true
     }
     session.seen?[table, default: []].insert(id)
-    if session.isRestored, try noteIfLater(table, id, than: change.rev, session) { return true }
+    func arriving() throws -> [Value] {
+      try values(of: table, UnsafeBufferPointer(rebasing: bytes[change.columns]))
+    }
+    if session.isRestored, try noteIfLater(table, id, than: change.rev, session, values: arriving) {
+      return true
+    }
     guard session.hasEdits, try isEdited(table, id) else { return false }
-    try rebase(
-      table, id, zone: session.zone, rev: change.rev,
-      columns: UnsafeBufferPointer(rebasing: bytes[change.columns]))
+    try rebase(table, id, zone: session.zone, rev: change.rev, values: arriving())
     return true
   }
 
@@ -80,11 +83,8 @@ extension LocalDatabase {
     return try statement.step()
   }
 
-  /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
-  /// edit becomes the server's value; a record that is gone here stays so until the server agrees.
-  private func rebase(
-    _ table: Int, _ id: String, zone: String, rev: Int64, columns: UnsafeBufferPointer<UInt8>
-  ) throws {
+  /// The values of a record that comes, in the order of its table's columns.
+  private func values(of table: Int, _ columns: UnsafeBufferPointer<UInt8>) throws -> [Value] {
     let definitions = schema.tables[table].columns
     var values = definitions.map { $0.defaultValue ?? .null }
     try JSONReader.read(columns) { reader in
@@ -93,10 +93,13 @@ extension LocalDatabase {
         values[index] = try OperationReader.value(of: definitions[index], from: &reader)
       }
     }
-    try rebase(table, id, zone: zone, rev: rev, values: values)
+    return values
   }
 
-  /// The same, of the record's values in the order of its columns.
+  /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
+  /// edit becomes the server's value; a record that is gone here stays so until the server agrees.
+  ///
+  /// - Parameter values: in the order of the table's columns.
   func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, values: [Value]) throws {
     let here = try row(table, id)
     // A page that waited is older than what another zone has brought since.
@@ -143,9 +146,11 @@ extension LocalDatabase {
     if session.isRestored {
       var told: [String: Int64] = [:]
       for (table, id, _, rev) in session.deleted { told["\(table) \(id)"] = rev }
-      try noteMissing(in: session.zone, session.writable, &seen) { table, id, rev in
+      func isDeleted(_ table: Int, _ id: String, _ rev: Int64) -> Bool {
         (told["\(table) \(id)"] ?? 0) >= rev
       }
+      try noteMissing(in: session.zone, session.writable, &seen, isDeleted: isDeleted)
+      try noteDeletions(in: session.zone, session.writable, seen, isDeleted: isDeleted)
     }
     for (index, table) in schema.tables.enumerated() {
       let ids = try connection.rows(

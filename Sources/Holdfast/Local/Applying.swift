@@ -75,7 +75,8 @@ extension LocalDatabase {
           applied.quarantined = try settle(answer, state, &created)
         }
         if let returned = answer.returned {
-          applied.quarantined += try settle(returned, of: request.returns)
+          applied.quarantined += try settle(
+            returns: request.returns.prefix(max(0, Int(clamping: returned.count))), refused: returned.refused)
         }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())
@@ -199,6 +200,10 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
+      if part.isRestored, try goBack(part.zone) {
+        applied.hasMore = true
+        return
+      }
       // Also of a zone that is not here: the server waits to hear so.
       guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)

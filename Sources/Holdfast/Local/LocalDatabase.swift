@@ -165,8 +165,9 @@ package final class LocalDatabase {
   /// - Parameter isRestored: whether the server has lost some of it, which is then to be handed back.
   func beginAnew(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    // What was to be replaced already may be of long ago: it stays so.
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = max(fresh, ?) WHERE zone = ? AND ack IS NOT NULL",
+      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = iif(fresh = 0, ?, fresh) WHERE zone = ? AND ack IS NOT NULL",
       [.integer(isRestored ? 2 : 1), .text(zone)])
   }
 

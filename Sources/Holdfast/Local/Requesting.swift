@@ -52,7 +52,8 @@ extension LocalDatabase {
       let isHandingBack = try isHandingBack()
       let (sealed, operations, oldest) =
         try isHandingBack ? ([], 0, nil) : readOutbox(into: &request, changeSetLimit: changeSetLimit)
-      let returns: (numbers: [Int64], bodies: [[UInt8]]) = try isHandingBack ? nextReturns() : ([], [])
+      let returns: (numbers: [Int64], bodies: [[UInt8]]) =
+        try isHandingBack ? nextReturns(limit: changeSetLimit) : ([], [])
       return PreparedRequest(
         body: request.body(sealed: sealed, returned: returns.bodies), device: device, token: token,
         answers: request.answers,
@@ -94,11 +95,18 @@ extension LocalDatabase {
     try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
-  /// Moves the oldest change set, which was alone in a request, into quarantine: the server takes none of its size.
+  /// Moves the oldest change set, or what was handed back, which was alone in a request, into quarantine: the server takes none of its size.
   ///
   /// - Returns: false when it is no longer the oldest, as when another process was told the same.
   func quarantineOldest(of request: PreparedRequest, problem: [UInt8]) throws -> Bool {
-    try connection.transaction(.immediate) {
+    if !request.returns.isEmpty {
+      return try connection.transaction(.immediate) {
+        try whileApplying {
+          try settle(returns: request.returns, refused: [(index: 0, problem: problem)]) > 0
+        }
+      }
+    }
+    return try connection.transaction(.immediate) {
       guard
         let row = try connection.row("SELECT first, body, chain FROM holdfast_outbox ORDER BY first LIMIT 1"),
         let first = row[0].integer, let body = row[1].blob, row[2].text == request.oldest

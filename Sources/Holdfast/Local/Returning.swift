@@ -9,14 +9,33 @@ extension LocalDatabase {
   private static let deletionTime: Int64 = 30 * 86_400_000
   private static let requestSize = 1 << 20
 
+  /// Forgets the half of a download that came from the history before a restore: the zone is as it was when it was whole, and says so.
+  ///
+  /// - Returns: false when nothing of the zone was under way.
+  func goBack(_ zone: String) throws -> Bool {
+    try connection.run(
+      """
+      UPDATE holdfast_zones SET ack = iif(fresh > 0, '', token), told = 0
+      WHERE zone = ? AND ack IS NOT NULL AND ack <> '' AND ack <> token
+      """, [.text(zone)])
+    if connection.changes == 0 { return false }
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    return true
+  }
+
   // MARK: Noting
 
-  /// Notes the record of an arriving change, or its deletion, when what is known here is later.
+  /// Notes the record of an arriving change, or its deletion, when what is known here is later, or as late and something else.
   ///
-  /// - Returns: whether what is here stays as it is.
-  func noteIfLater(_ table: Int, _ id: String, than rev: Int64, _ session: ApplySession) throws -> Bool {
+  /// - Parameter values: the values that arrive, in the order of the table's columns.
+  /// - Returns: whether what is here stays as it is, as it is later.
+  func noteIfLater(
+    _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
+  ) throws -> Bool {
     if let known = try history(table, id).base {
-      return try known.rev > rev && note(table, id, known, session.writable)
+      // With the same rev it was changed in both histories.
+      let isNoted = try known.rev > rev || known.rev == rev && self.values(of: known, table) != values()
+      return try isNoted && note(table, id, known, session.writable) && known.rev > rev
     }
     let deletion = try connection.row(
       "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
@@ -26,6 +45,24 @@ extension LocalDatabase {
     else { return false }
     try note(ReturnedRecord(table: table, id: id, zone: zone, rev: last, values: nil))
     return true
+  }
+
+  /// Notes the remembered deletions of records of which the server does not know: another device may still have them.
+  func noteDeletions(
+    in zone: String, _ writable: Set<Int>, _ seen: [Int: Set<String>],
+    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+  ) throws {
+    let deletions = try connection.rows(
+      "SELECT record_table, id, rev FROM holdfast_deleted WHERE zone = ? ORDER BY record_table, id",
+      [.text(zone)])
+    for row in deletions {
+      guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
+        let rev = row[2].integer,
+        writable.contains(table), seen[table]?.contains(id) != true, !isDeleted(table, id, rev),
+        try history(table, id).base == nil
+      else { continue }
+      try note(ReturnedRecord(table: table, id: id, zone: zone, rev: rev, values: nil))
+    }
   }
 
   /// Notes the confirmed records of a zone that the server does not have.
@@ -81,9 +118,13 @@ extension LocalDatabase {
 
   private func note(_ table: Int, _ id: String, _ known: RecordState, _ writable: Set<Int>) throws -> Bool {
     guard known.rev > 0, writable.contains(table), case .text(let zone) = known.zone else { return false }
-    let values = sql[table].columns.map { Value(known.values[$0] ?? .null) }
+    let values = values(of: known, table)
     try note(ReturnedRecord(table: table, id: id, zone: zone, rev: known.rev, values: values))
     return true
+  }
+
+  private func values(of known: RecordState, _ table: Int) -> [Value] {
+    sql[table].columns.map { Value(known.values[$0] ?? .null) }
   }
 
   private func note(_ record: ReturnedRecord) throws {
@@ -131,11 +172,13 @@ extension LocalDatabase {
   }
 
   /// What is to be handed back next: the numbers of the notes, and the bytes.
-  func nextReturns() throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+  ///
+  /// - Parameter limit: the greatest number of them, at least 1.
+  func nextReturns(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
     let row = try connection.statement("SELECT n, body FROM holdfast_returns ORDER BY n")
     defer { row.reset() }
     var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
-    while numbers.count < ReturnedRecord.limit, size < Self.requestSize, try row.step() {
+    while numbers.count < min(limit, ReturnedRecord.limit), size < Self.requestSize, try row.step() {
       numbers.append(row.integer(0))
       bodies.append(row.blob(1))
       size += row.blob(1).count
@@ -144,10 +187,17 @@ extension LocalDatabase {
   }
 
   /// Forgets what was dealt with. What can't be taken goes into quarantine, and its zone is begun anew, as the server has it otherwise.
-  func settle(_ returned: SyncAnswer.Returned, of numbers: [Int64]) throws -> Int {
-    let refused = Dictionary(returned.refused.map { ($0.index, $0.problem) }) { first, _ in first }
+  ///
+  /// - Parameters:
+  ///   - numbers: the notes that were dealt with.
+  ///   - refused: the places among them of what can't be taken, with the problem.
+  /// - Returns: how many went into quarantine.
+  func settle(returns numbers: some Sequence<Int64>, refused: [(index: Int64, problem: [UInt8])]) throws
+    -> Int
+  {
+    let refused = Dictionary(refused.map { ($0.index, $0.problem) }) { first, _ in first }
     var (quarantined, lacking) = (0, LackingRecords())
-    for (index, number) in numbers.enumerated() where index < returned.count {
+    for (index, number) in numbers.enumerated() {
       if let problem = refused[Int64(index)],
         let row = try connection.row(
           "SELECT body, zone FROM holdfast_returns WHERE n = ?", [.integer(number)])
@@ -189,7 +239,7 @@ extension LocalDatabase {
   func hold(_ held: [(zone: String, isUnknown: Bool)], at clock: Stamp) throws {
     for (zone, isUnknown) in held {
       let known = try connection.row(
-        "SELECT role, ack FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
+        "SELECT role, fresh FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
       guard let known else { continue }
       let until = try connection.value("SELECT until FROM holdfast_held WHERE zone = ?", [.text(zone)])
       if let until = until?.integer {
@@ -199,9 +249,11 @@ extension LocalDatabase {
       try connection.run(
         "INSERT INTO holdfast_held (zone, until) VALUES (?, ?)",
         [.text(zone), .integer(clock.milliseconds + Self.holding)])
-      guard isUnknown, known[0].text == Role.owner.rawValue else { continue }
+      // What was to be replaced already may be of long ago.
+      guard isUnknown, known[0].text == Role.owner.rawValue, known[1].integer != 1 else { continue }
       var seen: [Int: Set<String>] = [:]
       try noteMissing(in: zone, writable(.owner), &seen)
+      try noteDeletions(in: zone, writable(.owner), seen)
     }
   }
 }

@@ -234,7 +234,7 @@ package final class SyncConversation: @unchecked Sendable {
     switch answer.status {
     case 401: return .expired
     case 409 where problem?.code == .deviceDiverged: return .diverged
-    case 413 where request.changeSets > 0: return .tooLarge
+    case 413 where request.changeSets > 0 || !request.returns.isEmpty: return .tooLarge
     default:
       return .later(
         reason: problem?.description ?? "The server answered with status \(answer.status).",

@@ -19,9 +19,12 @@ struct PostgresForgetting {
         items: try zones.filter { try isForgettable($0, terms) }.map { .tombstones(zone: $0) },
         next: zones.count == limit ? zones.last : nil)
     case .acks:
-      let rows = try connection.query(
-        SQL.findDead, PostgresParameters(terms.devicesSeenAfter, Int64(place) ?? 0, Int64(limit)))
-      let devices = rows.indices.map { rows.int64($0, 0) }
+      let found = try [SQL.findDead, SQL.findDeadUnheard].map { statement in
+        let rows = try connection.query(
+          statement, PostgresParameters(terms.devicesSeenAfter, Int64(place) ?? 0, Int64(limit)))
+        return rows.indices.map { rows.int64($0, 0) }
+      }
+      let devices = Set(found.joined()).sorted().prefix(limit)
       return FoundForgettable(
         items: devices.map { .acks(device: $0) },
         next: devices.count == limit ? devices.last.map { String($0) } : nil)
@@ -70,7 +73,13 @@ struct PostgresForgetting {
     var wanted = PostgresParameters(zone, terms.epoch, purged, seq, terms.devicesSeenAfter)
     if !isPublic { wanted.append(array: found[1].texts) }
     let ack = try connection.query(isPublic ? SQL.findAck : SQL.findAckOfUsers, wanted)
-    return ZoneHorizon(purged: purged, seq: ack.optionalInt64(0, 0) ?? seq)
+    var awaited = PostgresParameters(terms.devicesSeenAfter)
+    if !isPublic { awaited.append(array: found[1].texts) }
+    let isAwaited = try !connection.query(isPublic ? SQL.findAwaited : SQL.findAwaitedOfUsers, awaited)
+      .isEmpty
+    // What such a device has of a record that was deleted since, it would hand back.
+    let limit = isAwaited ? min(seq, found[0].int64(0, 3)) : seq
+    return ZoneHorizon(purged: purged, seq: min(ack.optionalInt64(0, 0) ?? limit, limit))
   }
 
   // MARK: Forgetting
@@ -134,10 +143,9 @@ struct PostgresForgetting {
     let zones = try connection.query(
       SQL.findAcks, PostgresParameters(device, Int64(ForgettingTerms.step))
     ).texts
-    guard let last = zones.last else { return Forgotten() }
     try connection.pipeline { pipe in
       pipe.send(SQL.markDevice, PostgresParameters(device))
-      pipe.send(SQL.dropAcks, PostgresParameters(device, last))
+      if let last = zones.last { pipe.send(SQL.dropAcks, PostgresParameters(device, last)) }
     }
     Trace.took(.deviceForgotten)
     return Forgotten(acks: zones.count, hasMore: zones.count == ForgettingTerms.step)

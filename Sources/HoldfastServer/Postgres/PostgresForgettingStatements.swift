@@ -5,7 +5,8 @@ enum PostgresForgettingStatements {
   static let findZones: PostgresStatement = """
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """
-  static let findZone: PostgresStatement = "SELECT seq, purged, public FROM holdfast.zones WHERE zone = $1"
+  static let findZone: PostgresStatement =
+    "SELECT seq, purged, public, restored FROM holdfast.zones WHERE zone = $1"
   static let findUsers: PostgresStatement = "SELECT m.\"user\" FROM holdfast.access m WHERE m.zone = $1"
   static let findAck: PostgresStatement = PostgresStatement(leastAck)
   static let findAckOfUsers: PostgresStatement = PostgresStatement(leastAck + " AND d.account = ANY ($6)")
@@ -13,6 +14,10 @@ enum PostgresForgettingStatements {
     SELECT min(greatest(a.seq, a.purged)) FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE a.zone = $1
     AND a.epoch = $2 AND NOT a.lost AND greatest(a.seq, a.purged) BETWEEN $3 AND $4 AND d.seen_at > $5
     """
+  static let findAwaited: PostgresStatement = PostgresStatement(awaited + " LIMIT 1")
+  static let findAwaitedOfUsers: PostgresStatement = PostgresStatement(
+    awaited + " AND d.account = ANY ($2) LIMIT 1")
+  private static let awaited = "SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at > $1"
   static let findTombstones: PostgresStatement = """
     SELECT r.seq, r.stamp, r.record_table, r.id, r.state FROM holdfast.records r
     WHERE r.zone = $1 AND r.state > 0 AND r.seq <= $2 ORDER BY r.seq LIMIT $3
@@ -30,12 +35,16 @@ enum PostgresForgettingStatements {
     SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device
     WHERE d.seen_at <= $1 AND a.device > $2 ORDER BY a.device LIMIT $3
     """
+  static let findDeadUnheard: PostgresStatement = """
+    SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at <= $1 AND d.number > $2 ORDER BY d.number LIMIT $3
+    """
   static let lockDevice: PostgresStatement =
     "SELECT seen_at FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE SKIP LOCKED"
   static let findAcks: PostgresStatement =
     "SELECT a.zone FROM holdfast.acks a WHERE a.device = $1 ORDER BY a.zone LIMIT $2"
   static let dropAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone <= $2"
-  static let markDevice: PostgresStatement = "UPDATE holdfast.devices SET forgotten = true WHERE number = $1"
+  static let markDevice: PostgresStatement =
+    "UPDATE holdfast.devices SET forgotten = true, unheard = false WHERE number = $1"
 
   static let findNumber: PostgresStatement = "SELECT d.number FROM holdfast.devices d WHERE d.id = $1"
   static let resetAcks: PostgresStatement = """

@@ -174,7 +174,10 @@ struct Reader {
     let reached = written.hasMore ? written.last : written.seq
     let token =
       isUntouched
-      ? zone.token : ChangeToken(epoch: epoch, seq: reached, purged: zone.purgedAtBeginning).text
+      ? zone.token
+      : ChangeToken(
+        epoch: epoch, seq: reached, purged: zone.purgedAtBeginning, isUnfinished: written.hasMore
+      ).text
     writer.key("to")
     writer.string(token)
     writer.key("more")

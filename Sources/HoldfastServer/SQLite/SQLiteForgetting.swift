@@ -22,6 +22,13 @@ final class SQLiteForgetting: ForgettingTable {
     AND (?6 = 1 OR EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = ?1 AND m.user = d.user))
     """
 
+  /// Whether a live device of a zone was not heard since the database was restored.
+  private static let isAwaited = """
+    SELECT 1 FROM holdfast_access m JOIN holdfast_devices d ON d.user = m.user
+    WHERE m.zone = ?1 AND d.unheard = 1 AND d.seen_at > ?2
+    UNION ALL SELECT 1 FROM holdfast_devices d WHERE ?3 = 1 AND d.unheard = 1 AND d.seen_at > ?2 LIMIT 1
+    """
+
   init(on connection: Connection) { self.connection = connection }
 
   // MARK: Looking
@@ -83,7 +90,7 @@ final class SQLiteForgetting: ForgettingTable {
     let devices = try connection.rows(
       """
       SELECT d.number FROM holdfast_devices d WHERE d.number > ? AND d.seen_at <= ?
-      AND EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = d.number) ORDER BY d.number LIMIT ?
+      AND (d.unheard = 1 OR EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = d.number)) ORDER BY d.number LIMIT ?
       """, [.integer(number), .integer(terms.devicesSeenAfter), .integer(Int64(limit))]
     ).compactMap { $0[0].integer }
     return FoundForgettable(
@@ -95,16 +102,20 @@ final class SQLiteForgetting: ForgettingTable {
   private func horizon(of zone: String, _ terms: ForgettingTerms) throws -> ZoneHorizon? {
     guard
       let row = try connection.row(
-        "SELECT seq, purged, public FROM holdfast_zones WHERE zone = ?", [.text(zone)]),
-      let seq = row[0].integer, let purged = row[1].integer
+        "SELECT seq, purged, public, restored FROM holdfast_zones WHERE zone = ?", [.text(zone)]),
+      let seq = row[0].integer, let purged = row[1].integer, let restored = row[3].integer
     else { return nil }
+    let isAwaited = try connection.value(
+      Self.isAwaited, [.text(zone), .integer(terms.devicesSeenAfter), row[2]])
+    // What such a device has of a record that was deleted since, it would hand back.
+    let limit = isAwaited == nil ? seq : min(seq, restored)
     let ack = try connection.value(
       Self.leastAck,
       [
         .text(zone), .text(terms.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
         row[2],
       ])
-    return ZoneHorizon(purged: purged, seq: ack?.integer ?? seq)
+    return ZoneHorizon(purged: purged, seq: min(ack?.integer ?? limit, limit))
   }
 
   // MARK: Forgetting
@@ -159,7 +170,7 @@ final class SQLiteForgetting: ForgettingTable {
 
   private func forgetAcks(of device: Int64, _ terms: ForgettingTerms) throws -> Forgotten {
     try connection.run(
-      "UPDATE holdfast_devices SET forgotten = 1 WHERE number = ? AND seen_at <= ?",
+      "UPDATE holdfast_devices SET forgotten = 1, unheard = 0 WHERE number = ? AND seen_at <= ?",
       [.integer(device), .integer(terms.devicesSeenAfter)])
     // It has come back meanwhile.
     if connection.changes == 0 { return Forgotten() }

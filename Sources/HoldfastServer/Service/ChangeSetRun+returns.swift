@@ -2,21 +2,36 @@ import HoldfastCore
 
 /// Taking what a device hands back; docs/RESTORING.md, section 4.
 extension ChangeSetRun {
+  /// The seq that a record got in a zone when it was handed back before; nil when it was not.
+  typealias HandedSeq = (_ zone: String) throws -> Int64?
+
   /// Takes a record or deletion of the history that the restore has lost.
   ///
-  /// - Parameter handed: the seq that the record got when it was handed back before; nil when it was not.
   /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore stay; nil when there is nothing to do.
-  func take(_ item: ReturnedRecord, handed: Int64?) throws -> Int64? {
+  func take(_ item: ReturnedRecord, handed: HandedSeq) throws -> Int64? {
+    let seq = try settle(item, handed)
+    if !item.isDeletion { try tellDeparture(of: item) }
+    return seq
+  }
+
+  private func settle(_ item: ReturnedRecord, _ handed: HandedSeq) throws -> Int64? {
     if let live = try stores.tables[item.table].record(item.id) {
+      // Who sees one zone alone can't tell a record that left it from one that was deleted.
+      if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
-      let isUntouched = try isUntouched(live.seq, live.zone, item, handed)
-      if isUntouched, item.rev <= live.rev { return nil }
+      let isUntouched = try isUntouched(live.seq, live.zone, handed)
+      if isUntouched, item.rev == live.rev {
+        // A device that had not heard of the rev of its own edit has later values with the rev of before.
+        try log(overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
+        return live.seq
+      }
+      if isUntouched, item.rev < live.rev { return nil }
       guard isUntouched else { return try keep(live, against: item) }
       return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
     }
     let name = schema.tables[item.table].name
     if let tombstone = try stores.tombstones.deletion(item.id, of: name) {
-      return try take(item, over: tombstone, handed: handed)
+      return try take(item, over: tombstone, handed)
     }
     if item.isDeletion {
       guard try ledger.exists(item.zone) else { return nil }
@@ -28,13 +43,36 @@ extension ChangeSetRun {
     return try insert(item)
   }
 
+  /// A record that is not, or no longer, in the zone from which it was handed back leaves a departure there, so that it leaves devices.
+  private func tellDeparture(of item: ReturnedRecord) throws {
+    let name = schema.tables[item.table].name
+    let home =
+      try stores.tables[item.table].record(item.id)?.zone
+      ?? stores.tombstones.deletion(item.id, of: name)?.zone
+    guard let home, home != item.zone, let role = try ledger.role(of: author.user, in: item.zone),
+      role >= .editor
+    else { return }
+    let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
+    try stores.tombstones.insert(
+      departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)
+  }
+
+  /// A record that was handed back before, was deleted since, and has no tombstone any more, gets one again, so that it leaves devices.
+  func tellDeletion(of item: ReturnedRecord, rev: Int64) throws {
+    let name = schema.tables[item.table].name
+    guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
+      try stores.tombstones.deletion(item.id, of: name) == nil,
+      let role = try ledger.role(of: author.user, in: item.zone), role >= .editor
+    else { return }
+    _ = try put(
+      Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)
+  }
+
   private enum Right { case create, update, delete }
 
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
-  private func isUntouched(_ seq: Int64, _ zone: String, _ item: ReturnedRecord, _ handed: Int64?) throws
-    -> Bool
-  {
-    if zone == item.zone, seq == handed { return true }
+  private func isUntouched(_ seq: Int64, _ zone: String, _ handed: HandedSeq) throws -> Bool {
+    if try seq == handed(zone) { return true }
     return seq <= (try stores.store.returns.restored(zone) ?? 0)
   }
 
@@ -84,7 +122,7 @@ extension ChangeSetRun {
   private func remove(_ live: Record, as item: ReturnedRecord) throws -> Int64? {
     Trace.took(.handedBack)
     try remove(live, at: author.clock, rev: item.rev) { record in
-      try !self.isUntouched(record.seq, record.zone, item, nil)
+      try !self.isUntouched(record.seq, record.zone) { _ in nil }
     }
     try removeMember(live)
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
@@ -93,19 +131,7 @@ extension ChangeSetRun {
   /// Edits since the restore stay. The record gets a later rev, so that the device takes it over what it has.
   private func keep(_ live: Record, against item: ReturnedRecord) throws -> Int64? {
     Trace.took(.returnLost)
-    let columns = schema.tables[item.table].columns
-    let stamps = RecordStamps(live.stamps)
-    var overlaps: [Overlap] = []
-    for index in columns.indices {
-      guard let value = item.values?[index], value != live.values[index] else { continue }
-      let last = stamps?[columns[index].name]
-      overlaps.append(
-        Overlap(
-          column: index, policy: "restore", base: nil,
-          winner: .init(
-            value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
-          loser: .init(value: value, device: author.device, stamp: author.clock)))
-    }
+    let overlaps = overlaps(of: item, against: live)
     var record = live
     record.rev = max(item.rev, live.rev) + 1
     record.seq = try ledger.next(live.zone)
@@ -114,9 +140,24 @@ extension ChangeSetRun {
     return 0
   }
 
+  /// The values that were handed back and differ from those of the live record, which stay.
+  private func overlaps(of item: ReturnedRecord, against live: Record) -> [Overlap] {
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    return columns.indices.compactMap { index in
+      guard let value = item.values?[index], value != live.values[index] else { return nil }
+      let last = stamps?[columns[index].name]
+      return Overlap(
+        column: index, policy: "restore", base: nil,
+        winner: .init(
+          value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
+        loser: .init(value: value, device: author.device, stamp: author.clock))
+    }
+  }
+
   // MARK: Records that are not there
 
-  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, handed: Int64?) throws -> Int64? {
+  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, _ handed: HandedSeq) throws -> Int64? {
     try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
     var next = tombstone
     next.seq = nil
@@ -125,8 +166,10 @@ extension ChangeSetRun {
       next.rev = item.rev
       return try put(next, of: item)
     }
-    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, item, handed) {
-      if item.rev <= tombstone.rev { return nil }
+    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, handed) {
+      // A departure has the rev that the record has in the other zone, a deletion a later one.
+      let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
+      if item.rev <= tombstone.rev, !isDeparted { return nil }
       try stores.tombstones.becomeDeparture(
         item.id, of: schema.tables[item.table].name, in: tombstone.zone)
       if tombstone.zone == item.zone {
@@ -202,10 +245,20 @@ extension ChangeSetRun {
       let zone = try parentZone(item.table, column: column, id: id)
       try require(.create, of: item, in: zone, nil)
       return zone
+    case .explicit where try isOwnership(item) && !ledger.exists(item.zone):
+      // The zone of a root that was deleted: its members still see that.
+      try ledger.create(item.zone)
+      return item.zone
     case .explicit, .server: break
     default: throw Problem(.invalidRequest, "A record of \(table.name) can't be in that zone.")
     }
     try require(.create, of: item, in: item.zone, nil)
     return item.zone
+  }
+
+  /// Whether a member is the author, as owner.
+  private func isOwnership(_ item: ReturnedRecord) -> Bool {
+    item.values?[stores.memberUser] == .text(author.user)
+      && item.values?[stores.memberRole] == .text(Role.owner.rawValue)
   }
 }

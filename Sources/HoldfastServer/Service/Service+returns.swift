@@ -58,9 +58,13 @@ extension Service {
     do {
       for item in items {
         let key = HandedRecord.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
-        let before = try returns.handed(key) ?? store.returns.handed(key)
-        if let before, before.rev >= item.rev { continue }
-        let seq = try run.take(item, handed: before?.seq)
+        if let before = try handed(key), before.rev >= item.rev {
+          try run.tellDeletion(of: item, rev: before.rev)
+          continue
+        }
+        let seq = try run.take(item) { zone in
+          try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))?.seq
+        }
         try store.settle()
         if let seq {
           taken.append(HandedRecord(key: key, rev: item.rev, seq: seq, isDeletion: item.isDeletion))
@@ -78,6 +82,10 @@ extension Service {
       try undo()
       return Problem(.invalidOperation, "A rule of the server's database forbids it.")
     }
+  }
+
+  private func handed(_ key: HandedRecord.Key) throws -> HandedRecord? {
+    try returns.handed(key) ?? store.returns.handed(key)
   }
 
   private func undo() throws {

@@ -37,9 +37,9 @@ extension Service {
     }
     let ahead = try zonesAhead(in: command)
     for (zone, ack) in command.acks {
-      // What it has of a zone in which it is ahead is not to be thrown away.
+      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore.
       try store.devices.setAck(
-        number, zone: zone, ack, isDoubted: device.isForgotten && !ahead.contains(zone))
+        number, zone: zone, ack, isDoubted: device.isForgotten && !(device.isUnheard && ahead.contains(zone)))
     }
     if let client = command.news { try store.devices.setClient(client, of: number) }
     if device.isForgotten, request.isComplete { try store.devices.remember(number) }

@@ -9,6 +9,11 @@ struct SyncCommand: Sendable {
     let seq: Int64
     /// In the middle of a copy from the zone's beginning; see `ChangeToken`.
     var purged: Int64 = 0
+
+    /// The token that the ack is.
+    var token: ChangeToken {
+      ChangeToken(epoch: epoch, seq: seq, purged: purged, isUnfinished: purged < 0)
+    }
   }
 
   let key: DeviceKey

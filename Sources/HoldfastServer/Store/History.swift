@@ -14,6 +14,7 @@ struct History: Sendable {
   func agrees(with ack: SyncCommand.Ack, restored: Int64?) -> Bool {
     guard isForeign(ack) else { return true }
     guard let previous, let restored else { return false }
-    return ack.epoch == previous && max(ack.seq, ack.purged) <= restored
+    // What moved since behind a page that came is on none of those that are still to come: half a download is true in one history alone.
+    return ack.epoch == previous && ack.purged == 0 && ack.seq <= restored
   }
 }

@@ -180,7 +180,7 @@ struct ZoneState {
 
   /// The ack as a token of the wire.
   var token: String {
-    ack.epoch.isEmpty ? "" : ChangeToken(epoch: ack.epoch, seq: ack.seq, purged: ack.purged).text
+    ack.epoch.isEmpty ? "" : ack.token.text
   }
 
   /// Up to where the zone may have been purged, so that who goes on behind the ack misses nothing; where `seq` is not beyond that.

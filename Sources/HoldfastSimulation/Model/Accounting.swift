@@ -31,7 +31,7 @@ struct Accounting {
   /// I3: the tokens that are nowhere.
   func reportLost() {
     for (token, written) in oracle.written.sorted(by: { $0.key < $1.key })
-    where !isAccountedFor(token, written) {
+    where !isAccountedFor(token, written) && !oracle.mayBeLost(token, written) {
       let place = ColumnPlace(key: written.key, column: written.column)
       let onServer =
         server.tables[written.key].map { "has \(oracle.text($0[written.column]))" } ?? "has no such record"
@@ -115,6 +115,8 @@ struct Accounting {
 
   /// I1, I3: a counter is the sum of what people added. Looks at records that had one life, and were not edited on devices that were copied.
   func reportSums() {
+    // An increment that was handed back by one device may be sent again by another.
+    if oracle.lost != nil { return }
     for (key, row) in server.tables.sorted(by: { $0.key < $1.key }) {
       for column in (oracle.rules.counters[key.table] ?? []).sorted() {
         let changes = (oracle.changes[key] ?? []).filter { $0.column == column }
@@ -152,7 +154,7 @@ struct Accounting {
       case .quarantined, .forgotten: continue
       case .open, .confirmed: break
       }
-      if isCreatedAnew(deletion) { continue }
+      if isCreatedAnew(deletion) || oracle.mayBeLost(deletion) { continue }
       oracle.report(
         "I8",
         "\(deletion.key) is live on the server at rev \(row.rev), though \(oracle.describe(deletion.transaction)) deleted it and nobody created it since"
@@ -179,7 +181,8 @@ struct Accounting {
   func reportHalfRefused() {
     for (index, transaction) in oracle.transactions.enumerated() where transaction.state == .quarantined {
       if oracle.devices[transaction.device]?.isCopied == true { continue }
-      let seen = tokensSeen(of: index)
+      // What was refused since may have been applied in the history that was lost, and be handed back.
+      let seen = tokensSeen(of: index).subtracting(oracle.lost?.tokens ?? [])
       if seen.isEmpty { continue }
       oracle.report(
         "I6", "\(oracle.describe(index)) is in quarantine, and the server has shown its \(Tokens.text(seen))")

@@ -21,6 +21,9 @@ struct DeviceView: Sendable {
   struct Zone: Sendable {
     let token: String
     let ack: String?
+    let role: String
+    /// Whether it comes anew, and what is here is not to be trusted.
+    let isFresh: Bool
   }
 
   var tables: Tables = [:]
@@ -29,4 +32,8 @@ struct DeviceView: Sendable {
   var quarantine: [Quarantined] = []
   var edits: [Edit] = []
   var zones: [String: Zone] = [:]
+  /// How many records are to be handed back to a restored server.
+  var returns: Int64 = 0
+  /// The zones of which a restored server does not know whether they may be read.
+  var held: [String] = []
 }

@@ -176,6 +176,7 @@ extension Oracle {
     }
     devices[device] = backup.device
     devices[device]?.isCopied = true
+    forgotLost(device: device)
   }
 
   /// What a value is, or that there is none.

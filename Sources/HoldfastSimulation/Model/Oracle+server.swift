@@ -17,6 +17,8 @@ struct ServerMemory {
   var forgottenConflicts: [Row] = []
   /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
   var time: String?
+  /// The same in milliseconds since 1970.
+  var milliseconds: Int64 = 0
 }
 
 /// What the server shows after it has handled a request.
@@ -53,6 +55,7 @@ extension Oracle {
       server.last[difference.key] = difference.new ?? difference.old
     }
     server.view = view
+    lookForLost(in: view)
     noteStrangers(view)
     look(view.tables, at: "server", isServer: true)
   }
@@ -93,6 +96,8 @@ extension Oracle {
     let made = creations[key] ?? []
     let created = made.count
     if created >= lives || isOwn(key, row) { return }
+    // It may be handed back as gone from one zone, and then as come to another; at the end no deletion may be undone.
+    if lost?.lived.contains(key) == true { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
       report("I1", "server: \(key) is live, and nobody created it")
@@ -106,6 +111,8 @@ extension Oracle {
     if key.table == "conflicts" { return true }
     guard key.table == "members", let zone = row.zone, let user = row["user"]?.string else { return false }
     if zone == user || rules.publicZones.contains(zone) { return true }
+    // Who hands a zone back is its owner.
+    if lost?.members[zone]?.contains(user) == true { return true }
     return (makers[zone] ?? []).contains { self.user(of: $0) == user }
   }
 
@@ -143,7 +150,8 @@ extension Oracle {
       "record_table", "record_id", "column_name", "policy", "winner_value", "winner_device", "loser_value",
       "loser_device",
     ].map { row[$0] ?? .null }
-    if let first = server.conflicts[facts], first != key {
+    // One that is handed back may be of an edit that is sent again.
+    if lost == nil, let first = server.conflicts[facts], first != key {
       report(
         "I1",
         "server: \(first) and \(key) log the same conflict of \(record).\(column): \(text(row["loser_value"])) lost"

@@ -64,6 +64,8 @@ final class Oracle {
   var replacedInQuarantine: Set<Int> = []
   var devices: [String: Device] = [:]
   var server = ServerMemory()
+  /// What a restore of the server has lost; nil when it was never restored.
+  var lost: LostHistory?
 
   init(rules: ModelRules) {
     self.rules = rules

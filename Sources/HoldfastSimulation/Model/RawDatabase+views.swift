@@ -21,10 +21,21 @@ extension RawDatabase {
           key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
           column: Schemas.firstName(of: Self.text($0[3])), base: $0[4], isLoose: $0[5] == .integer(1))
       }
-      for zone in try rows("SELECT zone, token, ack FROM holdfast_zones") {
-        view.zones[Self.text(zone[0])] = DeviceView.Zone(token: Self.text(zone[1]), ack: zone[2].string)
+      for zone in try rows("SELECT zone, token, ack, role, fresh FROM holdfast_zones") {
+        view.zones[Self.text(zone[0])] = DeviceView.Zone(
+          token: Self.text(zone[1]), ack: zone[2].string, role: Self.text(zone[3]),
+          isFresh: zone[4] == .integer(1))
       }
+      view.returns = try rows("SELECT count(*) FROM holdfast_returns")[0][0].number ?? 0
+      view.held = try rows("SELECT zone FROM holdfast_held ORDER BY zone").map { Self.text($0[0]) }
       return view
+    }
+  }
+
+  /// The deletions that a device remembers, and since when, in milliseconds since 1970.
+  func rememberedDeletions() throws -> [RecordKey: Int64] {
+    try rows("SELECT record_table, id, at FROM holdfast_deleted").reduce(into: [:]) {
+      $0[RecordKey(table: Self.text($1[0]), id: Self.text($1[1]))] = $1[2].number
     }
   }
 

@@ -42,6 +42,10 @@ struct Command {
     case restore(device: Int)
     /// Begins or ends to follow the public zone.
     case follow(device: Int, Bool)
+    /// A backup of the server's database is taken.
+    case backUpServer
+    /// The server's database is what the last backup has.
+    case restoreServer
     /// The app, or the server, is replaced by one with a larger schema.
     case upgrade(Machine)
   }

@@ -49,6 +49,20 @@ struct Plan {
     commands = (0..<steps).map { index in
       Command(index: index, seed: chance.next(), action: mood.action(&chance, devices: devices))
     }
+    var ofRestores = Chance(seed: seed, 6)
+    if !hasClerks, ofRestores.one(in: 4) { planRestores(&ofRestores) }
+  }
+
+  /// Has the server restored, once or more often, in the place of other commands.
+  private mutating func planRestores(_ chance: inout Chance) {
+    var place = 0
+    repeat {
+      place += chance.below(commands.count)
+      for action in [Command.Action.backUpServer, .restoreServer] where commands.indices.contains(place) {
+        commands[place] = Command(index: place, seed: commands[place].seed, action: action)
+        place += 1 + chance.below(60)
+      }
+    } while chance.one(in: 2) && place < commands.count
   }
 }
 

@@ -25,6 +25,12 @@ extension World {
     return faults
   }
 
+  func rememberedDeletions(of device: SimulatedDevice) -> [RecordKey: Int64] {
+    var deletions: [RecordKey: Int64] = [:]
+    observe(device) { deletions = try $0.rememberedDeletions() }
+    return deletions
+  }
+
   func closeObserver(of device: SimulatedDevice) {
     if let observer = device.observer { disk.kill(observer.process) }
     device.observer = nil

@@ -5,7 +5,14 @@ import HoldfastServer
 
 /// The server: its disk, and the process that serves.
 final class SimulatedServer {
+  /// What a backup of the database holds, and what the model knew when it was taken.
+  struct Backup {
+    let content: [UInt8]
+    let memory: ServerMemory
+  }
+
   static let machine = "server"
+  static let file = "holdfast.db"
   static let path = "/server/holdfast.db"
 
   var process: SimulatedProcess?
@@ -14,6 +21,11 @@ final class SimulatedServer {
   /// What the observer saw last.
   var view = ServerView()
   var observer: Observer?
+  var backup: Backup?
+  /// Whether the database came back from a backup, and its new epoch was not begun yet.
+  var mustBeginEpoch = false
+  /// The last message that was sent before the last restore.
+  var lastOfLostHistory = 0
   /// The streams that the server takes for open, by number.
   var streams: [Int: SimulatedStream] = [:]
 }
@@ -33,11 +45,12 @@ extension World {
       passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
     environment.answerSize = plan.answerSize
     do {
+      try beginEpoch(environment)
       server.inline = try run(as: process) {
         if let postgres = plan.postgres { return try open(postgres, environment) }
         let exists =
           disk.exists(SimulatedServer.path)
-          && disk.image(of: SimulatedServer.machine).files["holdfast.db"]?.isEmpty == false
+          && disk.image(of: SimulatedServer.machine).files[SimulatedServer.file]?.isEmpty == false
         return try InlineServer(
           file: SimulatedServer.path, exists: exists, schema: schemas[server.isUpgraded ? 1 : 0],
           environment: environment, log: { [unowned self] in history.add("server says: \($0)", at: now) })
@@ -123,6 +136,7 @@ extension World {
     latestServerTime = max(latestServerTime, clock)
     let time = Timestamp.text(milliseconds: clock)
     oracle.server.time = max(oracle.server.time ?? time, time)
+    oracle.server.milliseconds = latestServerTime
   }
 
   private func answer(_ message: Message, _ response: HTTPResponse) {
@@ -162,6 +176,11 @@ extension World {
     let told = zones.compactMap { part -> String? in
       guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
       return part["zone"]?.stringValue
+    }
+    for code in answer["returned"]?["refused"]?.elements?.compactMap({ $0["problem"]?["code"]?.stringValue })
+      ?? []
+    {
+      oracle.refused(device: message.device.machine, code: code)
     }
     oracle.resets += zones.count { $0["reset"]?.boolValue == true }
     oracle.answered(user: userID(of: message.device), zones: told, server: server.view)

@@ -11,12 +11,16 @@ extension World {
     case .trouble(let trouble, let machine, let steps):
       if let name = name(of: machine) { armed[name] = (trouble, steps + 1) }
     case .room(let machine): if let name = name(of: machine) { full.remove(name) }
-    case .clock(let machine, let jump): if let name = name(of: machine) { clocks[name, default: 0] += jump }
+    case .clock(let machine, let jump):
+      if let name = name(of: machine) { clocks[name, default: 0] += jump }
+      if case .server = machine, jump > Self.day { oracle.gaveUp() }
     case .signOut(let number, let removingData):
       if let device = device(number) { signOut(device, removingData: removingData, command) }
     case .secondProcess(let number): if let device = device(number) { toggleSecondProcess(device) }
     case .copy(let number): if let device = device(number) { copy(device) }
     case .restore(let number): if let device = device(number) { restore(device) }
+    case .backUpServer: backUpServer()
+    case .restoreServer: restoreServer()
     case .follow(let number, let isFollowed): if let device = device(number) { follow(device, isFollowed) }
     case .upgrade(let machine): upgrade(machine)
     }
@@ -45,6 +49,7 @@ extension World {
       look(at: device)
       if removingData {
         if discarding { oracle.forgot(device: device.machine) }
+        oracle.forgotLost(device: device.machine)
         device.isFollowing = false
         device.backup = nil
         oracle.applied(device: device.machine, user: userID(of: device), view: device.view)

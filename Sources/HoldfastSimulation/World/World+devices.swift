@@ -207,7 +207,9 @@ extension World {
       if troubled.contains(device.machine) { device.hasUnsureAnswer = true }
       guard checkLife(app, device, .other) else { return }
       look(at: device)
+      let open = oracle.devices[device.machine]?.open ?? []
       oracle.applied(device: device.machine, user: userID(of: device), view: device.view)
+      if message.number <= server.lastOfLostHistory { oracle.heardLate(open, on: device.machine) }
       history.add(
         "\(device.machine): heard \(message.number); \(device.view.outbox.count) change sets wait", at: now)
       perform(effects, app, device)

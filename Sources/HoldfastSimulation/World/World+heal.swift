@@ -25,6 +25,7 @@ extension World {
       oracle.report("I7", "\(device.machine): the network is back, but nothing wakes the outbox")
     }
     passWaits()
+    passHolds(sync: sync)
     let told = devices.map(\.view.tables)
     var quiet = 0
     for _ in 0..<60 where quiet < 3 {

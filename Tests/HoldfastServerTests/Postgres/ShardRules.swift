@@ -103,6 +103,16 @@ struct ShardRules {
         SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device WHERE d.seen_at <= \$1 .* LIMIT \$3
         """#),
     FanOut(
+      reason: "devices that a restored server has not heard are on all shards",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at > \$1 .*LIMIT 1
+        """#),
+    FanOut(
+      reason: "devices that a restored server has not heard die on all shards",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at <= \$1 .* LIMIT \$3
+        """#),
+    FanOut(
       reason: "a forgotten record names no device",
       pattern: #"""
         SELECT c.device, c.request_id, c.place FROM holdfast.created c WHERE c.record_table = \$1 AND c.record_id = ANY \(\$2\)

@@ -1,0 +1,9 @@
+extension InlineServer {
+  /// Begins a new epoch in a database file where there are no directories and no other processes: as `Restore.beginEpoch` does elsewhere.
+  package static func beginEpoch(file: String, environment: ServerEnvironment) throws {
+    let database = try SQLiteDatabase(
+      file: file, exists: true, schema: nil, random: environment.random)
+    defer { database.close() }
+    try database.administration().beginEpoch(hexadecimal(environment.random(4)))
+  }
+}
