@@ -137,7 +137,8 @@ extension LocalDatabase {
     _ answer: SyncAnswer, _ state: DeviceState, _ created: inout [CreatedRecord]
   ) throws -> Int {
     var quarantined = 0
-    created += try takeBack(answer.refused.map(\.first))
+    let taken = try takeBack(answer.refused.map(\.first))
+    created += taken.back
     var lacking = try answer.refused.isEmpty ? LackingRecords() : lackingRecords()
     for refused in answer.refused {
       guard
@@ -145,7 +146,8 @@ extension LocalDatabase {
           "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
       else { continue }
       try quarantine(
-        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, &lacking)
+        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, taken,
+        &lacking)
       quarantined += 1
     }
     try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])

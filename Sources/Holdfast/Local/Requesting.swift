@@ -113,10 +113,10 @@ extension LocalDatabase {
       else { return false }
       try seal(isStrict: false)
       try whileApplying {
-        let back = try takeBack([first])
+        let taken = try takeBack([first])
         var lacking = try lackingRecords()
-        try quarantine(first: first, body: body, operation: first, problem: problem, &lacking)
-        try awaitMissing(back)
+        try quarantine(first: first, body: body, operation: first, problem: problem, taken, &lacking)
+        try awaitMissing(taken.back)
         try settleOrphans()
       }
       // The number was never dealt with by the server: what follows takes its place.
@@ -243,13 +243,14 @@ extension LocalDatabase {
       }
       if uncertain.isEmpty { return }
       Trace.took(.copyUncertain)
-      let back = try takeBack(uncertain.map(\.first))
+      let taken = try takeBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
       var lacking = try lackingRecords()
       for set in uncertain {
-        try quarantine(first: set.first, body: set.body, operation: set.first, problem: problem, &lacking)
+        try quarantine(
+          first: set.first, body: set.body, operation: set.first, problem: problem, taken, &lacking)
       }
-      try awaitMissing(back)
+      try awaitMissing(taken.back)
       try settleOrphans()
       // A deletion that was taken back brings a record back under one that is deleted by a set that arrived.
       try removeOrphans()

@@ -204,7 +204,7 @@ extension LocalDatabase {
       {
         try beginAnew(row[1].text ?? "")
         if let set = try changeSet(of: row[0].blob ?? []) {
-          try quarantine(first: -1, body: set, operation: -1, problem: problem, &lacking)
+          try quarantine(first: -1, body: set, operation: -1, problem: problem, TakenBack(), &lacking)
           quarantined += 1
         }
       }

@@ -1,6 +1,14 @@
 import HoldfastCore
 import HoldfastSQLite
 
+/// What came of taking change sets back.
+struct TakenBack {
+  /// The records that were deleted here and are back: some may be gone on the server, and the device was not to be told while it had none.
+  var back: [LocalDatabase.CreatedRecord] = []
+  /// The change sets of which a record was deleted by a later one that stays.
+  var deletedBehind: Set<Int64> = []
+}
+
 /// Taking edits back: what a refused change set did here is undone, and it waits in quarantine. See PROTOCOL.md, section 6.4.
 extension LocalDatabase {
   /// The edits of a record, oldest first.
@@ -59,10 +67,9 @@ extension LocalDatabase {
 
   /// Takes the edits of refused change sets back, all at once: what is left does not depend on an order among them. The triggers must
   /// be at rest.
-  ///
-  /// - Returns: the records that were deleted here and are back: some may be gone on the server, and the device was not to be told while it had none.
-  func takeBack(_ changeSets: [Int64]) throws -> [CreatedRecord] {
-    var back: [CreatedRecord] = []
+  func takeBack(_ changeSets: [Int64]) throws -> TakenBack {
+    var taken = TakenBack()
+    let sets = Set(changeSets)
     var records: [(table: Int, id: String)] = []
     for changeSet in changeSets {
       let rows = try connection.rows(
@@ -78,11 +85,18 @@ extension LocalDatabase {
       var history = try history(table, id)
       let beginning = history.base
       let wasThere = try row(table, id) != nil
+      let edits = try edits(table, id).filter {
+        $0.kind != .delete || !sets.contains($0.changeSet ?? 0)
+      }
+      if let deletion = edits.last(where: { $0.kind == .delete }) {
+        let before = edits.prefix { $0.n < deletion.n }.compactMap(\.changeSet)
+        taken.deletedBehind.formUnion(before.filter(sets.contains))
+      }
       history.drop(changeSets)
       try replay(history, from: beginning, table, id)
-      if !wasThere { back.append(CreatedRecord(table: table, id: id)) }
+      if !wasThere { taken.back.append(CreatedRecord(table: table, id: id)) }
     }
-    return back
+    return taken
   }
 
   /// Records edited here whose parent has gone: one that was created here goes too, a reference that was changed here returns

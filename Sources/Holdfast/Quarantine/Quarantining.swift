@@ -21,37 +21,26 @@ extension LocalDatabase {
   ///
   /// - Parameter lacking: gets the records that this one was to create.
   func quarantine(
-    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ lacking: inout LackingRecords
+    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ taken: TakenBack,
+    _ lacking: inout LackingRecords
   ) throws {
     let operations = QuarantinedOperation.all(body)
     var because: Int64?
     if let code = Problem(document: problem)?.code, code == .recordUnknown || code == .referenceMissing {
       for operation in operations where because == nil { because = reason(operation, lacking) }
     }
-    let wasDeleted = try operations.contains { try isDeleted($0, after: first) }
     try connection.run(
       "INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted) VALUES (?, ?, ?, ?, ?, ?)",
       [
         .integer(try state().clock.milliseconds), .integer(operation - first),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body), because.map { .integer($0) } ?? .null,
-        .integer(wasDeleted ? 1 : 0),
+        .integer(taken.deletedBehind.contains(first) ? 1 : 0),
       ])
     Trace.took(.quarantined)
     let root = because ?? connection.lastInsertRowID
     for operation in operations where operation.kind == .create { lacking[operation.id] = root }
     try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
     try connection.run("DELETE FROM holdfast_undo WHERE change_set = ?", [.integer(first)])
-  }
-
-  /// Whether a later change set deletes the record of an operation. The edits of those that are refused with it are gone already.
-  private func isDeleted(_ operation: QuarantinedOperation, after changeSet: Int64) throws -> Bool {
-    guard let table = schema.index(called: operation.table) else { return false }
-    let deletion = try connection.value(
-      """
-      SELECT 1 FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind = 'delete'
-      AND (change_set > ? OR change_set IS NULL)
-      """, [.text(schema.tables[table].name), .text(operation.id), .integer(changeSet)])
-    return deletion != nil
   }
 
   /// The set that was to create what an operation edits or refers to.

@@ -19,12 +19,13 @@ extension LocalDatabase {
       do {
         try connection.savepoint { try resend(number) { _ in } }
         Trace.took(.unknownSentAgain)
-        isAny = true
+        // Each is a change set of its own, as it was: what is wrong with one must not stop another.
+        if try seal(isStrict: false) { isAny = true }
       } catch let error as StoreError where error.code == .operationRefused {
         continue
       }
     }
-    return isAny ? try seal(isStrict: false) : false
+    return isAny
   }
 
   /// Whether this app knows all that the operations name, and the records are as they were before them.
