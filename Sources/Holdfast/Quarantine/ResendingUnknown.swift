@@ -28,11 +28,12 @@ extension LocalDatabase {
     return isAny
   }
 
-  /// Whether this app knows all that the operations name, and the records are as they were before them.
+  /// Whether this app knows all that the operations name, and the records are as they were before them. What was written since under a record that
+  /// they delete can't be told from what the person knew of.
   private func isUntouched(_ operations: [QuarantinedOperation]) throws -> Bool {
     var created: Set<String> = []
     for operation in operations {
-      guard let table = schema.index(called: operation.table) else { return false }
+      guard operation.kind != .delete, let table = schema.index(called: operation.table) else { return false }
       let columns = schema.tables[table].columns
       let here = try row(table, operation.id)
       if operation.kind == .create {
