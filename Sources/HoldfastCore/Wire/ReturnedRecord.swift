@@ -52,7 +52,7 @@ public struct ReturnedRecord: Sendable {
 }
 
 extension OperationReader {
-  /// Reads a record that is handed back. Columns that the schema does not know are passed over.
+  /// Reads a record that is handed back. Columns that the schema does not know are passed over when they have no value.
   ///
   /// - Returns: a problem for what does not fit the schema.
   /// - Throws: `Problem` when it has a wrong form; `JSONError` when the text is no JSON.
@@ -92,8 +92,9 @@ extension OperationReader {
 
   private func values(in columns: UnsafeBufferPointer<UInt8>, of table: Table) throws -> [Value] {
     let values = try table.values(in: columns) { key, reader in
-      if table.index(called: key) != nil { return false }
-      try reader.skipValue()
+      // A value that would be lost is refused, and waits in quarantine for a server that knows its column.
+      guard table.index(called: key) == nil, try reader.peekKind() == .null else { return false }
+      try reader.readNull()
       return true
     }
     return try table.completed(values).map { $0 ?? .null }

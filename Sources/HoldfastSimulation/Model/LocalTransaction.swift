@@ -17,7 +17,7 @@ struct LocalTransaction {
   var tokens: Set<Int> = []
   /// The values that it wrote and that tell it from others: integers, and texts with tokens.
   var values: [ColumnPlace: Cell] = [:]
-  /// The integers that its updates replaced.
+  /// The columns of its updates, with the integers that they replaced.
   var bases: [ColumnPlace: Cell] = [:]
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.

@@ -52,12 +52,12 @@ extension Oracle {
     for (column, old, new) in difference.columns {
       changes[key, default: []].append(
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
+      let place = ColumnPlace(key: key, column: column)
+      if kind == "update" { transaction.bases[place] = old?.number.map(Cell.integer) ?? .null }
       guard let new else {
         memory.latest[key]?[column] = nil
         continue
       }
-      let place = ColumnPlace(key: key, column: column)
-      if kind == "update", case .integer? = old { transaction.bases[place] = old }
       let tokens = Set(new.tokens)
       if new.isTelling { transaction.values[place] = new }
       let isCombining = rules.combining[key.table]?.contains(column) == true

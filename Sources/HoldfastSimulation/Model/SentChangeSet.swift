@@ -6,7 +6,7 @@ struct SentChangeSet {
   private(set) var operations: Set<OperationName> = []
   /// The integers that it writes, and the texts with tokens.
   private(set) var values: [ColumnPlace: Cell] = [:]
-  /// The integers that it says its updates were based on.
+  /// The columns of its updates, with the integers that it says they were based on.
   private(set) var bases: [ColumnPlace: Cell] = [:]
 
   /// Reads the bytes; nil when they are no change set.
@@ -21,7 +21,7 @@ struct SentChangeSet {
       self.operations.insert(OperationName(kind: kind, key: key))
       for (column, value) in operation["base"] as? [String: Any] ?? [:] {
         let place = ColumnPlace(key: key, column: Schemas.firstName(of: column))
-        if let number = value as? Int64 { bases[place] = .integer(number) }
+        bases[place] = (value as? Int64).map(Cell.integer) ?? .null
       }
       // What an edit was based on is not said by it.
       for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
