@@ -6,7 +6,7 @@ import HoldfastCore
 enum Simulate {
   private static let usage = """
     Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
-           [--postgres URL]
+           [--postgres URL] [--restores]
            simulate --scenarios | --scenario NAME
 
       --seed N      the first seed; a new one unless given
@@ -16,6 +16,7 @@ enum Simulate {
       --seeds N     runs so many seeds
       --coverage    says at the end how often each transition of the protocol was taken
       --verbose     prints what happens as it happens
+      --restores    the server is restored from a backup in some runs
       --postgres U  the server has this database, which is emptied for each run, in place of a simulated disk
       --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
       --scenario S  runs the scenario of this name, and prints what happens
@@ -94,7 +95,7 @@ enum Simulate {
 
   private static func plan(_ seed: UInt64, _ options: Options) -> Plan {
     var chance = Chance(seed: seed, 7)
-    var plan = Plan(seed: seed, steps: options.steps ?? 40 + chance.below(260))
+    var plan = Plan(seed: seed, steps: options.steps ?? 40 + chance.below(260), mayRestore: options.mayRestore)
     plan.postgres = options.postgres.map { RealPostgres($0) }
     if let keep = options.keep { plan.commands.removeAll { !keep.contains($0.index) } }
     return plan
@@ -113,6 +114,7 @@ struct Options {
   var runsScenarios = false
   var scenario: String?
   var postgres: String?
+  var mayRestore = false
 
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -134,6 +136,7 @@ struct Options {
       case "--minutes": minutes = try number({ Double($0) }, name)
       case "--seeds": seeds = try number({ Int($0) }, name)
       case "--postgres": postgres = try number({ $0 }, name)
+      case "--restores": mayRestore = true
       case "--coverage": showsCoverage = true
       case "--verbose": isVerbose = true
       case "--scenarios": runsScenarios = true
