@@ -95,7 +95,8 @@ enum Simulate {
 
   private static func plan(_ seed: UInt64, _ options: Options) -> Plan {
     var chance = Chance(seed: seed, 7)
-    var plan = Plan(seed: seed, steps: options.steps ?? 40 + chance.below(260), mayRestore: options.mayRestore)
+    var plan = Plan(
+      seed: seed, steps: options.steps ?? 40 + chance.below(260), mayRestore: options.mayRestore)
     plan.postgres = options.postgres.map { RealPostgres($0) }
     if let keep = options.keep { plan.commands.removeAll { !keep.contains($0.index) } }
     return plan
