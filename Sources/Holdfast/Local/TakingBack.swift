@@ -5,7 +5,7 @@ import HoldfastSQLite
 struct TakenBack {
   /// The records that were deleted here and are back: some may be gone on the server, and the device was not to be told while it had none.
   var back: [LocalDatabase.CreatedRecord] = []
-  /// The change sets of which a record was deleted by a later one that stays.
+  /// The change sets of which a later one deleted a record.
   var deletedBehind: Set<Int64> = []
 }
 
@@ -69,7 +69,6 @@ extension LocalDatabase {
   /// be at rest.
   func takeBack(_ changeSets: [Int64]) throws -> TakenBack {
     var taken = TakenBack()
-    let sets = Set(changeSets)
     var records: [(table: Int, id: String)] = []
     for changeSet in changeSets {
       let rows = try connection.rows(
@@ -85,12 +84,9 @@ extension LocalDatabase {
       var history = try history(table, id)
       let beginning = history.base
       let wasThere = try row(table, id) != nil
-      let edits = try edits(table, id).filter {
-        $0.kind != .delete || !sets.contains($0.changeSet ?? 0)
-      }
+      let edits = try edits(table, id)
       if let deletion = edits.last(where: { $0.kind == .delete }) {
-        let before = edits.prefix { $0.n < deletion.n }.compactMap(\.changeSet)
-        taken.deletedBehind.formUnion(before.filter(sets.contains))
+        taken.deletedBehind.formUnion(edits.prefix { $0.n < deletion.n }.compactMap(\.changeSet))
       }
       history.drop(changeSets)
       try replay(history, from: beginning, table, id)

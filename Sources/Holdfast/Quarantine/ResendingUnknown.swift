@@ -9,12 +9,12 @@ extension LocalDatabase {
   /// - Returns: whether there is something to send.
   func resendUnknown() throws -> Bool {
     let rows = try connection.rows(
-      "SELECT n, problem, body FROM holdfast_quarantine WHERE because IS NULL AND deleted = 0 ORDER BY n")
+      "SELECT n, problem FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     var isAny = false
     for row in rows {
       guard let number = row[0].integer, let problem = Problem(document: Array((row[1].text ?? "").utf8)),
         problem.code == .unknownTable || problem.code == .unknownColumn,
-        try isUntouched(QuarantinedOperation.all(row[2].blob ?? []))
+        try isUntouched(number)
       else { continue }
       do {
         try connection.savepoint { try resend(number) { _ in } }
@@ -28,11 +28,15 @@ extension LocalDatabase {
     return isAny
   }
 
-  /// Whether this app knows all that the operations name, and the records are as they were before them. What was written since under a record that
-  /// they delete can't be told from what the person knew of.
-  private func isUntouched(_ operations: [QuarantinedOperation]) throws -> Bool {
+  /// Whether this app knows all that a set and those that depend on it name, and the records are as they were before them. What was written since under
+  /// a record that they delete can't be told from what the person knew of.
+  private func isUntouched(_ number: Int64) throws -> Bool {
+    let sets = try connection.rows(
+      "SELECT body, deleted FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n",
+      [.integer(number)])
+    if sets.contains(where: { $0[1].integer == 1 }) { return false }
     var created: Set<String> = []
-    for operation in operations {
+    for operation in sets.flatMap({ QuarantinedOperation.all($0[0].blob ?? []) }) {
       guard operation.kind != .delete, let table = schema.index(called: operation.table) else { return false }
       let columns = schema.tables[table].columns
       let here = try row(table, operation.id)
