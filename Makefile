@@ -27,13 +27,13 @@ test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those
 	@Scripts/setup.sh pgbouncer
 	@Scripts/test.sh $(FILTER)
 
-sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands; RESTORES=yes restores the server too
+sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands; WIDE=yes restores the server too, and renames
 	swift build -c release --product simulate
-	$(DEMO_BIN)/simulate --verbose $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS)) $(if $(KEEP),--keep $(KEEP)) $(if $(RESTORES),--restores)
+	$(DEMO_BIN)/simulate --verbose $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS)) $(if $(KEEP),--keep $(KEEP)) $(if $(WIDE),--wide)
 
 sim-soak: setup ## simulate the scenarios, then one seed after the other for MINUTES=N (10 unless given), and count the transitions taken
 	swift build -c release --product simulate
-	$(DEMO_BIN)/simulate --scenarios --coverage --restores --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	$(DEMO_BIN)/simulate --scenarios --coverage --wide --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast

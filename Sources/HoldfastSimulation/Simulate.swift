@@ -6,7 +6,7 @@ import HoldfastCore
 enum Simulate {
   private static let usage = """
     Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
-           [--postgres URL] [--restores]
+           [--postgres URL] [--wide]
            simulate --scenarios | --scenario NAME
 
       --seed N      the first seed; a new one unless given
@@ -16,7 +16,7 @@ enum Simulate {
       --seeds N     runs so many seeds
       --coverage    says at the end how often each transition of the protocol was taken
       --verbose     prints what happens as it happens
-      --restores    the server is restored from a backup in some runs
+      --wide        restores of the server too, and a column that gets another name
       --postgres U  the server has this database, which is emptied for each run, in place of a simulated disk
       --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
       --scenario S  runs the scenario of this name, and prints what happens
@@ -96,7 +96,7 @@ enum Simulate {
   private static func plan(_ seed: UInt64, _ options: Options) -> Plan {
     var chance = Chance(seed: seed, 7)
     var plan = Plan(
-      seed: seed, steps: options.steps ?? 40 + chance.below(260), mayRestore: options.mayRestore)
+      seed: seed, steps: options.steps ?? 40 + chance.below(260), isWide: options.isWide)
     plan.postgres = options.postgres.map { RealPostgres($0) }
     if let keep = options.keep { plan.commands.removeAll { !keep.contains($0.index) } }
     return plan
@@ -115,7 +115,7 @@ struct Options {
   var runsScenarios = false
   var scenario: String?
   var postgres: String?
-  var mayRestore = false
+  var isWide = false
 
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -137,7 +137,7 @@ struct Options {
       case "--minutes": minutes = try number({ Double($0) }, name)
       case "--seeds": seeds = try number({ Int($0) }, name)
       case "--postgres": postgres = try number({ $0 }, name)
-      case "--restores": mayRestore = true
+      case "--wide": isWide = true
       case "--coverage": showsCoverage = true
       case "--verbose": isVerbose = true
       case "--scenarios": runsScenarios = true

@@ -20,13 +20,13 @@ struct Plan {
   /// How long the server keeps what nobody may need; nil where it forgets nothing.
   var retention: Retention?
   var commands: [Command]
-  /// Whether the server may be restored from a backup.
-  let mayRestore: Bool
+  /// Whether the server may be restored from a backup, and a column has another name in the next version of the app.
+  let isWide: Bool
   /// The real database that the server has in place of a simulated disk; nil for none.
   var postgres: RealPostgres?
 
-  init(seed: UInt64, steps: Int, mayRestore: Bool = false) {
-    self.mayRestore = mayRestore
+  init(seed: UInt64, steps: Int, isWide: Bool = false) {
+    self.isWide = isWide
     var chance = Chance(seed: seed)
     self.seed = seed
     let people = 1 + chance.below(3)
@@ -53,7 +53,7 @@ struct Plan {
       Command(index: index, seed: chance.next(), action: mood.action(&chance, devices: devices))
     }
     var ofRestores = Chance(seed: seed, 6)
-    if mayRestore, !hasClerks, ofRestores.one(in: 4) { planRestores(&ofRestores) }
+    if isWide, !hasClerks, ofRestores.one(in: 4) { planRestores(&ofRestores) }
   }
 
   /// Has the server restored, once or more often, in the place of other commands.

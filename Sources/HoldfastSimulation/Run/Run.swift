@@ -51,7 +51,7 @@ struct Run {
     lines += history.lines.prefix { !$0.hasSuffix("# heal") }.suffix(120).map { "  \($0)" }
     lines.append(
       "Again: make sim SEED=\(plan.seed) STEPS=\(original.plan.commands.count) KEEP=\(kept.isEmpty ? "-" : kept)"
-        + (plan.mayRestore ? " RESTORES=yes" : "")
+        + (plan.isWide ? " WIDE=yes" : "")
     )
     return lines.joined(separator: "\n")
   }

@@ -31,7 +31,7 @@ extension Plan {
   /// A world in which nothing happens by itself.
   init(_ scenario: Scenario) {
     seed = 1
-    mayRestore = false
+    isWide = false
     users = scenario.users
     answerSize = scenario.answerSize
     bodyLimit = scenario.bodyLimit

@@ -4,11 +4,13 @@ import HoldfastCore
 enum Schemas {
   static func base() throws -> Schema { try Schema(name: "simulation", tables: tables(isNext: false)) }
 
-  /// The next version of the app: a column and a table more, and a column that has another name.
-  static func extended() throws -> Schema {
+  /// The next version of the app: a column and a table more.
+  ///
+  /// - Parameter renames: whether a column has another name, too.
+  static func extended(renames: Bool) throws -> Schema {
     try Schema(
       name: "simulation",
-      tables: tables(isNext: true) + [
+      tables: tables(isNext: true, renames: renames) + [
         Table("labels", zone: .parent("list_id"), columns: [list, Column("title", .text)])
       ])
   }
@@ -38,7 +40,7 @@ enum Schemas {
   private static let list = Column(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))
 
-  private static func tables(isNext: Bool) -> [Table] {
+  private static func tables(isNext: Bool, renames: Bool = false) -> [Table] {
     var items = [
       list, Column("title", .text, required: true), Column("note", .text, policy: .server),
       Column("done", .boolean, required: true, default: .integer(0)),
@@ -70,7 +72,7 @@ enum Schemas {
         ]),
       Table(
         "notes", zone: .user,
-        columns: [isNext ? Column("wording", .text, was: ["text"]) : Column("text", .text)]),
+        columns: [renames ? Column("wording", .text, was: ["text"]) : Column("text", .text)]),
       Table(
         "links", zone: .user,
         columns: [

@@ -71,7 +71,7 @@ final class World: @unchecked Sendable {
     self.plan = plan
     self.disk = disk
     seed = plan.seed
-    schemas = [try Schemas.base(), try Schemas.extended()]
+    schemas = [try Schemas.base(), try Schemas.extended(renames: plan.isWide)]
     oracle = Oracle(rules: Schemas.rules)
     server = SimulatedServer()
     history.isPrinted = isVerbose
