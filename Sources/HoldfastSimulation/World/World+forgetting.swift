@@ -51,6 +51,11 @@ extension World {
     clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + 4000 * Self.day
     // The first says what came last, and is seen; the second has nothing more to say.
     for _ in 0..<2 { for device in devices { sync(device) } }
+    // Who was taken for dead is reset, and may have been within the hour.
+    if devices.contains(where: isWaiting) {
+      passWaits()
+      for device in devices { sync(device) }
+    }
     let before = devices.map { withoutLog($0.view.tables) }
     forget(retention)
     let limit = time(on: SimulatedServer.machine) - Self.day
