@@ -24,8 +24,10 @@ extension Oracle {
         transaction.known = Tokens.inside(before).union(memory.bases).union(transaction.tokens)
         // What the person has already deleted here, and the server does not know of yet, is known too.
         for index in memory.open {
-          transaction.known.formUnion(transactions[index].known.union(transactions[index].tokens))
+          transaction.known.formUnion(transactions[index].known)
         }
+        // So is what was written here, also while it is on its way from one zone to another.
+        for other in transactions where other.device == device { transaction.known.formUnion(other.tokens) }
       }
       transactions.append(transaction)
       memory.open.append(index)
