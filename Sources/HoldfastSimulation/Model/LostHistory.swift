@@ -105,15 +105,15 @@ extension Oracle {
   func lookForLost(in view: ServerView) {
     guard let known = lost else { return }
     var writers: [String: Set<String>] = [:]
-    lost?.holdings = known.holdings.filter { holding in
-      if view.zones[holding.zone] == nil { return true }
-      let users = writers[holding.zone] ?? view.writers(of: holding.zone)
-      writers[holding.zone] = users
-      return users.contains(holding.user)
-    }
-    for place in lost?.holdings.indices ?? 0..<0 {
-      let records = lost?.holdings[place].records ?? [:]
-      lost?.holdings[place].records = records.filter { view.tables[$0.key]?.rev ?? 0 <= $0.value.rev }
+    lost?.holdings = known.holdings.compactMap { holding in
+      if view.zones[holding.zone] != nil {
+        let users = writers[holding.zone] ?? view.writers(of: holding.zone)
+        writers[holding.zone] = users
+        if !users.contains(holding.user) { return nil }
+      }
+      var left = holding
+      left.records = holding.records.filter { view.tables[$0.key]?.rev ?? 0 <= $0.value.rev }
+      return left
     }
     for tombstone in view.tombstones where !tombstone.isDeparture {
       lost?.deletions.remove(tombstone.key)
