@@ -16,16 +16,26 @@ quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 once=(--skip '^EndToEndTests\.(Conflict|Identity|List|PristineKill|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
 pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+folder=$(mktemp -d)
+output=$folder/output
+postgres=$(mktemp -d)
+beside=
+cleanup() {
+  # shellcheck disable=SC2046 # Each number is an argument.
+  if [[ -n $beside ]]; then kill "$beside" $(pgrep -P "$beside") || true; fi
+  Scripts/postgres.sh stop "$postgres" immediate >/dev/null || true
+  rm -rf "$folder" "$postgres"
+}
+trap cleanup EXIT
 passed=0
 failed=0
 status=0
 results=
 
-# Swift Testing says 'Test "name" passed after ...', of a run and a suite likewise; XCTest says "Test Case 'name' passed (...)".
+# Swift Testing says 'Test "name" passed after ...', of a run and a suite likewise; in colors, unless told not to.
+export NO_COLOR=1
 count() {
-  grep -E "^[^A-Za-z]*Test (Case '.*' $1 \(|.* $1 after )" "$output" | grep -vcE 'Test run with' || true
+  grep -E "^[^A-Za-z]*Test .* $1 after " "$output" | grep -vcE 'Test run with' || true
 }
 
 # Says lines of the output, such as say what failed, at the end again.
@@ -38,32 +48,42 @@ say_again() {
 # Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: all tests in one process did
 # not always come to an end on two processors.
 run() {
-  local name=$1 module=$2 start=$SECONDS good bad others
+  local name=$1 module=$2 start=$SECONDS good bad others code=0
   shift 2
   # Each test of the whole path has processes of its own: all at once would time out waiting for each other.
   if [[ $module == EndToEnd ]]; then set -- "$@" --experimental-maximum-parallelization-width 4; fi
   others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
-  swift test --skip-build "${filter[@]}" --skip "^($others)Tests\." "$@" 2>&1 | tee "$output" || status=$?
+  # Not by "swift test", which waits until no other build is under way.
+  .build/debug/holdfastPackageTests.xctest --testing-library swift-testing "${filter[@]}" --skip "^($others)Tests\." "$@" 2>&1 |
+    tee "$output" || code=$?
+  if ((code > 0)); then status=$code; fi
   good=$(count passed)
   bad=$(count failed)
   passed=$((passed + good))
   failed=$((failed + bad))
   results+="$(printf '%4d passed %4d failed %4d s  %s, %s' "$good" "$bad" "$((SECONDS - start))" "$module" "$name")"$'\n'
-  say_again ' recorded an issue at |unexpected signal'
+  say_again ' recorded an issue at |Fatal error'
+  if ((code > 128)); then results+="Signal $((code - 128)) ended the tests of $module."$'\n'; fi
 }
 
-# Counts a run of the simulation as one test more.
-simulate() {
-  echo "== simulate $*"
-  if .build/release/simulate "$@" | tee "$output"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    say_again '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )'
-  fi
+# Runs the simulation, each part of which counts as one test.
+simulation() {
+  local start=$SECONDS arguments
+  swift build -c release --product simulate
+  for arguments in --scenarios '--minutes 0.5' "--postgres $(Scripts/postgres.sh start "$postgres") --seeds 5"; do
+    echo "== simulate $arguments"
+    # shellcheck disable=SC2086 # Each word is an argument.
+    if .build/release/simulate $arguments; then echo "== passed"; else echo "== failed"; fi
+  done
+  echo "$((SECONDS - start))" >"$folder/seconds"
 }
 
 swift build --build-tests
+if (($# == 0)); then
+  # On one processor alone, and beside the tests, which mostly wait for disks and each other.
+  simulation >"$folder/simulation" 2>&1 &
+  beside=$!
+fi
 for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
 export HOLDFAST_TEST_STORE=postgres
 for module in HoldfastServer EndToEnd; do
@@ -71,15 +91,15 @@ for module in HoldfastServer EndToEnd; do
   HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${pooled[@]}"
 done
 HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${any_form[@]}"
-if (($# == 0)); then
-  start=$SECONDS
-  swift build -c release --product simulate
-  simulate --scenarios
-  simulate --minutes 0.5
-  folder=$(mktemp -d)
-  trap 'Scripts/postgres.sh stop "$folder" immediate >/dev/null; rm -rf "$folder" "$output"' EXIT
-  simulate --postgres "$(Scripts/postgres.sh start "$folder")" --seeds 5
-  results+="$(printf '%30d s  the simulation, built for release' "$((SECONDS - start))")"$'\n'
+if [[ -n $beside ]]; then
+  wait "$beside" || status=$?
+  beside=
+  output=$folder/simulation
+  cat "$output"
+  passed=$((passed + $(grep -c '^== passed$' "$output" || true)))
+  failed=$((failed + $(grep -c '^== failed$' "$output" || true)))
+  results+="$(printf '%30d s  the simulation, built for release, beside all others' "$(cat "$folder/seconds" || echo 0)")"$'\n'
+  say_again '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )|error: '
 fi
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2

@@ -80,6 +80,9 @@ struct SnapshotDownloadTests {
     await #expect(throws: StoreError.self) { try await first.engine.sync() }
     #expect(try await first.store.read { try $0.rows("SELECT count(*) FROM items").rows } == [[.integer(0)]])
     #expect(leftovers(first).count == 2)
+    let folder = URL(fileURLWithPath: first.path + "-snapshots")
+    let copy = scene.folder.appendingPathComponent("half a snapshot")
+    try FileManager.default.copyItem(at: folder, to: copy)
     // The zone moves on; the file that was begun is good all the same.
     try await phone.store.write { try $0.execute("DELETE FROM items WHERE title LIKE '%.7'") }
     try await phone.engine.sync()
@@ -94,6 +97,11 @@ struct SnapshotDownloadTests {
     #expect(leftovers(again).isEmpty)
     // Nothing is left to ask for.
     #expect(try await again.engine.sync().received == 0)
+    // What a kill leaves that comes when all is applied goes with the next start.
+    try FileManager.default.removeItem(at: folder)
+    try FileManager.default.moveItem(at: copy, to: folder)
+    #expect(leftovers(again).count == 2)
+    #expect(leftovers(try await tablet(scene, watched)).isEmpty)
   }
 
   @Test(

@@ -46,12 +46,12 @@ extension LocalDatabase {
       Trace.took(.pageMissing)
       try connection.transaction(.immediate) {
         try beginAnew(zone)
-        try removeStrayPages()
+        try removeStrayFiles()
       }
       return Applied(hasMore: true)
     } catch {
       // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
-      try? connection.transaction(.immediate) { try removeStrayPages() }
+      try? connection.transaction(.immediate) { try removeStrayFiles() }
       throw error
     }
   }
@@ -94,7 +94,7 @@ extension LocalDatabase {
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
       }
       if hasOtherSchema, try resendUnknown() { applied.hasMore = true }
-      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayPages() }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayFiles() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
@@ -289,7 +289,6 @@ extension LocalDatabase {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
     try forgetDeletions(in: zone)
-    snapshots?.remove(zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0, fresh = 0 WHERE zone = ?", [.text(zone)])

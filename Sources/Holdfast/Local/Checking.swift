@@ -47,7 +47,7 @@ extension LocalDatabase {
       let zones =
         try zone.map { [$0] } ?? connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in zones { try beginAnew(zone) }
-      try removeStrayPages()
+      try removeStrayFiles()
     }
   }
 
@@ -61,7 +61,7 @@ extension LocalDatabase {
       for zone in findings.zones { try know(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in findings.file.isEmpty ? Array(findings.zones) : all { try beginAnew(zone) }
-      try removeStrayPages()
+      try removeStrayFiles()
     }
     return findings
   }

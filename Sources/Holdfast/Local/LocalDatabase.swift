@@ -53,7 +53,7 @@ package final class LocalDatabase {
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
         try connection.execute(Self.resetTable)
-        try removeStrayPages()
+        try removeStrayFiles()
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
@@ -171,11 +171,13 @@ package final class LocalDatabase {
       [.integer(isRestored ? 2 : 1), .text(zone)])
   }
 
-  /// Removes the files of pages that no row names. Call under the writer's lock: a page that is just being saved by another
-  /// process has no row yet.
-  func removeStrayPages() throws {
+  /// Removes the files of pages that no row names, and of snapshots whose zones do not wait for one. Call under the writer's lock:
+  /// a page that is just being saved by another process has no row yet.
+  func removeStrayFiles() throws {
     pages.removeAll(
       but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
+    snapshots?.removeAll(
+      but: try connection.rows("SELECT zone FROM holdfast_zones WHERE ack = ''").compactMap { $0[0].text })
   }
 
   // MARK: The device

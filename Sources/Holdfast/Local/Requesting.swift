@@ -275,7 +275,7 @@ extension LocalDatabase {
       try settleOrphans()
       try removeOrphans()
     }
-    try removeStrayPages()
+    try removeStrayFiles()
   }
 
   /// Brings what was written before the first sign-in into the user's own zone.
@@ -361,8 +361,7 @@ extension LocalDatabase {
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)
-      try removeStrayPages()
-      snapshots?.removeAll()
+      try removeStrayFiles()
     }
   }
 
@@ -382,7 +381,7 @@ extension LocalDatabase {
           try lose(zone)
           try settleOrphans()
         }
-        try removeStrayPages()
+        try removeStrayFiles()
       }
     }
   }

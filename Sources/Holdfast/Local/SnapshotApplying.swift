@@ -47,9 +47,10 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_zones SET token = ?2, ack = ?2, told = 0, fresh = 0 WHERE zone = ?1",
         [.text(zone), .text(source.token)])
-      try removeStrayPages()
       return count
     }
+    // Behind the commit: one that fails is tried again with the same file.
+    try? connection.transaction(.immediate) { try removeStrayFiles() }
     if count != nil { Trace.took(.snapshotApplied) }
     return count
   }

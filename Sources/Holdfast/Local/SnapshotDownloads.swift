@@ -81,6 +81,12 @@ struct SnapshotDownloads: Sendable {
     for file in [note(zone), file(zone)] { try? FileManager.default.removeItem(at: file) }
   }
 
-  /// Removes all.
-  func removeAll() { try? FileManager.default.removeItem(at: folder) }
+  /// Removes what is here of snapshots of all zones but these.
+  func removeAll(but zones: [String]) {
+    let known = Set(zones.flatMap { [note($0), file($0)] }.map(\.lastPathComponent))
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    for name in names where !known.contains(name) {
+      try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+    }
+  }
 }

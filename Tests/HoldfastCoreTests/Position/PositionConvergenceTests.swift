@@ -51,7 +51,8 @@ struct PositionConvergenceTests {
       log += unsent
       unsent = []
       for edit in log[pulled...] where edit.stamp > edits[edit.id]?.stamp ?? -1 { edits[edit.id] = edit }
-      while stamp < (log.map(\.stamp).max() ?? 0) { stamp += 5 }
+      let latest = log[pulled...].map(\.stamp).max() ?? 0
+      while stamp < latest { stamp += 5 }
       pulled = log.count
       order = sorted
     }
