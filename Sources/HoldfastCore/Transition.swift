@@ -24,6 +24,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case zoneHeld = "3 restored: a zone is held"
   case handedBack = "3 restored: handed back"
   case returnLost = "3 restored: an edit since stays"
+  case returnMerged = "3 restored: merged with an edit since"
   case returnNoted = "3 restored: noted to be handed back"
 
   // 5: operations

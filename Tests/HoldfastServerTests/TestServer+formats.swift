@@ -7,6 +7,9 @@ extension TestServer {
   /// What takes a database back to a format from the one behind it, the latest first.
   private static let stepsBack: [(format: Int64, sqlite: String, postgres: String)] = [
     (
+      8, "ALTER TABLE holdfast_handed DROP COLUMN base;", "ALTER TABLE holdfast.handed DROP COLUMN base;"
+    ),
+    (
       7,
       """
       DROP INDEX holdfast_accounts_erased; ALTER TABLE holdfast_accounts DROP COLUMN erasure;

@@ -25,7 +25,8 @@ extension LocalDatabase {
 
   // MARK: Noting
 
-  /// Notes the record of an arriving change, or its deletion, when what is known here is later, or as late and something else.
+  /// Notes the record of an arriving change, or its deletion, when what is known here is later; a record also when it is something else: which of
+  /// its edits the server has had is for the server to tell.
   ///
   /// - Parameter values: the values that arrive, in the order of the table's columns.
   /// - Returns: whether what is here stays as it is, as it is later.
@@ -33,8 +34,7 @@ extension LocalDatabase {
     _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
   ) throws -> Bool {
     if let known = try history(table, id).base {
-      // With the same rev it was changed in both histories.
-      let isNoted = try known.rev > rev || known.rev == rev && self.values(of: known, table) != values()
+      let isNoted = try known.rev > rev || self.values(of: known, table) != values()
       return try isNoted && note(table, id, known, session.writable) && known.rev > rev
     }
     let deletion = try connection.row(

@@ -9,7 +9,7 @@ extension PostgresAdministration {
       SELECT c.zone, coalesce(max(z.restored), 0)::text, max(c.seq)::text,
         count(h.id) FILTER (WHERE NOT h.deleted)::text, count(h.id) FILTER (WHERE h.deleted)::text
       FROM holdfast.claims c LEFT JOIN holdfast.zones z ON z.zone = c.zone
-      LEFT JOIN holdfast.handed h ON h.zone = c.zone GROUP BY c.zone ORDER BY c.zone
+      LEFT JOIN holdfast.handed h ON h.zone = c.zone AND h.rev > 0 GROUP BY c.zone ORDER BY c.zone
       """
     ).map { row in RestoreLine(row[0], row.dropFirst().map { Int64($0) ?? 0 }).cells }
   }
@@ -36,6 +36,8 @@ enum PostgresEpoch {
         UPDATE holdfast.devices SET unheard = true;
         DELETE FROM holdfast.handed;
         DELETE FROM holdfast.claims;
+        INSERT INTO holdfast.handed (zone, record_table, id, base, rev, seq, deleted)
+        SELECT r.zone, r.record_table, r.id, r.rev, 0, r.seq, r.state > 0 FROM holdfast.records r;
         """)
       if isOwn { try connection.execute("COMMIT") }
     } catch {

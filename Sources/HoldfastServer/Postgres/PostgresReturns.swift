@@ -7,10 +7,10 @@ final class PostgresReturns: ReturnTable {
   private static let findRestored: PostgresStatement =
     "SELECT z.restored FROM holdfast.zones z WHERE z.zone = $1"
   private static let find: PostgresStatement = """
-    SELECT h.rev, h.seq, h.deleted FROM holdfast.handed h WHERE h.zone = $1 AND h.record_table = $2 AND h.id = $3
+    SELECT h.base, h.rev, h.seq, h.deleted FROM holdfast.handed h WHERE h.zone = $1 AND h.record_table = $2 AND h.id = $3
     """
   private static let put: PostgresStatement = """
-    INSERT INTO holdfast.handed (zone, record_table, id, rev, seq, deleted) VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO holdfast.handed (zone, record_table, id, base, rev, seq, deleted) VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (zone, record_table, id) DO UPDATE SET rev = excluded.rev, seq = excluded.seq, deleted = excluded.deleted
     """
   private static let claim: PostgresStatement = """
@@ -29,7 +29,8 @@ final class PostgresReturns: ReturnTable {
     let rows = try store.connection.query(Self.find, PostgresParameters(key.zone, key.table, key.id))
     if rows.isEmpty { return nil }
     return HandedRecord(
-      key: key, rev: rows.int64(0, 0), seq: rows.int64(0, 1), isDeletion: rows.bool(0, 2))
+      key: key, base: rows.int64(0, 0), rev: rows.int64(0, 1), seq: rows.int64(0, 2),
+      isDeletion: rows.bool(0, 3))
   }
 
   func put(_ records: [HandedRecord]) throws {
@@ -38,7 +39,8 @@ final class PostgresReturns: ReturnTable {
         pipe.send(
           Self.put,
           PostgresParameters(
-            record.key.zone, record.key.table, record.key.id, record.rev, record.seq, record.isDeletion))
+            record.key.zone, record.key.table, record.key.id, record.base, record.rev, record.seq,
+            record.isDeletion))
       }
     }
   }

@@ -11,4 +11,10 @@ extension PostgresTables {
     CREATE TABLE holdfast.claims (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
 
     """
+
+  /// The rev that each record had at the restore, in either layout.
+  static let bases = """
+    ALTER TABLE holdfast.handed ADD COLUMN base bigint NOT NULL DEFAULT 0;
+
+    """
 }

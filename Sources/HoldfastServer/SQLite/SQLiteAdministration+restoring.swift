@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 
 extension SQLiteAdministration {
@@ -17,7 +18,16 @@ extension SQLiteAdministration {
         UPDATE holdfast_devices SET unheard = 1;
         DELETE FROM holdfast_handed;
         DELETE FROM holdfast_claims;
+        INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+        SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
         """)
+      for table in schema.tables {
+        try connection.run(
+          """
+          INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+          SELECT zone, ?, id, rev, 0, seq, 0 FROM "\(table.name)"
+          """, [.text(table.name)])
+      }
     }
   }
 
@@ -25,8 +35,8 @@ extension SQLiteAdministration {
     try connection.rows(
       """
       SELECT c.zone, coalesce(z.restored, 0), c.seq,
-      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.deleted = 0),
-      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.deleted = 1)
+      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 0),
+      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 1)
       FROM holdfast_claims c LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone
       """
     ).map { row in RestoreLine(row[0].text ?? "", row.dropFirst().map { $0.integer ?? 0 }).cells }

@@ -12,11 +12,12 @@ final class SQLiteReturns: ReturnTable {
 
   func handed(_ key: HandedRecord.Key) throws -> HandedRecord? {
     try connection.row(
-      "SELECT rev, seq, deleted FROM holdfast_handed WHERE zone = ? AND record_table = ? AND id = ?",
+      "SELECT base, rev, seq, deleted FROM holdfast_handed WHERE zone = ? AND record_table = ? AND id = ?",
       [.text(key.zone), .text(key.table), .text(key.id)]
     ).map {
       HandedRecord(
-        key: key, rev: $0[0].integer ?? 0, seq: $0[1].integer ?? 0, isDeletion: $0[2].integer == 1)
+        key: key, base: $0[0].integer ?? 0, rev: $0[1].integer ?? 0, seq: $0[2].integer ?? 0,
+        isDeletion: $0[3].integer == 1)
     }
   }
 
@@ -24,11 +25,12 @@ final class SQLiteReturns: ReturnTable {
     for record in records {
       try connection.run(
         """
-        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, rev, seq, deleted) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """,
         [
-          .text(record.key.zone), .text(record.key.table), .text(record.key.id), .integer(record.rev),
-          .integer(record.seq), .integer(record.isDeletion ? 1 : 0),
+          .text(record.key.zone), .text(record.key.table), .text(record.key.id), .integer(record.base),
+          .integer(record.rev), .integer(record.seq), .integer(record.isDeletion ? 1 : 0),
         ])
     }
   }

@@ -9,4 +9,7 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_claims (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
     """
+
+  /// The rev that each record had at the restore.
+  static let bases = "ALTER TABLE holdfast_handed ADD COLUMN base INTEGER NOT NULL DEFAULT 0;"
 }

@@ -2,36 +2,46 @@ import HoldfastCore
 
 /// Taking what a device hands back; docs/RESTORING.md, section 4.
 extension ChangeSetRun {
-  /// The seq that a record got in a zone when it was handed back before; nil when it was not.
-  typealias HandedSeq = (_ zone: String) throws -> Int64?
+  /// What is known of a record of the lost history in a zone; nil when nothing is.
+  typealias Handed = (_ zone: String) throws -> HandedRecord?
 
   /// Takes a record or deletion of the history that the restore has lost.
   ///
-  /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore stay; nil when there is nothing to do.
-  func take(_ item: ReturnedRecord, handed: HandedSeq) throws -> Int64? {
+  /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore were merged with it; nil when there is
+  ///   nothing to do.
+  func take(_ item: ReturnedRecord, handed: Handed) throws -> Int64? {
     let seq = try settle(item, handed)
     if !item.isDeletion { try tellDeparture(of: item) }
     return seq
   }
 
-  private func settle(_ item: ReturnedRecord, _ handed: HandedSeq) throws -> Int64? {
+  private func settle(_ item: ReturnedRecord, _ handed: Handed) throws -> Int64? {
     if let live = try stores.tables[item.table].record(item.id) {
       // Who sees one zone alone can't tell a record that left it from one that was deleted.
       if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
-      try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
+      let known = try handed(live.zone)
       let isUntouched = try isUntouched(live.seq, live.zone, handed)
+      // What the backup has, it did not lose.
+      if item.rev < (isUntouched ? live.rev : known?.base ?? live.rev) { return nil }
+      try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
       if isUntouched, item.rev == live.rev {
         // A device that had not heard of the rev of its own edit has later values with the rev of before.
         try log(overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
         return live.seq
       }
-      if isUntouched, item.rev < live.rev { return nil }
-      guard isUntouched else { return try keep(live, against: item) }
+      guard isUntouched else { return try merge(item, into: live, base: known?.base) }
       return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
     }
     let name = schema.tables[item.table].name
     if let tombstone = try stores.tombstones.deletion(item.id, of: name) {
       return try take(item, over: tombstone, handed)
+    }
+    if let known = try handed(item.zone), !known.isDeletion, try ledger.exists(item.zone) {
+      // It was deleted since the restore, and that is forgotten.
+      let forgotten = Tombstone(
+        zone: item.zone, rev: max(known.base, known.rev), stamp: author.clock, device: author.device,
+        seq: .max)
+      return try take(item, over: forgotten, handed)
     }
     if item.isDeletion {
       guard try ledger.exists(item.zone) else { return nil }
@@ -71,8 +81,8 @@ extension ChangeSetRun {
   private enum Right { case create, update, delete }
 
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
-  private func isUntouched(_ seq: Int64, _ zone: String, _ handed: HandedSeq) throws -> Bool {
-    if try seq == handed(zone) { return true }
+  private func isUntouched(_ seq: Int64, _ zone: String, _ handed: Handed) throws -> Bool {
+    if try seq == handed(zone)?.seq { return true }
     return seq <= (try stores.store.returns.restored(zone) ?? 0)
   }
 
@@ -100,23 +110,27 @@ extension ChangeSetRun {
 
   private func replace(_ live: Record, by item: ReturnedRecord) throws -> Int64? {
     guard let values = item.values else { return nil }
+    let columns = schema.tables[item.table].columns.indices.filter { values[$0] != live.values[$0] }
+    Trace.took(.handedBack)
+    try take(columns, of: item, into: live, rev: item.rev)
+    return try stores.tables[item.table].record(item.id)?.seq
+  }
+
+  /// Takes columns of what was handed back, with the rev that the record gets by it.
+  private func take(_ columns: [Int], of item: ReturnedRecord, into live: Record, rev: Int64) throws {
     let table = schema.tables[item.table]
     var record = live
     var stamps =
       RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
-    var changed: [Int] = []
-    for index in table.columns.indices where values[index] != live.values[index] {
-      if table.zone == .explicit, index != stores.memberRole { continue }
-      record.values[index] = values[index]
+    let changed = columns.filter { table.zone != .explicit || $0 == stores.memberRole }
+    for index in changed {
+      record.values[index] = item.values?[index] ?? .null
       // The value is older than every edit that still waits on a device.
-      stamps[table.columns[index].name] = ColumnStamp(rev: item.rev, stamp: .zero, device: author.device)
-      changed.append(index)
+      stamps[table.columns[index].name] = ColumnStamp(rev: rev, stamp: .zero, device: author.device)
     }
-    record.rev = item.rev
+    record.rev = rev
     record.stamps = stamps.text
-    Trace.took(.handedBack)
     try write(record, changed: changed, from: live)
-    return try stores.tables[item.table].record(item.id)?.seq
   }
 
   private func remove(_ live: Record, as item: ReturnedRecord) throws -> Int64? {
@@ -128,15 +142,34 @@ extension ChangeSetRun {
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
   }
 
-  /// Edits since the restore stay. The record gets a later rev, so that the device takes it over what it has.
-  private func keep(_ live: Record, against item: ReturnedRecord) throws -> Int64? {
-    Trace.took(.returnLost)
-    let overlaps = overlaps(of: item, against: live)
-    var record = live
-    record.rev = max(item.rev, live.rev) + 1
-    record.seq = try ledger.next(live.zone)
-    try replace(record)
-    try log(overlaps, of: live.id, table: live.table, zone: live.zone)
+  /// Edits since the restore stay; columns that nobody has changed since are taken. The record gets a later rev, so that the device takes it over
+  /// what it has.
+  ///
+  /// - Parameter base: the rev at the restore, 0 for a record that was not there; nil when it is not known, then every column counts as changed.
+  private func merge(_ item: ReturnedRecord, into live: Record, base: Int64?) throws -> Int64? {
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    var taken: [Int] = []
+    var lost: [Overlap] = []
+    for overlap in overlaps(of: item, against: live) {
+      let isChanged =
+        base.flatMap { base in
+          stamps.map { $0[columns[overlap.column].name] }.map { $0.rev > base && !$0.isHandedBack }
+        } ?? true
+      if item.rev == base {
+        // What the backup has, or, where a column shows it, an edit of the device of whose rev it had not heard.
+        if !isChanged { lost.append(overlap) }
+      } else if isChanged {
+        lost.append(overlap)
+      } else {
+        taken.append(overlap.column)
+      }
+    }
+    Trace.took(taken.isEmpty ? .returnLost : .returnMerged)
+    if !taken.isEmpty || item.rev > live.rev {
+      try take(taken, of: item, into: live, rev: max(item.rev, live.rev) + 1)
+    }
+    try log(lost, of: live.id, table: live.table, zone: live.zone)
     return 0
   }
 
@@ -157,7 +190,7 @@ extension ChangeSetRun {
 
   // MARK: Records that are not there
 
-  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, _ handed: HandedSeq) throws -> Int64? {
+  private func take(_ item: ReturnedRecord, over tombstone: Tombstone, _ handed: Handed) throws -> Int64? {
     try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
     var next = tombstone
     next.seq = nil
@@ -180,6 +213,8 @@ extension ChangeSetRun {
     Trace.took(.returnLost)
     next.rev = max(item.rev, tombstone.rev) + 1
     _ = try put(next, of: item)
+    // What the backup has, it did not lose.
+    if let known = try handed(tombstone.zone), item.rev < known.base { return 0 }
     let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
       Overlap(
         column: index, policy: "restore", base: nil,

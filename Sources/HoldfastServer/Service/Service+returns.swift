@@ -63,11 +63,13 @@ extension Service {
           continue
         }
         let seq = try run.take(item) { zone in
-          try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))?.seq
+          try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))
         }
         try store.settle()
         if let seq {
-          taken.append(HandedRecord(key: key, rev: item.rev, seq: seq, isDeletion: item.isDeletion))
+          let base = try handed(key)?.base ?? 0
+          taken.append(
+            HandedRecord(key: key, base: base, rev: item.rev, seq: seq, isDeletion: item.isDeletion))
         }
       }
       try run.run()

@@ -3,7 +3,7 @@ protocol ReturnTable: AnyObject {
   /// The seq that a zone had when the database was restored; nil when there is no such zone.
   func restored(_ zone: String) throws -> Int64?
 
-  /// What was handed back of a record, in the transactions before; nil when nothing was.
+  /// What is known of a record of the lost history, by the transactions before; nil when nothing is.
   func handed(_ record: HandedRecord.Key) throws -> HandedRecord?
 
   /// Remembers what was handed back.
@@ -13,7 +13,7 @@ protocol ReturnTable: AnyObject {
   func claim(_ seqs: [String: Int64]) throws
 }
 
-/// What was handed back of one record.
+/// What the backup has of one record in a zone, and what was handed back of it.
 struct HandedRecord: Sendable {
   struct Key: Hashable, Sendable {
     let zone: String
@@ -22,11 +22,13 @@ struct HandedRecord: Sendable {
   }
 
   let key: Key
-  /// The rev of the history that is lost.
-  let rev: Int64
-  /// The seq that the record, or its tombstone, got by it.
-  let seq: Int64
-  let isDeletion: Bool
+  /// The rev that the record, or its tombstone, had at the restore; 0 when neither was there.
+  let base: Int64
+  /// The greatest rev of the lost history that was handed back; 0 when nothing was.
+  var rev: Int64
+  /// The seq that the record, or its tombstone, had at the restore, or got by what was handed back; 0 where edits since were merged with that.
+  var seq: Int64
+  var isDeletion: Bool
 }
 
 /// What is handed back in one transaction, written right before the commit.

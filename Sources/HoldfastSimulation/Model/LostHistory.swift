@@ -14,8 +14,7 @@ struct LostHistory {
     let device: String
     let user: String
     let zone: String
-    /// The tokens of each record, with the rev that it has there.
-    var records: [RecordKey: (rev: Int64, tokens: Set<Int>)]
+    let tokens: Set<Int>
     let deletions: [RecordKey: Int64]
   }
 
@@ -73,15 +72,14 @@ extension Oracle {
       let deletions = device.deletions.filter { key, _ in
         before.tables[key]?.zone == zone && gone.tables[key] == nil && device.view.tables[key] == nil
       }
-      var records: [RecordKey: (rev: Int64, tokens: Set<Int>)] = [:]
+      var tokens: Set<Int> = []
       for (key, row) in device.view.tables where row.zone == zone {
         // A device may not have heard yet which rev its own edits got.
         let isKnown = row.rev > 0 && row.rev >= gone.tables[key]?.rev ?? 0
-        let tokens = Tokens.inside([key: row]).filter { isKnown || !isOwn($0, of: device.device) }
-        records[key] = (row.rev, tokens)
+        tokens.formUnion(Tokens.inside([key: row]).filter { isKnown || !isOwn($0, of: device.device) })
       }
       return LostHistory.Holding(
-        device: device.device, user: device.user, zone: zone, records: records, deletions: deletions)
+        device: device.device, user: device.user, zone: zone, tokens: tokens, deletions: deletions)
     }
   }
 
@@ -101,19 +99,15 @@ extension Oracle {
   /// What a device had of the lost history is gone from it.
   func forgotLost(device: String) { lost?.holdings.removeAll { $0.device == device } }
 
-  /// Who may not write any more hands nothing back, nor what has a later rev by now; a deletion that the server has shown since is not lost.
+  /// Who may not write any more hands nothing back; a deletion that the server has shown since is not lost.
   func lookForLost(in view: ServerView) {
     guard let known = lost else { return }
     var writers: [String: Set<String>] = [:]
-    lost?.holdings = known.holdings.compactMap { holding in
-      if view.zones[holding.zone] != nil {
-        let users = writers[holding.zone] ?? view.writers(of: holding.zone)
-        writers[holding.zone] = users
-        if !users.contains(holding.user) { return nil }
-      }
-      var left = holding
-      left.records = holding.records.filter { view.tables[$0.key]?.rev ?? 0 <= $0.value.rev }
-      return left
+    lost?.holdings = known.holdings.filter { holding in
+      if view.zones[holding.zone] == nil { return true }
+      let users = writers[holding.zone] ?? view.writers(of: holding.zone)
+      writers[holding.zone] = users
+      return users.contains(holding.user)
     }
     for tombstone in view.tombstones where !tombstone.isDeparture {
       lost?.deletions.remove(tombstone.key)
@@ -124,7 +118,7 @@ extension Oracle {
   func mayBeLost(_ token: Int, _ written: Written) -> Bool {
     guard let lost, lost.tokens.contains(token) else { return false }
     return written.transactions.allSatisfy(lost.settled.contains)
-      && !lost.holdings.contains { $0.records.values.contains { $0.tokens.contains(token) } }
+      && !lost.holdings.contains { $0.tokens.contains(token) }
   }
 
   /// Whether a restore may have lost a deletion for good.

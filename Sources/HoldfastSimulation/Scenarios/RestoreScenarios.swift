@@ -128,6 +128,39 @@ extension Scenario {
           stage.expect("I3", stage.value("items", item, "title") == title, "the edit since stays")
           stage.expect("I3", stage.isLoser(lost), "the one that was handed back is in the log")
         }),
+      Scenario(
+        name: "Edited more often since the restore", guards: "I3, I1", users: [0, 1, 1],
+        takes: [.unheardAsked, .returnMerged],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          let other = stage.makeItem(0, in: list)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.perform(.backUpServer)
+          let lost = stage.edit(0, "items", item, "title")
+          stage.sync(0)
+          // Two devices have it, one of them with an edit more.
+          stage.sync(1)
+          stage.goOffline(1)
+          let note = stage.edit(0, "items", item, "note")
+          stage.sync(0)
+          stage.goOffline(0)
+          stage.restore()
+          var title = ""
+          for _ in 0..<4 {
+            title = stage.edit(2, "items", item, "title")
+            stage.edit(2, "items", other, "title")
+            stage.sync(2)
+          }
+          stage.goOnline(1)
+          stage.sync(1)
+          stage.settle()
+          stage.expect("I3", stage.value("items", item, "title") == title, "the edit since stays")
+          stage.expect("I3", stage.value("items", item, "note") == note, "nobody has changed the note since")
+          stage.expect("I3", Set(stage.losers) == ["\"\(lost)\""], "and the lost title alone is in the log: \(stage.losers)")
+          stage.expectNoRefusal()
+        }),
     ]
   }
 
