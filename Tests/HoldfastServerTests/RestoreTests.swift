@@ -135,6 +135,39 @@ struct RestoreTests {
     #expect(try server.findings().isEmpty)
   }
 
+  @Test(
+    "of a record that was changed more often since, the lost edits are told from what the backup has (I3)")
+  func changedMoreOften() throws {
+    let (server, ahead, behind, list, item) = try lostDay()
+    _ = try behind.sync()
+    try behind.sync(complete: true)
+    try behind.pull()
+    for number in 1...4 { try behind.sync([.update("items", item, ["title": .string("Milk \(number)")])]) }
+    try begin(ahead)
+    func logged() throws -> [JSONValue?] {
+      try ahead.pull()
+      return ahead.all("conflicts").filter { $0["policy"] == "restore" }.map { $0["loser_value"] }
+    }
+    #expect(try returned(ahead, [self.item(item, list, "Milk", rev: 1)]).refused.isEmpty)
+    #expect(try logged().isEmpty)
+    #expect(try returned(ahead, [self.item(item, list, "Oat milk", rev: 2)]).refused.isEmpty)
+    #expect(try logged() == ["Oat milk"])
+    #expect(ahead.records["items \(item)"]?.rev == 5)
+    let both: JSONValue = [
+      "table": "items", "id": .string(item), "zone": .string(list), "rev": 3,
+      "columns": ["list_id": .string(list), "title": "Oat milk", "note": "the cold one"],
+    ]
+    for _ in 0..<2 { #expect(try returned(ahead, [both]).refused.isEmpty) }
+    #expect(try logged().count == 2)
+    try behind.pull()
+    for device in [ahead, behind] {
+      #expect(device.column("items", item, "title") == "Milk 4")
+      #expect(device.column("items", item, "note") == "the cold one")
+      #expect(device.records["items \(item)"]?.rev == 6)
+    }
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("a deletion is handed back, and an earlier life of the record does not come back (I8)")
   func deletions() throws {
     let (server, ahead, behind, list, item) = try lostDay()
