@@ -16,6 +16,7 @@ enum PurgeCommand: Subcommand {
     print("\(forgotten.acks) acks of devices that are dead")
     print("\(forgotten.conflicts) conflicts")
     print("\(forgotten.answers) answers to requests, \(forgotten.results) kept results")
+    print("\(forgotten.lostHistory) notes of what was there before a restore")
     print("\(forgotten.erasedRecords + forgotten.remains) records and notes of users who are being erased")
     if forgotten.postponed == 0 { return 0 }
     print("\(forgotten.postponed) could not be done now; run it again.")

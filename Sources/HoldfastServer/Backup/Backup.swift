@@ -58,7 +58,7 @@ public struct Restore {
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)
-    let epoch = hexadecimal(environment.random(4))
+    let epoch = NewEpoch(environment)
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
       try RestoredDirectory(directory).restore(reader, epoch: epoch, replacing: replacing)
@@ -82,6 +82,6 @@ public struct Restore {
     defer { lock?.giveUp() }
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
-    try database.administration().beginEpoch(hexadecimal(environment.random(4)))
+    try database.administration().begin(NewEpoch(environment))
   }
 }

@@ -12,7 +12,7 @@ struct PostgresRestore {
     self.location = location
   }
 
-  func restore(_ reader: BackupReader, epoch: String) throws {
+  func restore(_ reader: BackupReader, epoch: NewEpoch) throws {
     let manifest = reader.manifest
     guard manifest.format <= PostgresMigrations.newest else {
       throw ServerError(

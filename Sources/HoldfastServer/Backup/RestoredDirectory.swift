@@ -15,7 +15,7 @@ struct RestoredDirectory {
   /// Restores a backup.
   ///
   /// - Parameter replacing: whether a database that is there is moved aside.
-  func restore(_ reader: BackupReader, epoch: String, replacing: Bool) throws {
+  func restore(_ reader: BackupReader, epoch: NewEpoch, replacing: Bool) throws {
     try directory.make()
     let lock = try DataDirectoryLock(directory)
     defer { lock.giveUp() }
@@ -74,11 +74,11 @@ struct RestoredDirectory {
   }
 
   /// Begins the epoch in the new database, checks it, and makes it one file that is on disk.
-  private func prepare(_ epoch: String) throws {
+  private func prepare(_ epoch: NewEpoch) throws {
     let database = try SQLiteDatabase(file: partial, exists: true, schema: nil) { _ in [] }
     do {
       let administration = try database.administration()
-      try administration.beginEpoch(epoch)
+      try administration.begin(epoch)
       let findings = try administration.doctor()
       if let first = findings.first {
         throw ServerError(

@@ -44,6 +44,10 @@ struct ForgettingTerms: Sendable {
   /// Answers to requests of REST that are as old go.
   var answeredUpTo: Int64 { now - RequestRetention.time }
 
+  /// A restore that was before it has no part in what devices say any more: those not heard since were given up, and those that were and
+  /// did not hand back all that they have are dead by now.
+  var restoredUpTo: Int64 { devicesSeenAfter - (now - devicesSeenAfter) }
+
   /// The least id of a conflict that stays: they begin with the time at which they were made.
   var firstConflict: String {
     let digits = String(conflictsFrom, radix: 16)

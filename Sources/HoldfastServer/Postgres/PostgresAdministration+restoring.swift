@@ -1,7 +1,7 @@
 import HoldfastPostgres
 
 extension PostgresAdministration {
-  func beginEpoch(_ epoch: String) throws { try PostgresEpoch.begin(epoch, on: connection) }
+  func begin(_ epoch: NewEpoch) throws { try PostgresEpoch.begin(epoch, on: connection) }
 
   func restoreReport() throws -> [[String]] {
     try rows(
@@ -18,7 +18,7 @@ extension PostgresAdministration {
 /// Beginning a new epoch: docs/RESTORING.md, section 3.
 enum PostgresEpoch {
   /// Begins one, in the transaction of the connection or one of its own.
-  static func begin(_ epoch: String, on connection: PostgresConnection) throws {
+  static func begin(_ epoch: NewEpoch, on connection: PostgresConnection) throws {
     let isOwn = connection.transactionStatus == .idle
     if isOwn { try connection.execute("BEGIN") }
     do {
@@ -27,7 +27,11 @@ enum PostgresEpoch {
         INSERT INTO holdfast.meta (key, value) SELECT 'previous_epoch', m.value FROM holdfast.meta m WHERE m.key = 'epoch'
         ON CONFLICT (key) DO UPDATE SET value = excluded.value
         """)
-      try connection.run("UPDATE holdfast.meta SET value = $1 WHERE key = 'epoch'", PostgresParameters(epoch))
+      try connection.run(
+        """
+        INSERT INTO holdfast.meta (key, value) VALUES ('epoch', $1), ('epoch_began', $2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value
+        """, PostgresParameters(epoch.id, String(epoch.began)))
       try connection.execute(
         """
         UPDATE holdfast.zones SET restored = seq;

@@ -48,6 +48,12 @@ struct PostgresForgetting {
       return FoundForgettable(
         items: rows.indices.map { .result(user: rows.text($0, 0), token: rows.bytes($0, 1)) },
         next: rows.count == limit ? "" : nil)
+    case .lostHistory:
+      let began = try connection.query(SQL.findEpoch)
+      if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundForgettable() }
+      let zones = try connection.query(SQL.findLostZones, PostgresParameters(place, Int64(limit))).texts
+      return FoundForgettable(
+        items: zones.map { .lostHistory(zone: $0) }, next: zones.count == limit ? zones.last : nil)
     }
   }
 
@@ -99,6 +105,12 @@ struct PostgresForgetting {
       try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
       try connection.run(SQL.dropResult, PostgresParameters(user, token))
       return Forgotten(results: 1)
+    case .lostHistory(let zone):
+      let count = try connection.query(
+        SQL.dropHanded, PostgresParameters(zone, Int64(ForgettingTerms.step))).count
+      if count == ForgettingTerms.step { return Forgotten(lostHistory: count, hasMore: true) }
+      let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
+      return Forgotten(lostHistory: count + claims)
     }
   }
 

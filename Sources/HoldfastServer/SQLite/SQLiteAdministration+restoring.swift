@@ -2,14 +2,16 @@ import HoldfastCore
 import HoldfastSQLite
 
 extension SQLiteAdministration {
-  func beginEpoch(_ epoch: String) throws {
+  func begin(_ epoch: NewEpoch) throws {
     try connection.transaction(.immediate) {
       try connection.run(
         """
         INSERT OR REPLACE INTO holdfast_meta (key, value)
         SELECT 'previous_epoch', value FROM holdfast_meta WHERE key = 'epoch'
         """)
-      try connection.run("UPDATE holdfast_meta SET value = ? WHERE key = 'epoch'", [.text(epoch)])
+      try connection.run(
+        "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('epoch', ?), ('epoch_began', ?)",
+        [.text(epoch.id), .text(String(epoch.began))])
       try connection.execute(
         """
         UPDATE holdfast_zones SET restored = seq;

@@ -15,6 +15,12 @@ final class SQLiteForgetting: ForgettingTable {
     ) SELECT zone FROM next WHERE zone IS NOT NULL
     """
 
+  /// The next zones of which something is known of a history before a restore.
+  static let lostZones = """
+    SELECT DISTINCT h.zone FROM holdfast_handed h WHERE h.zone > ?1
+    UNION SELECT c.zone FROM holdfast_claims c WHERE c.zone > ?1 ORDER BY 1 LIMIT ?2
+    """
+
   /// The least ack of the live devices of a zone.
   static let leastAck = """
     SELECT min(max(a.seq, a.purged)) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
@@ -64,6 +70,15 @@ final class SQLiteForgetting: ForgettingTable {
       return FoundForgettable(
         items: rows.map { .result(user: $0[0].text ?? "", token: $0[1].blob ?? []) },
         next: rows.count == limit ? "" : nil)
+    case .lostHistory:
+      let began = try connection.value(
+        "SELECT CAST(value AS INTEGER) FROM holdfast_meta WHERE key = 'epoch_began'")
+      guard let began = began?.integer, began <= terms.restoredUpTo else { return FoundForgettable() }
+      let zones = try connection.rows(
+        Self.lostZones, [.text(place), .integer(Int64(limit))]
+      ).compactMap { $0[0].text }
+      return FoundForgettable(
+        items: zones.map { .lostHistory(zone: $0) }, next: zones.count == limit ? zones.last : nil)
     }
   }
 
@@ -138,7 +153,20 @@ final class SQLiteForgetting: ForgettingTable {
           "DELETE FROM \(table) WHERE user = ? AND token_hash = ?", [.text(user), .blob(token)])
       }
       return Forgotten(results: 1)
+    case .lostHistory(let zone): return try forgetLostHistory(of: zone)
     }
+  }
+
+  private func forgetLostHistory(of zone: String) throws -> Forgotten {
+    try connection.run(
+      """
+      DELETE FROM holdfast_handed WHERE zone = ?1 AND (record_table, id) IN
+      (SELECT record_table, id FROM holdfast_handed WHERE zone = ?1 ORDER BY record_table, id LIMIT ?2)
+      """, [.text(zone), .integer(Int64(ForgettingTerms.step))])
+    let count = connection.changes
+    if count == ForgettingTerms.step { return Forgotten(lostHistory: count, hasMore: true) }
+    try connection.run("DELETE FROM holdfast_claims WHERE zone = ?", [.text(zone)])
+    return Forgotten(lostHistory: count + connection.changes)
   }
 
   private func forgetTombstones(of zone: String, _ terms: ForgettingTerms) throws -> Forgotten {

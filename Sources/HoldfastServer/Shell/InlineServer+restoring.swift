@@ -4,6 +4,6 @@ extension InlineServer {
     let database = try SQLiteDatabase(
       file: file, exists: true, schema: nil, random: environment.random)
     defer { database.close() }
-    try database.administration().beginEpoch(hexadecimal(environment.random(4)))
+    try database.administration().begin(NewEpoch(environment))
   }
 }

@@ -1,3 +1,16 @@
+/// A history that begins: docs/RESTORING.md, section 3.
+struct NewEpoch: Sendable {
+  /// 8 hex digits.
+  let id: String
+  /// Milliseconds since 1970.
+  let began: Int64
+
+  init(_ environment: ServerEnvironment) {
+    id = hexadecimal(environment.random(4))
+    began = environment.now()
+  }
+}
+
 /// The identity of a server's history; docs/RESTORING.md, section 3.
 struct History: Sendable {
   /// The epoch of now: 8 hex digits.

@@ -32,7 +32,7 @@ protocol StoreAdministration: AnyObject {
   func membership(of user: String, in zone: String) throws -> String?
 
   /// Begins a new epoch: docs/RESTORING.md, section 3.
-  func beginEpoch(_ epoch: String) throws
+  func begin(_ epoch: NewEpoch) throws
 
   /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, changes that are missing at
   /// least; of the zones in which anything was claimed.
