@@ -49,6 +49,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case conflictResolved = "conflict-resolved"
   case validationFailed = "validation-failed"
   case changeSetUncertain = "change-set-uncertain"
+  case changeSetLost = "change-set-lost"
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
   case appTooOld = "app-too-old"
@@ -159,6 +160,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .changeSetUncertain:
       (
         409, "The device that this one is a copy of may have sent this already",
+        "Look at the records as they are now; send it again, or discard it."
+      )
+    case .changeSetLost:
+      (
+        409, "The server confirmed this, and was restored from a backup that does not have it",
         "Look at the records as they are now; send it again, or discard it."
       )
     case .tooManyAttempts:

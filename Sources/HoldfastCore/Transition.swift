@@ -25,6 +25,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case handedBack = "3 restored: handed back"
   case returnLost = "3 restored: an edit since stays"
   case returnMerged = "3 restored: merged with an edit since"
+  case unheardLost = "3 restored: a change set that was confirmed, and not heard of, waits in quarantine"
   case returnNoted = "3 restored: noted to be handed back"
 
   // 5: operations

@@ -13,6 +13,8 @@ struct ApplySession {
   private(set) var writable: Set<Int> = []
   /// Whether the server has lost some of the zone.
   private(set) var isRestored = false
+  /// Whether a restored server has lost edits of this device that were not heard.
+  var hasLost = false
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
   /// Tombstones, which are dealt with when all records of the answer are there.

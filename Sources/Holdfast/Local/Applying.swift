@@ -80,10 +80,14 @@ extension LocalDatabase {
         }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())
+        let lost = try keepLost(answer)
+        applied.quarantined += lost
+        session.hasLost = lost > 0
         for part in answer.parts {
           if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
         }
         if !answer.parts.isEmpty { try nameConflicts() }
+        try forgetUnheard(answer)
         try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
         for zone in answer.lost { try lose(zone) }
@@ -154,6 +158,7 @@ extension LocalDatabase {
     // It can't be refused any more, and its number may be another's after a new identity.
     try connection.run(
       "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
+    try noteUnheard(answer)
     try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
     if connection.changes > 0 { Trace.took(.confirmed) }
     try connection.run(
@@ -202,7 +207,7 @@ extension LocalDatabase {
   ) throws {
     let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
-      if part.isRestored, try goBack(part.zone) {
+      if part.isRestored, try goBack(part.zone, hasLost: session.hasLost) {
         applied.hasMore = true
         return
       }

@@ -116,6 +116,7 @@ package final class LocalDatabase {
     if version < 4 { try connection.execute(DeviceTables.fourthForm) }
     if version < 5 { try connection.execute(DeviceTables.fifthForm) }
     if version < 6 { try connection.execute(DeviceTables.sixthForm) }
+    if version < 7 { try connection.execute(DeviceTables.seventhForm) }
     let tables = DeviceTables(schema: schema)
     for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
       let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }

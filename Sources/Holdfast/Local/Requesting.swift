@@ -211,6 +211,7 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
         [.text(Fingerprint.beginning.text)])
+      try renumberUnheard()
       Trace.took(.renumbered)
       try renumber(from: 1)
     }
@@ -357,7 +358,7 @@ extension LocalDatabase {
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
         DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
         DELETE FROM holdfast_resets;
-        DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held;
+        DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held; DELETE FROM holdfast_unheard;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
         """)

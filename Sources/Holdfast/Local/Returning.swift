@@ -9,20 +9,6 @@ extension LocalDatabase {
   private static let deletionTime: Int64 = 30 * 86_400_000
   private static let requestSize = 1 << 20
 
-  /// Forgets the half of a download that came from the history before a restore: the zone is as it was when it was whole, and says so.
-  ///
-  /// - Returns: false when nothing of the zone was under way.
-  func goBack(_ zone: String) throws -> Bool {
-    try connection.run(
-      """
-      UPDATE holdfast_zones SET ack = iif(fresh > 0, '', token), told = 0
-      WHERE zone = ? AND ack IS NOT NULL AND ack <> '' AND ack <> token
-      """, [.text(zone)])
-    if connection.changes == 0 { return false }
-    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    return true
-  }
-
   // MARK: Noting
 
   /// Notes the record of an arriving change, or its deletion, when what is known here is later; a record also when it is something else: which of

@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 6
+  package static let formatVersion: Int64 = 7
 
   let schema: Schema
 
@@ -59,6 +59,7 @@ package struct DeviceTables {
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     \(undo)
     \(fourthForm)
+    \(seventhForm)
     """
 
   /// What the fourth form has over the third: what is handed back to a restored server, and what that takes.
@@ -86,6 +87,11 @@ package struct DeviceTables {
   /// What the sixth form has over the fifth: whether a record of a refused change set was deleted behind it.
   package static let sixthForm =
     "ALTER TABLE holdfast_quarantine ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0"
+
+  /// What the seventh form has over the sixth: the change sets that were confirmed before the device heard what became of them.
+  package static let seventhForm = """
+    CREATE TABLE IF NOT EXISTS holdfast_unheard (first INTEGER PRIMARY KEY, body BLOB NOT NULL);
+    """
 
   private static let undo = """
     CREATE TABLE holdfast_undo (

@@ -107,7 +107,8 @@ struct PostgresForgetting {
       return Forgotten(results: 1)
     case .lostHistory(let zone):
       let count = try connection.query(
-        SQL.dropHanded, PostgresParameters(zone, Int64(ForgettingTerms.step))).count
+        SQL.dropHanded, PostgresParameters(zone, Int64(ForgettingTerms.step))
+      ).count
       if count == ForgettingTerms.step { return Forgotten(lostHistory: count, hasMore: true) }
       let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
       return Forgotten(lostHistory: count + claims)

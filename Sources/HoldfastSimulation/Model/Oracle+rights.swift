@@ -60,6 +60,7 @@ extension Oracle {
     let code = problem?["code"] as? String ?? ""
     // Of a copy: nobody knows whether the other device has brought it through.
     if memory.isCopied, code == "change-set-uncertain" { return }
+    if lost != nil, code == "change-set-lost" { return }
     if !memory.refusals.contains(code) {
       report(
         "I3",

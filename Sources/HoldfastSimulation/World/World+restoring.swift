@@ -69,7 +69,9 @@ extension World {
   /// Lets the time be over for which devices hold zones of which the restored server knows nothing.
   func passHolds(sync: (SimulatedDevice) -> Void) {
     guard devices.contains(where: { !$0.view.held.isEmpty }) else { return }
-    clocks[SimulatedServer.machine, default: 0] += Self.holding
+    // Its clock stands still where it was set back, until the time has caught up.
+    let machine = SimulatedServer.machine
+    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + Self.holding
     for device in devices { sync(device) }
   }
 }

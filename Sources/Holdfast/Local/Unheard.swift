@@ -1,0 +1,65 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What a restored server may have lost while its zone was still coming in parts. See docs/RESTORING.md, section 4.
+extension LocalDatabase {
+  /// Forgets the half of a download that came from the history before a restore: the zone is as it was when it was whole, and says so.
+  ///
+  /// - Parameter hasLost: whether edits of this device that the server has lost may show in it; then it begins anew.
+  /// - Returns: false when nothing of the zone was under way.
+  func goBack(_ zone: String, hasLost: Bool) throws -> Bool {
+    try connection.run(
+      """
+      UPDATE holdfast_zones SET ack = iif(fresh > 0 OR ?2, '', token), fresh = max(fresh, ?2), told = 0
+      WHERE zone = ?1 AND ack IS NOT NULL AND ack <> '' AND ack <> token
+      """, [.text(zone), .integer(hasLost ? 1 : 0)])
+    if connection.changes == 0 { return false }
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    return true
+  }
+
+  /// Keeps the change sets that an answer confirms before their zones are whole here: the device does not know yet what became of them, and
+  /// nobody else may. Call while they are in the outbox.
+  func noteUnheard(_ answer: SyncAnswer) throws {
+    if answer.bringsAll { return }
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_unheard (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
+      [.integer(answer.confirmed)])
+  }
+
+  /// Forgets them when nothing is on its way any more.
+  func forgetUnheard(_ answer: SyncAnswer) throws {
+    if !answer.bringsAll { return }
+    try connection.execute(
+      "DELETE FROM holdfast_unheard WHERE NOT EXISTS (SELECT 1 FROM holdfast_pages)")
+  }
+
+  /// Those of an identity that was replaced count as lost when the server was restored: their numbers say nothing to it any more.
+  func renumberUnheard() throws {
+    try connection.execute("UPDATE holdfast_unheard SET first = first + (1 << 40)")
+  }
+
+  /// Takes those that a restored server has lost into quarantine.
+  ///
+  /// - Returns: how many.
+  func keepLost(_ answer: SyncAnswer) throws -> Int {
+    guard answer.parts.contains(where: \.isRestored) else { return 0 }
+    let lost = try connection.rows(
+      "SELECT body FROM holdfast_unheard WHERE first > ? ORDER BY first", [.integer(answer.confirmed)])
+    if lost.isEmpty { return 0 }
+    Trace.took(.unheardLost)
+    var lacking = try lackingRecords()
+    for row in lost {
+      try quarantine(
+        first: -1, body: row[0].blob ?? [], operation: -1, problem: Problem(.changeSetLost).document,
+        TakenBack(), &lacking)
+    }
+    try connection.run("DELETE FROM holdfast_unheard WHERE first > ?", [.integer(answer.confirmed)])
+    return lost.count
+  }
+}
+
+extension SyncAnswer {
+  /// Whether each zone that it tells of is whole with it.
+  fileprivate var bringsAll: Bool { !parts.isEmpty && !parts.contains { $0.hasMore || $0.isReset } }
+}
