@@ -19,11 +19,12 @@ import Testing
     return (try TestDevice(server, session), try #require(session["applied"].flatMap(AppliedChangeSets.init)))
   }
 
-  @Test("a copy is told which change sets took effect, and not which were refused (I1)")
+  @Test("a copy is told which change sets took effect, and which were refused (I1, I8)")
   func applied() throws {
     try alice.sync([.create("lists", alice.newID(), ["title": "One"])])
     let first = alice.chain
     try alice.sync([.update("lists", alice.newID(), ["title": "refused"])])
+    let second = alice.chain
     try alice.sync(
       [
         .create("lists", alice.newID(), ["title": "Two"]),
@@ -32,6 +33,7 @@ import Testing
     let applied = try copy().applied
     #expect(applied.completeFrom == 0)
     #expect(applied.entries == [.init(last: 1, chain: first), .init(last: 4, chain: alice.chain)])
+    #expect(applied.refused == [.init(last: 2, chain: second)])
   }
 
   @Test("the server remembers the last 64, and says from where on they are all (I11)")

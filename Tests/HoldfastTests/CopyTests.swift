@@ -59,11 +59,14 @@ struct CopyTests {
     #expect(try await fixture.store.quarantined().isEmpty)
   }
 
-  @Test("what was refused before something that took effect waits in quarantine (I3, I8)")
-  func refusedBefore() async throws {
+  @Test(
+    "what was refused waits in quarantine, whether it is named, or only what took effect behind it (I3, I8)",
+    arguments: [true, false])
+  func refused(isNamed: Bool) async throws {
     let (fixture, sets) = try await withThreeLists()
+    let refused = isNamed ? #","refused":[[\#(sets[0].last),"\#(sets[0].chain)"]]"# : ""
     try await identify(
-      fixture, applied: #""applied":{"from":0,"sets":[[\#(sets[1].last),"\#(sets[1].chain)"]]}"#)
+      fixture, applied: #""applied":{"from":0,"sets":[[\#(sets[1].last),"\#(sets[1].chain)"]]\#(refused)}"#)
     let bodies = try await waiting(fixture)
     #expect(bodies.count == 1 && bodies.first?.contains("three") == true)
     let quarantined = try await fixture.store.quarantined()

@@ -218,10 +218,10 @@ extension LocalDatabase {
   }
 
   /// Leaves out of the outbox of a copy what the device that it is a copy of has brought through already. What may have arrived, as the server does not
-  /// remember so far back, or was refused there, as a later one of the same chain took effect, waits in quarantine.
+  /// remember so far back, or was refused there, waits in quarantine.
   private func leaveOut(_ applied: AppliedChangeSets, confirmed: Int64) throws {
     var uncertain: [(first: Int64, body: [UInt8])] = []
-    let (dealt, completeFrom) = (Set(applied.entries), applied.completeFrom)
+    let (dealt, refused, completeFrom) = (Set(applied.entries), Set(applied.refused), applied.completeFrom)
     try whileApplying {
       let sets = try connection.rows("SELECT first, last, chain, body FROM holdfast_outbox ORDER BY first")
         .compactMap { row -> (first: Int64, took: AppliedChangeSets.Entry, body: [UInt8])? in
@@ -238,7 +238,9 @@ extension LocalDatabase {
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
           try awaitMissing(created)
-        } else if first < arrived || confirmed < completeFrom && took.last <= completeFrom {
+        } else if refused.contains(took) || first < arrived
+          || confirmed < completeFrom && took.last <= completeFrom
+        {
           uncertain.append((first, body))
         }
       }

@@ -1,7 +1,7 @@
-/// The last change sets of a device that took effect, by their last number and the chain up to there: a copy of the device finds in it
-/// what it needs not send again. See PROTOCOL.md, section 7.
+/// The last change sets of a device that took effect or were refused, by their last number and the chain up to there: a copy of the device finds
+/// in it what it must not send again. See PROTOCOL.md, section 7.
 public struct AppliedChangeSets: Hashable, Sendable {
-  /// A change set that took effect.
+  /// A change set that was dealt with.
   public struct Entry: Hashable, Sendable {
     /// The number of its last operation.
     public let last: Int64
@@ -20,8 +20,8 @@ public struct AppliedChangeSets: Hashable, Sendable {
 
   private static let size = 16
 
-  /// As the server keeps it, oldest first: 16 bytes an entry, number and chain, the greater bytes first. What every request writes is not read for
-  /// it.
+  /// As the server keeps it, oldest first: 16 bytes an entry, number and chain, the greater bytes first; of one that was refused the number is
+  /// negative. What every request writes is not read for it.
   public private(set) var bytes: [UInt8]
 
   /// None, or those that `bytes` gave; what is cut is left out.
@@ -31,46 +31,60 @@ public struct AppliedChangeSets: Hashable, Sendable {
   }
 
   /// Adds the next one, and forgets the oldest when there are too many.
-  public mutating func add(_ entry: Entry) {
+  public mutating func add(_ entry: Entry, isRefused: Bool = false) {
     if bytes.count == Self.limit * Self.size { bytes.removeFirst(Self.size) }
-    withUnsafeBytes(of: entry.last.bigEndian) { bytes += $0 }
+    let number = isRefused ? -entry.last : entry.last
+    withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
     withUnsafeBytes(of: entry.chain.value.bigEndian) { bytes += $0 }
   }
 
-  /// Oldest first.
-  public var entries: [Entry] {
+  /// Those that took effect, oldest first.
+  public var entries: [Entry] { all.filter { $0.last > 0 } }
+
+  /// Those that were refused, oldest first.
+  public var refused: [Entry] { all.filter { $0.last < 0 }.map { Entry(last: -$0.last, chain: $0.chain) } }
+
+  /// All behind this number are there.
+  public var completeFrom: Int64 {
+    bytes.count < Self.limit * Self.size ? 0 : all.first.map { abs($0.last) } ?? 0
+  }
+
+  private var all: [Entry] {
     func word(_ start: Int) -> UInt64 { bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
     return stride(from: 0, to: bytes.count, by: Self.size).map { start in
       Entry(last: Int64(bitPattern: word(start)), chain: Fingerprint(value: word(start + 8)))
     }
   }
 
-  /// All that took effect behind this number are there.
-  public var completeFrom: Int64 {
-    bytes.count < Self.limit * Self.size ? 0 : entries.first?.last ?? 0
-  }
-
   // MARK: The form of the wire
 
   /// Reads the member `applied` of a session; nil when it has another form.
   public init?(json: JSONValue) {
-    guard let from = json["from"]?.integerValue, let sets = json["sets"]?.elements, sets.count <= Self.limit
+    guard let from = json["from"]?.integerValue, let applied = Self.entries(json["sets"]),
+      let refused = Self.entries(json["refused"] ?? []), applied.count + refused.count <= Self.limit
     else { return nil }
     self.init()
-    for set in sets {
-      guard let parts = set.elements, parts.count == 2, let last = parts[0].integerValue,
+    let all = applied.map { ($0, false) } + refused.map { ($0, true) }
+    for (entry, isRefused) in all.sorted(by: { $0.0.last < $1.0.last }) { add(entry, isRefused: isRefused) }
+    if from != completeFrom { return nil }
+  }
+
+  private static func entries(_ json: JSONValue?) -> [Entry]? {
+    guard let sets = json?.elements else { return nil }
+    let entries = sets.compactMap { set -> Entry? in
+      guard let parts = set.elements, parts.count == 2, let last = parts[0].integerValue, last > 0,
         let chain = parts[1].stringValue.flatMap(Fingerprint.init)
       else { return nil }
-      add(Entry(last: last, chain: chain))
+      return Entry(last: last, chain: chain)
     }
-    if from != completeFrom { return nil }
+    return entries.count == sets.count ? entries : nil
   }
 
   /// As it stands in a session.
   public var json: JSONValue {
-    [
-      "from": .integer(completeFrom),
-      "sets": .array(entries.map { [.integer($0.last), .string($0.chain.text)] }),
-    ]
+    func list(_ entries: [Entry]) -> JSONValue {
+      .array(entries.map { [.integer($0.last), .string($0.chain.text)] })
+    }
+    return ["from": .integer(completeFrom), "sets": list(entries), "refused": list(refused)]
   }
 }

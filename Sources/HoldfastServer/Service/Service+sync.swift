@@ -59,15 +59,13 @@ extension Service {
     let refused = try take(request.returns, by: author)
     for index in replays..<request.changeSets.count {
       let set = request.changeSets[index]
-      if let refused = try apply(set, by: author) {
-        Trace.took(.setRefused)
-        try store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refused)
-        device.move(past: set, chain: command.chains[index])
-      } else {
-        Trace.took(.setApplied)
-        device.move(past: set, chain: command.chains[index])
-        device.applied.add(.init(last: device.confirmed, chain: device.chain))
+      let refusal = try apply(set, by: author)
+      if let refusal {
+        try store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
       }
+      Trace.took(refusal == nil ? .setApplied : .setRefused)
+      device.move(past: set, chain: command.chains[index])
+      device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.answered = max(device.answered, request.answers)
     try store.devices.advance(number, to: device, clock: now)
