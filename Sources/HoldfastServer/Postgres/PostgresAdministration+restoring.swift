@@ -7,7 +7,8 @@ extension PostgresAdministration {
     try rows(
       """
       SELECT c.zone, coalesce(max(z.restored), 0)::text, max(c.seq)::text,
-        count(h.id) FILTER (WHERE NOT h.deleted)::text, count(h.id) FILTER (WHERE h.deleted)::text
+        count(h.id) FILTER (WHERE NOT h.deleted)::text, count(h.id) FILTER (WHERE h.deleted)::text,
+        coalesce(sum(h.rev - h.base) FILTER (WHERE h.rev > h.base), 0)::text
       FROM holdfast.claims c LEFT JOIN holdfast.zones z ON z.zone = c.zone
       LEFT JOIN holdfast.handed h ON h.zone = c.zone AND h.rev > 0 GROUP BY c.zone ORDER BY c.zone
       """

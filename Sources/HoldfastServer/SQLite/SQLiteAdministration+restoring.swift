@@ -38,7 +38,8 @@ extension SQLiteAdministration {
       """
       SELECT c.zone, coalesce(z.restored, 0), c.seq,
       (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 0),
-      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 1)
+      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 1),
+      (SELECT coalesce(sum(h.rev - h.base), 0) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > h.base)
       FROM holdfast_claims c LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone
       """
     ).map { row in RestoreLine(row[0].text ?? "", row.dropFirst().map { $0.integer ?? 0 }).cells }
@@ -49,10 +50,10 @@ extension SQLiteAdministration {
 struct RestoreLine {
   let cells: [String]
 
-  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions handed back.
+  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions handed back, and how many changes are in these.
   init(_ zone: String, _ numbers: [Int64]) {
-    // Each change of the lost history had a seq of its own, and what is handed back is at most one of them each.
-    let missing = max(0, numbers[1] - numbers[0] - numbers[2] - numbers[3])
-    cells = [zone] + (numbers + [missing]).map(String.init)
+    // Each change of the lost history had a seq of its own, and a rev of its record.
+    let missing = max(0, numbers[1] - numbers[0] - numbers[4])
+    cells = [zone] + (numbers.prefix(4) + [missing]).map(String.init)
   }
 }

@@ -34,8 +34,8 @@ protocol StoreAdministration: AnyObject {
   /// Begins a new epoch: docs/RESTORING.md, section 3.
   func begin(_ epoch: NewEpoch) throws
 
-  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, changes that are missing at
-  /// least; of the zones in which anything was claimed.
+  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, about how many changes are
+  /// missing; of the zones in which anything was claimed.
   func restoreReport() throws -> [[String]]
 
   /// All that contradicts itself, a line for each finding.
