@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 6
+  package static let formatVersion: Int64 = 7
 
   let schema: Schema
 
@@ -29,7 +29,8 @@ package struct DeviceTables {
       confirmed_chain TEXT NOT NULL DEFAULT '0000000000000000',
       resend INTEGER NOT NULL DEFAULT 0,
       server_schema TEXT NOT NULL DEFAULT '',
-      renamed TEXT NOT NULL DEFAULT ''
+      renamed TEXT NOT NULL DEFAULT '',
+      heard INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -86,6 +87,9 @@ package struct DeviceTables {
   /// What the sixth form has over the fifth: whether a record of a refused change set was deleted behind it.
   package static let sixthForm =
     "ALTER TABLE holdfast_quarantine ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0"
+
+  /// What the seventh form has over the sixth: the clock of the last answer.
+  package static let seventhForm = "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0"
 
   private static let undo = """
     CREATE TABLE holdfast_undo (
