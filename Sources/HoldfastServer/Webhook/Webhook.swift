@@ -83,7 +83,7 @@ final class Webhook: @unchecked Sendable {
       let zones = plan.next(configuration.batch, now: now)
       if !zones.isEmpty { return .work(.tell(zones)) }
       let time = plan.nextTime(now: now)
-      if plan.mustScan, time.map({ $0 <= now }) ?? true { return .work(.scan) }
+      if plan.mustScan, let time, time <= now { return .work(.scan) }
       return .nothing(until: time.map { .exact + .milliseconds(max($0 - now, 1)) })
     }
   }
