@@ -3,6 +3,7 @@ package enum Transition: String, CaseIterable, Sendable {
   // 4: what the service does with a request
   case quietRequest = "4 request: nothing to write"
   case completeAcks = "4 request: all acks replace the stored ones"
+  case oldRequest = "4 request: an old one, whose acks are not taken"
   case replaySkipped = "4 change set: skipped as a replay"
   case setApplied = "4 change set: applied"
   case setRefused = "4 change set: refused, the others go on"

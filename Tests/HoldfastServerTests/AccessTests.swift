@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastServer
 import Testing
 
@@ -104,6 +105,29 @@ import Testing
     _ = try alice.share(list, with: "bob")
     try bob.pull()
     #expect(bob.column("items", item, "title") == "Milk")
+  }
+
+  @Test(
+    "what an old request says of zones is not taken when it comes once more: a zone that was lost and given back since is begun anew (I4, I7)",
+    arguments: [true, false])
+  func oldRequest(isComplete: Bool) throws {
+    let membership = try alice.share(list, with: "bob")
+    try bob.pull()
+    #expect(try Administration(server.location).reset(.device(bob.id), zone: list) == 1)
+    while bob.acks[list] != "" { try bob.sync() }
+    let old = bob.request([], complete: isComplete)
+    try bob.pull()
+    #expect(bob.has("items", item))
+    try alice.sync([.delete("members", membership)])
+    // As a stranger's it does nothing, and bob does not hear that he was one.
+    let deletion = bob.request([[.delete("items", item)]])
+    bob.records["items \(item)"] = nil
+    #expect(try server.respond(to: deletion).status == 200)
+    _ = try alice.share(list, with: "bob")
+    #expect(try server.respond(to: old).status == 200)
+    _ = try bob.apply(try server.respond(to: deletion))
+    try bob.pull()
+    #expect(bob.has("items", item))
   }
 
   @Test("anybody may leave, but the last owner can't go")

@@ -52,6 +52,7 @@ final class TestDevice {
   var chain = Fingerprint.beginning
   var answers: Int64 = 0
   var acks: [String: String] = [:]
+  var heard: Stamp?
   var records: [String: Held] = [:]
   /// Zones whose ack is to be told with the next request; nil for gone.
   var news: [SyncRequest.Ack] = []
@@ -82,6 +83,7 @@ final class TestDevice {
     body.chain = chain
     body.isComplete = complete
     body.acks = complete ? acks.map { .init(zone: $0.key, token: $0.value) } : news
+    body.heard = heard
     body.digest = digest
     body.client = client
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
@@ -124,6 +126,7 @@ final class TestDevice {
     confirmed = answer.confirmed
     chain = answer.chain
     answers = max(answers, answer.confirmed)
+    heard = max(heard ?? .zero, answer.clock)
     news = []
     for part in answer.parts {
       if part.isReset {

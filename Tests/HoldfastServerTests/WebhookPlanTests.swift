@@ -7,6 +7,7 @@ import Testing
   @Test("a zone that moves again before it was told is told once")
   func coalesces() {
     var plan = WebhookPlan()
+    plan.scanned()
     plan.add(["a", "b"])
     plan.add(["a"])
     #expect(plan.next(10, now: 0) == ["a", "b"])
@@ -35,6 +36,16 @@ import Testing
     plan.succeeded(["a"])
     plan.add(["b"])
     #expect(plan.next(10, now: 0) == ["b"])
+  }
+
+  @Test("a database that can't be asked which zones are behind is left alone for longer and longer, too")
+  func waitsToScan() {
+    var plan = WebhookPlan()
+    #expect(plan.mustScan && plan.nextTime(now: 0) == 0)
+    plan.postponed(now: 0, retryAfter: 1000, random: 0)
+    #expect(plan.nextTime(now: 0) == 1000)
+    plan.scanned()
+    #expect(plan.nextTime(now: 0) == nil)
   }
 
   @Test("zones of a call that is refused are told one by one; one that is refused alone waits alone (I12)")

@@ -8,7 +8,7 @@ import Testing
 struct DeviceFormTests {
   /// What takes a database back to a form from the one behind it, the latest first.
   private static let stepsBack: [(form: Int64, sql: String)] = [
-    (6, "DROP TABLE holdfast_unheard;"),
+    (6, "ALTER TABLE holdfast_local DROP COLUMN heard; DROP TABLE holdfast_unheard;"),
     (5, "ALTER TABLE holdfast_quarantine DROP COLUMN deleted;"),
     (
       4,

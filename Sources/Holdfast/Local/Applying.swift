@@ -100,7 +100,7 @@ extension LocalDatabase {
       if hasOtherSchema, try resendUnknown() { applied.hasMore = true }
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayFiles() }
       try connection.run(
-        "UPDATE holdfast_local SET clock = max(clock, ?), resend = ?",
+        "UPDATE holdfast_local SET clock = max(clock, ?1), heard = max(heard, ?1), resend = ?2",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
       if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
       // A zone that waits to be begun anew brings no further pages.

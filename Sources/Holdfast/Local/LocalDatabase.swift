@@ -185,7 +185,7 @@ package final class LocalDatabase {
 
   func state() throws -> DeviceState {
     let row = try connection.statement(
-      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session FROM holdfast_local"
+      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, heard FROM holdfast_local"
     )
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
@@ -194,7 +194,7 @@ package final class LocalDatabase {
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
-      replica: row.text(10), session: row.integer(11))
+      replica: row.text(10), session: row.integer(11), heard: Stamp(rawValue: row.integer(12)))
   }
 
   /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
@@ -244,4 +244,6 @@ struct DeviceState: Sendable {
   var replica: String
   /// The number of the device's last session; 0 when the server did not say.
   var session: Int64
+  /// The clock of the last answer that was applied.
+  var heard: Stamp
 }

@@ -37,6 +37,7 @@ extension LocalDatabase {
       request.answers = state.confirmed
       request.schemaVersion = schema.version
       request.isComplete = state.mustResend
+      request.heard = state.heard
       request.client = app.map { ClientVersion(app: $0, schema: schemaFingerprint) }
       let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
       var digest = AckDigest()
@@ -362,7 +363,8 @@ extension LocalDatabase {
         DELETE FROM holdfast_resets;
         DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held; DELETE FROM holdfast_unheard;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
-        chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0;
+        chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
+        heard = 0;
         """)
       try removeStrayFiles()
     }

@@ -54,6 +54,8 @@ public struct SyncRequest: Sendable {
   public var acks: [Ack] = []
   /// Whether `acks` names all zones of the device.
   public var isComplete = false
+  /// The clock of the last answer that the device has dealt with: what it says of its zones is of then. Nil where that is not said.
+  public var heard: Stamp?
   /// The sum over all acks of the device, after this request's.
   public var digest = AckDigest().text
   /// What the device says of the app that it runs.
@@ -101,6 +103,11 @@ public struct SyncRequest: Sendable {
       case "complete": request.isComplete = try reader.readBool()
       case "client": request.client = try ClientVersion(&reader)
       case "schema_version": request.schemaVersion = try reader.readInt64()
+      case "heard":
+        guard let heard = Stamp(try reader.readString()) else {
+          throw Problem(.invalidRequest, "heard must be a stamp, 16 hex digits.")
+        }
+        request.heard = heard
       case "digest": request.digest = try reader.readString()
       case "first":
         request.first = try reader.readInt64()
@@ -197,6 +204,10 @@ public struct SyncRequest: Sendable {
       writer.endObject()
       writer.key("complete")
       writer.bool(isComplete)
+    }
+    if let heard {
+      writer.key("heard")
+      writer.string(heard.text)
     }
     writer.key("digest")
     writer.string(digest)

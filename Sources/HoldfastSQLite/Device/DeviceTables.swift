@@ -29,7 +29,8 @@ package struct DeviceTables {
       confirmed_chain TEXT NOT NULL DEFAULT '0000000000000000',
       resend INTEGER NOT NULL DEFAULT 0,
       server_schema TEXT NOT NULL DEFAULT '',
-      renamed TEXT NOT NULL DEFAULT ''
+      renamed TEXT NOT NULL DEFAULT '',
+      heard INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,7 +60,7 @@ package struct DeviceTables {
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     \(undo)
     \(fourthForm)
-    \(seventhForm)
+    \(unheard)
     """
 
   /// What the fourth form has over the third: what is handed back to a restored server, and what that takes.
@@ -88,10 +89,12 @@ package struct DeviceTables {
   package static let sixthForm =
     "ALTER TABLE holdfast_quarantine ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0"
 
-  /// What the seventh form has over the sixth: the change sets that were confirmed before the device heard what became of them.
-  package static let seventhForm = """
-    CREATE TABLE IF NOT EXISTS holdfast_unheard (first INTEGER PRIMARY KEY, body BLOB NOT NULL);
-    """
+  /// What the seventh form has over the sixth: the clock of the last answer, and the change sets that were confirmed before the device heard what
+  /// became of them.
+  package static let seventhForm =
+    "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; \(unheard)"
+
+  private static let unheard = "CREATE TABLE holdfast_unheard (first INTEGER PRIMARY KEY, body BLOB NOT NULL);"
 
   private static let undo = """
     CREATE TABLE holdfast_undo (

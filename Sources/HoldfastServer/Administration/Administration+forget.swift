@@ -1,9 +1,7 @@
-import HoldfastHTTP
-
 extension Administration {
   /// Makes one pass over what may be forgotten, also while servers run: docs/FORGETTING.md, section 2.
   ///
-  /// - Parameter pause: lets time go by between two commands, in which servers write.
+  /// - Parameter pause: lets time go by between two steps, in which servers write.
   /// - Returns: what was forgotten.
   public func purge(
     _ retention: Retention = Retention(), pause: @escaping (Duration) -> Void = { _ in }
@@ -24,11 +22,11 @@ extension Administration {
         try database.read { try $0.found(kind, after: place, terms, in: schema) }
       },
       forget: { item in
-        let start = MonotonicTime.exact
-        let result = service.apply([.forget(item, terms)])[0]
-        pause(.milliseconds(max(5, Int64(clamping: MonotonicTime.exact.milliseconds - start.milliseconds))))
-        guard case .success(.forgot(let forgotten))? = result else { return nil }
+        guard case .success(.forgot(let forgotten))? = service.apply([.forget(item, terms)])[0] else {
+          return nil
+        }
         return forgotten
-      })
+      },
+      pause: pause)
   }
 }

@@ -3,7 +3,7 @@ import HoldfastHTTP
 /// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
 ///
 /// @unchecked Sendable: what is under `// Under the lock` is touched under the lock alone, what is under `// The thread's own` by the thread
-/// alone; `thread` is set before another thread has the object, and read only by its owner.
+/// alone.
 final class EventStreams: @unchecked Sendable {
   private enum News: Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
@@ -20,8 +20,8 @@ final class EventStreams: @unchecked Sendable {
 
   private let limit: Int
   private let tick: Duration
-  private let lock = Lock()
-  private var thread: HoldfastHTTP.Thread?
+  private let thread = BackgroundThread()
+  private var lock: Lock { thread.lock }
 
   // Under the lock
   private var news: [News] = []
@@ -29,7 +29,6 @@ final class EventStreams: @unchecked Sendable {
   private var moves = Moves()
   private var count = 0
   private var lastNumber = 0
-  private var isStopping = false
   /// Whether changes may be missed: no stream can be opened, as it would promise too much.
   private var isDeaf = false
   /// Whether the thread is to be woken for what has come.
@@ -56,7 +55,7 @@ final class EventStreams: @unchecked Sendable {
     self.limit = limit
     tick = heartbeat / EventHub.slots
     hub = EventHub(EventText(run: run, heartbeat: heartbeat), listener: listener)
-    thread = try startThread { [unowned self] in work() }
+    try thread.start { [unowned self] in work() }
   }
 
   /// Answers a request with a stream. Any thread.
@@ -67,7 +66,7 @@ final class EventStreams: @unchecked Sendable {
     _ responder: HTTPResponder
   ) -> Bool {
     let number: Int? = lock.hold {
-      if isStopping || isDeaf || count >= limit { return nil }
+      if thread.isStopping || isDeaf || count >= limit { return nil }
       count += 1
       lastNumber += 1
       return lastNumber
@@ -115,14 +114,7 @@ final class EventStreams: @unchecked Sendable {
   }
 
   /// Ends the thread; once. The streams are the HTTP server's to end.
-  func stop() {
-    lock.hold {
-      isStopping = true
-      lock.signal()
-    }
-    thread?.join()
-    thread = nil
-  }
+  func stop() { thread.stop() }
 
   private func ended(_ number: Int) {
     lock.hold {
@@ -155,17 +147,14 @@ final class EventStreams: @unchecked Sendable {
 
   /// Waits for something to do; nil when the thread is to end.
   private func nextNews() -> (Moves, [News])? {
-    lock.hold {
-      while true {
-        let now = MonotonicTime.exact
-        let isHeld = holdUntil > now
-        if isStopping { return nil }
-        if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !moves.isEmpty) { break }
-        let deadlines = (streams.isEmpty ? [] : [nextTick]) + (isHeld ? [holdUntil] : [])
-        if let deadline = deadlines.min() { lock.wait(until: deadline) } else { lock.wait() }
+    thread.next {
+      let now = MonotonicTime.exact
+      let isHeld = holdUntil > now
+      if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !moves.isEmpty) {
+        defer { (moves, news, isUrgent) = (Moves(), [], false) }
+        return .work((moves, news))
       }
-      defer { (moves, news, isUrgent) = (Moves(), [], false) }
-      return (moves, news)
+      return .nothing(until: ((streams.isEmpty ? [] : [nextTick]) + (isHeld ? [holdUntil] : [])).min())
     }
   }
 

@@ -2,16 +2,14 @@ import HoldfastHTTP
 
 /// The thread that makes passes over what may be forgotten, as long as the server runs; docs/FORGETTING.md, section 2.
 ///
-/// @unchecked Sendable: `isStopping` and `isDue` are touched under the lock alone; `thread` by its owner alone.
+/// @unchecked Sendable: `isDue` is touched under the lock alone.
 final class ForgettingThread: @unchecked Sendable {
-  /// When the first pass begins, how long after a pass the next, and how long after a command the next at least, in milliseconds.
-  private static let (first, pause, breath): (Int64, Int64, Int64) = (60_000, 300_000, 5)
+  /// When the first pass begins, and how long after a pass the next.
+  private static let (first, interval) = (Duration.seconds(60), Duration.seconds(300))
 
-  private let lock = Lock()
-  private var isStopping = false
+  private let thread = BackgroundThread()
   /// Whether the next pass is not to be waited for.
   private var isDue = false
-  private var thread: HoldfastHTTP.Thread?
 
   /// Starts the thread.
   ///
@@ -24,9 +22,9 @@ final class ForgettingThread: @unchecked Sendable {
     _ snapshots: Snapshots?,
     write: @escaping @Sendable (Command) -> Outcome?, log: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
-    thread = try startThread { [unowned self] in
+    try thread.start { [unowned self] in
       var wait = Self.first
-      while !sleep(wait, isWoken: true) {
+      while sleep(wait, isWoken: true) {
         do {
           let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
           try database.inTurn {
@@ -35,28 +33,21 @@ final class ForgettingThread: @unchecked Sendable {
           try snapshots?.removeErased()
         } catch is Stopped {
         } catch { log("What could be forgotten is kept for now: \(error)") }
-        wait = Self.pause
+        wait = Self.interval
       }
     }
   }
 
   /// Begins the next pass at once.
   func wake() {
-    lock.hold {
+    thread.lock.hold {
       isDue = true
-      lock.signal()
+      thread.lock.signal()
     }
   }
 
   /// Ends the thread, after the command that is done now; once.
-  func stop() {
-    lock.hold {
-      isStopping = true
-      lock.signal()
-    }
-    thread?.join()
-    thread = nil
-  }
+  func stop() { thread.stop() }
 
   private struct Stopped: Error {}
 
@@ -64,30 +55,26 @@ final class ForgettingThread: @unchecked Sendable {
     _ database: any ServerDatabase, _ terms: ForgettingTerms, _ write: @escaping (Command) -> Outcome?
   ) -> ForgettingPass {
     ForgettingPass(
-      find: { [self] kind, place in
-        if sleep(Self.breath) { throw Stopped() }
-        return try database.read { try $0.found(kind, after: place, terms, in: database.schema) }
+      find: { kind, place in
+        try database.read { try $0.found(kind, after: place, terms, in: database.schema) }
       },
-      forget: { [self] item in
-        let start = MonotonicTime.exact
-        let outcome = write(.forget(item, terms))
-        // Others come first.
-        let took = Int64(clamping: MonotonicTime.exact.milliseconds - start.milliseconds)
-        if sleep(max(took, Self.breath)) { throw Stopped() }
-        if case .forgot(let forgotten)? = outcome { return forgotten }
+      forget: { item in
+        if case .forgot(let forgotten)? = write(.forget(item, terms)) { return forgotten }
         return nil
-      })
+      },
+      pause: { [self] in if !sleep($0) { throw Stopped() } })
   }
 
-  /// Lets time go by; true when the thread is to end.
+  /// Lets time go by; false when the thread is to end.
   ///
   /// - Parameter isWoken: whether a pass that is due ends it.
-  private func sleep(_ milliseconds: Int64, isWoken: Bool = false) -> Bool {
-    lock.hold {
-      let end = MonotonicTime.exact + .milliseconds(milliseconds)
-      while !isStopping, !(isWoken && isDue), MonotonicTime.exact < end { lock.wait(until: end) }
+  private func sleep(_ duration: Duration, isWoken: Bool = false) -> Bool {
+    let end = MonotonicTime.exact + duration
+    let isOver: Void? = thread.next {
+      guard isWoken && isDue || MonotonicTime.exact >= end else { return .nothing(until: end) }
       if isWoken { isDue = false }
-      return isStopping
+      return .work(())
     }
+    return isOver != nil
   }
 }

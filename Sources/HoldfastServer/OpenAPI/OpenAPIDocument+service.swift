@@ -47,7 +47,8 @@ extension OpenAPIDocument {
     let request = OpenAPISchema.object(
       [
         .init("protocol", ["const": 1]), .init("answers", number), .init("acks", Self.anything),
-        .init("complete", ["type": "boolean"]), .init("digest", fingerprint), .init("first", number),
+        .init("complete", ["type": "boolean"]), .init("heard", fingerprint), .init("digest", fingerprint),
+        .init("first", number),
         .init("chain", fingerprint), .init("schema_version", number),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),
       ], required: ["protocol"], isOpen: true)

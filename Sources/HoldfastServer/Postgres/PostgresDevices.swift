@@ -12,7 +12,8 @@ final class PostgresDevices: DeviceTable {
     var answered: Int64
     var applied: [UInt8]
     let issuedAfter: Int64?
-    var clock: Int64 = 0
+    var clock: Int64
+    var isSessionUsed: Bool
     var hasMoved = false
     /// The last numbers of the refusals that it has not dealt with.
     var refusals: [Int64] = []
@@ -86,7 +87,8 @@ final class PostgresDevices: DeviceTable {
     return DeviceState(
       id: row.id, user: row.user, confirmed: row.confirmed,
       chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
-      applied: AppliedChangeSets(bytes: row.applied),
+      applied: AppliedChangeSets(bytes: row.applied), clock: Stamp(rawValue: row.clock),
+      isSessionUsed: row.isSessionUsed,
       issuedAfter: row.issuedAfter, isForgotten: row.isForgotten, isUnheard: row.isUnheard)
   }
 
@@ -103,6 +105,7 @@ final class PostgresDevices: DeviceTable {
     rows[number]?.answered = state.answered
     rows[number]?.applied = state.applied.bytes
     rows[number]?.clock = clock.rawValue
+    rows[number]?.isSessionUsed = true
     rows[number]?.hasMoved = true
   }
 

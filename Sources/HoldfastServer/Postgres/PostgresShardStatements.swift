@@ -103,7 +103,8 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard,
+        clock, session_used
       FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)

@@ -52,7 +52,8 @@ struct PostgresStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard
+      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard,
+        clock, session_used
       FROM holdfast.devices
       WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)
       """)

@@ -116,7 +116,8 @@ extension PostgresStore {
         id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
         confirmed: devices.int64(row, 4), chain: devices.int64(row, 5), answered: devices.int64(row, 6),
         applied: devices.bytes(row, 7),
-        issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8), isForgotten: devices.bool(row, 9),
+        issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8), clock: devices.int64(row, 11),
+        isSessionUsed: devices.bool(row, 12), isForgotten: devices.bool(row, 9),
         isUnheard: devices.bool(row, 10))
     }
     for row in refusals.indices {

@@ -24,7 +24,8 @@ final class SQLiteDeviceTable: DeviceTable {
     self.connection = connection
     find = try connection.statement(
       """
-      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten, unheard FROM holdfast_devices
+      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten, unheard, clock, session_used
+      FROM holdfast_devices
       WHERE number = ? AND token_hash = ?
       """
     )
@@ -73,7 +74,8 @@ final class SQLiteDeviceTable: DeviceTable {
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
-      applied: AppliedChangeSets(bytes: find.blob(5)),
+      applied: AppliedChangeSets(bytes: find.blob(5)), clock: Stamp(rawValue: find.integer(9)),
+      isSessionUsed: find.integer(10) == 1,
       issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1,
       isUnheard: find.integer(8) == 1)
   }

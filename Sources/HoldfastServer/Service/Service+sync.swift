@@ -31,29 +31,16 @@ extension Service {
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
     if request.answers > 0 { try store.devices.forgetRefusals(number, upTo: request.answers) }
-    if request.isComplete {
-      Trace.took(.completeAcks)
-      try store.devices.forgetAcks(number)
-    }
     let ahead = try zonesAhead(in: command)
-    for (zone, ack) in command.acks {
-      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore.
-      try store.devices.setAck(
-        number, zone: zone, ack, isDoubted: device.isForgotten && !(device.isUnheard && ahead.contains(zone)))
-    }
+    let isOld = command.isOld(device)
+    if isOld { Trace.took(.oldRequest) } else { try takeAcks(command, of: device, ahead: ahead) }
     if let client = command.news { try store.devices.setClient(client, of: number) }
-    if device.isForgotten, request.isComplete { try store.devices.remember(number) }
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.answered = max(device.answered, request.answers)
       try store.devices.advance(number, to: device, clock: now)
       return nil
     }
-    if request.isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
-      // It may have begun or ended to follow a public zone.
-      moves.devices.insert(number)
-    }
-
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
     let refused = try take(request.returns, by: author)
@@ -70,6 +57,27 @@ extension Service {
     device.answered = max(device.answered, request.answers)
     try store.devices.advance(number, to: device, clock: now)
     return refused
+  }
+
+  /// Stores what a device says of its zones.
+  ///
+  /// - Parameter ahead: the zones of which it has more than the restored database.
+  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: Set<String>) throws {
+    let (number, isComplete) = (command.key.number, command.request.isComplete)
+    if isComplete {
+      Trace.took(.completeAcks)
+      try store.devices.forgetAcks(number)
+    }
+    for (zone, ack) in command.acks {
+      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore.
+      try store.devices.setAck(
+        number, zone: zone, ack, isDoubted: device.isForgotten && !(device.isUnheard && ahead.contains(zone)))
+    }
+    if device.isForgotten, isComplete { try store.devices.remember(number) }
+    if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
+      // It may have begun or ended to follow a public zone.
+      moves.devices.insert(number)
+    }
   }
 
   private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {

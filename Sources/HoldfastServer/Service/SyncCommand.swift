@@ -70,6 +70,13 @@ struct SyncCommand: Sendable {
     }
   }
 
+  /// Whether a request of the device was written since it heard what this one goes by: the network brings it late, or a second time. What it
+  /// says of the zones may not be so any more; taken, it could clear the mark of one that was lost in between.
+  func isOld(_ device: DeviceState) -> Bool {
+    guard device.isSessionUsed, let heard = request.heard else { return false }
+    return heard < device.clock
+  }
+
   /// How many of the change sets are replays.
   ///
   /// - Parameters:

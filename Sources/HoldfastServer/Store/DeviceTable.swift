@@ -10,6 +10,9 @@ struct DeviceState {
   var answered: Int64
   /// Its last change sets that took effect.
   var applied: AppliedChangeSets
+  /// When its last request was written, and whether that was in this session.
+  let clock: Stamp
+  let isSessionUsed: Bool
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
   let issuedAfter: Int64?
   /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.

@@ -6,8 +6,7 @@ import HoldfastHTTP
 /// What was told is written in the database after the program's answer: each zone is told at least once, in the order of its seqs, whatever dies.
 /// Of several servers on one database the one that leads does it.
 ///
-/// @unchecked Sendable: `plan`, `isLeading` and `isStopping` are touched under the lock alone; `given` and `thread` are set once by its owner, before the thread starts and
-/// after it, and read by the thread and by the owner.
+/// @unchecked Sendable: `plan` and `isLeading` are touched under the lock alone; `given` is set once by its owner, before the thread starts, and read by the thread.
 final class Webhook: @unchecked Sendable {
   /// What it takes from the rest of the server.
   struct Surroundings: Sendable {
@@ -21,18 +20,17 @@ final class Webhook: @unchecked Sendable {
 
   private let configuration: WebhookConfiguration
   private var given: Surroundings?
-  private let lock = Lock()
+  private let thread = BackgroundThread()
+  private var lock: Lock { thread.lock }
   private var plan = WebhookPlan()
   private var isLeading = false
-  private var isStopping = false
-  private var thread: HoldfastHTTP.Thread?
 
   init(_ configuration: WebhookConfiguration) { self.configuration = configuration }
 
   /// Starts the thread; once, before `lead`.
   func start(_ surroundings: Surroundings) throws(ServerError) {
     given = surroundings
-    thread = try startThread { [unowned self] in run(surroundings) }
+    try thread.start { [unowned self] in run(surroundings) }
   }
 
   /// Zones have moved. Any thread; returns at once.
@@ -55,14 +53,7 @@ final class Webhook: @unchecked Sendable {
   }
 
   /// Ends the thread, after the call that is made now; once.
-  func stop() {
-    lock.hold {
-      isStopping = true
-      lock.signal()
-    }
-    thread?.join()
-    thread = nil
-  }
+  func stop() { thread.stop() }
 
   private var surroundings: Surroundings {
     guard let given else { preconditionFailure("The webhook was not started.") }
@@ -86,20 +77,14 @@ final class Webhook: @unchecked Sendable {
   }
 
   private func nextWork() -> Work? {
-    lock.hold {
-      while true {
-        if isStopping { return nil }
-        let now = surroundings.environment.now()
-        let zones = isLeading ? plan.next(configuration.batch, now: now) : []
-        if !zones.isEmpty { return .tell(zones) }
-        let time = isLeading ? plan.nextTime(now: now) : nil
-        if isLeading, plan.mustScan, time.map({ $0 <= now }) ?? true { return .scan }
-        if let time {
-          lock.wait(until: .exact + .milliseconds(max(time - now, 1)))
-        } else {
-          lock.wait()
-        }
-      }
+    thread.next {
+      guard isLeading else { return .nothing(until: nil) }
+      let now = surroundings.environment.now()
+      let zones = plan.next(configuration.batch, now: now)
+      if !zones.isEmpty { return .work(.tell(zones)) }
+      let time = plan.nextTime(now: now)
+      if plan.mustScan, let time, time <= now { return .work(.scan) }
+      return .nothing(until: time.map { .exact + .milliseconds(max($0 - now, 1)) })
     }
   }
 

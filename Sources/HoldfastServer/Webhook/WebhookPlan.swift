@@ -46,9 +46,9 @@ struct WebhookPlan {
     return Array(due.keys.sorted().prefix(limit))
   }
 
-  /// When `next` may have something that it has not now; nil when only news can bring that.
+  /// When `next` may have something that it has not now, or the database is to be asked; nil when only news can bring that.
   func nextTime(now: Int64) -> Int64? {
-    guard let first = waiting.values.map(\.notBefore).min() else { return nil }
+    guard let first = waiting.values.map(\.notBefore).min() else { return mustScan ? notBefore : nil }
     return max(first, notBefore)
   }
 

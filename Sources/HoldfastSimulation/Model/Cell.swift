@@ -27,6 +27,11 @@ enum Cell: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether it helps to tell who wrote it: an integer, or a text with tokens.
   var isTelling: Bool { number != nil || !tokens.isEmpty }
+
+  /// What tells a value that was replaced from others: an integer, or its tokens.
+  static func base(_ number: Int64?, _ tokens: Set<Int>) -> Cell {
+    number.map(Cell.integer) ?? .text(Tokens.text(tokens))
+  }
 }
 
 /// Names a record.

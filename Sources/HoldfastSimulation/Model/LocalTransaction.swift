@@ -17,7 +17,7 @@ struct LocalTransaction {
   var tokens: Set<Int> = []
   /// The values that it wrote and that tell it from others: integers, and texts with tokens.
   var values: [ColumnPlace: Cell] = [:]
-  /// The columns of its updates, with the integers that they replaced.
+  /// The columns of its updates, with what tells the values that they replaced from others.
   var bases: [ColumnPlace: Cell] = [:]
   var operations: Set<OperationName> = []
   /// Of one that deletes: all tokens that its device knew, those under its own edits too.

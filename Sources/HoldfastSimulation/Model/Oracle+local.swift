@@ -55,7 +55,7 @@ extension Oracle {
       changes[key, default: []].append(
         LocalChange(transaction: index, device: device, column: column, old: old, new: new))
       let place = ColumnPlace(key: key, column: column)
-      if kind == "update" { transaction.bases[place] = old?.number.map(Cell.integer) ?? .null }
+      if kind == "update" { transaction.bases[place] = .base(old?.number, Set(old?.tokens ?? [])) }
       guard let new else {
         memory.latest[key]?[column] = nil
         continue

@@ -6,7 +6,7 @@ struct SentChangeSet {
   private(set) var operations: Set<OperationName> = []
   /// The integers that it writes, and the texts with tokens.
   private(set) var values: [ColumnPlace: Cell] = [:]
-  /// The columns of its updates, with the integers that it says they were based on.
+  /// The columns of its updates, with what tells the values that it says they were based on from others.
   private(set) var bases: [ColumnPlace: Cell] = [:]
 
   /// Reads the bytes; nil when they are no change set.
@@ -21,7 +21,7 @@ struct SentChangeSet {
       self.operations.insert(OperationName(kind: kind, key: key))
       for (column, value) in operation["base"] as? [String: Any] ?? [:] {
         let place = ColumnPlace(key: key, column: Schemas.firstName(of: column))
-        bases[place] = (value as? Int64).map(Cell.integer) ?? .null
+        bases[place] = .base(value as? Int64, Self.tokens(in: value))
       }
       // What an edit was based on is not said by it.
       for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
@@ -29,10 +29,14 @@ struct SentChangeSet {
         if let cell, cell.isTelling {
           values[ColumnPlace(key: key, column: Schemas.firstName(of: column))] = cell
         }
-        for text in value as? [Any] ?? [value] {
-          if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
-        }
+        tokens.formUnion(Self.tokens(in: value))
       }
+    }
+  }
+
+  private static func tokens(in value: Any) -> Set<Int> {
+    (value as? [Any] ?? [value]).reduce(into: []) { tokens, text in
+      if let text = text as? String { tokens.formUnion(Tokens.inside(text)) }
     }
   }
 

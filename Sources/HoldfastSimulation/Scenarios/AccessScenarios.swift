@@ -62,6 +62,48 @@ extension Scenario {
           }
         }),
       Scenario(
+        name: "Old request after a loss", guards: "I4, I7", users: [0, 1],
+        takes: [.oldRequest, .fenced],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          var member = stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.goOffline(1)
+          stage.delete(0, "members", member)
+          stage.sync(0)
+          member = stage.share(0, list, with: "user1")
+          stage.sync(0)
+          stage.goOnline(1)
+          // It was lost in between, and is begun anew; the network keeps the request that says so.
+          stage.fate = {
+            $0.isRequest && $0.isSync && $0.json["acks"]?[list]?.stringValue == "" ? .isDoubled : .passes
+          }
+          stage.sync(1)
+          stage.calm()
+          let old = stage.held
+          stage.held = []
+          stage.settle()
+          stage.expect("I4", stage.isThere("items", item, on: 1), "the zone is there again")
+          // Within the hour it would wait before it is begun anew once more.
+          stage.pass(3_700_000)
+          stage.goOffline(1)
+          stage.delete(0, "members", member)
+          stage.sync(0)
+          // What it does as a stranger has no effect, and that it was one it never hears.
+          stage.delete(1, "items", item)
+          stage.goOnline(1)
+          stage.answers(to: 1, .isLost)
+          stage.sync(1)
+          stage.share(0, list, with: "user1")
+          stage.sync(0)
+          stage.held = old
+          stage.release()
+          stage.calm()
+          stage.settle()
+          stage.expect("I7", stage.isThere("items", item, on: 1), "the item is there again")
+        }),
+      Scenario(
         name: "Created zone gone before its creator heard of it", guards: "I10", users: [0, 0],
         takes: [.zoneLost],
         script: { stage in

@@ -5,7 +5,8 @@ final class SimulatedStream {
   /// Of the connection, for the server.
   let number: Int
   let device: SimulatedDevice
-  let app: SimulatedDevice.App
+  /// Nil once it is gone. Weak, as an app has its stream: one whose process was killed would never go, nor its database.
+  private(set) weak var app: SimulatedDevice.App?
   /// The number that the app knows it by.
   let appNumber: Int
   let token: String

@@ -35,10 +35,9 @@ extension World {
 
   /// Bytes of a stream, or its end, reach the app.
   func hear(_ news: SyncConversation.StreamNews, of stream: SimulatedStream) {
-    let (app, device) = (stream.app, stream.device)
-    guard isRunning(app), app.stream === stream, !stream.isDead else { return }
+    guard let app = stream.app, isRunning(app), app.stream === stream, !stream.isDead else { return }
     if case .ended = news { closeStream(of: app) }
-    step(app, device) { $0.hear(news, stream: stream.appNumber, in: $1) }
+    step(app, stream.device) { $0.hear(news, stream: stream.appNumber, in: $1) }
   }
 
   /// A connection breaks: the app hears of its end.
@@ -115,7 +114,7 @@ extension World {
   }
 
   private func send(_ bytes: [UInt8], on stream: SimulatedStream) {
-    guard isRunning(stream.app), stream.app.stream === stream else {
+    guard let app = stream.app, isRunning(app), app.stream === stream else {
       // Its end of the connection is gone.
       server.streams[stream.number] = nil
       server.inline?.close(stream: stream.number)
