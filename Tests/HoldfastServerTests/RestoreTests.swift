@@ -266,6 +266,29 @@ struct RestoreTests {
     #expect(try tombstones() == 0)
   }
 
+  @Test(
+    "what is known of the history before a restore goes when no live device can hand any of it back (I11)")
+  func lostHistory() throws {
+    let (server, ahead, _, list, item) = try lostDay()
+    try begin(ahead)
+    #expect(try returned(ahead, [self.item(item, list, "Oat milk", rev: 2)]).refused.isEmpty)
+    func known() throws -> Int64? {
+      try server.integer(
+        "SELECT (SELECT count(*) FROM holdfast_handed) + (SELECT count(*) FROM holdfast_claims)",
+        "SELECT (SELECT count(*) FROM holdfast.handed) + (SELECT count(*) FROM holdfast.claims)")
+    }
+    let before = try #require(try known())
+    #expect(before > 3)
+    server.world.advance(179 * 86_400_000)
+    try ahead.pull()
+    #expect(try #require(server.inline).forget().lostHistory == 0)
+    server.world.advance(2 * 86_400_000)
+    try ahead.pull()
+    #expect(try #require(server.inline).forget().lostHistory == Int(before))
+    #expect(try known() == 0)
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("nobody hands back what they may not write (I10), and one refusal stops nothing else (I12)")
   func strangers() throws {
     let server = try TestServer()

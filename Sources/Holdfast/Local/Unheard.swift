@@ -23,7 +23,7 @@ extension LocalDatabase {
   func noteUnheard(_ answer: SyncAnswer) throws {
     if answer.bringsAll { return }
     try connection.run(
-      "INSERT OR REPLACE INTO holdfast_unheard (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
+      "INSERT INTO holdfast_unheard (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
       [.integer(answer.confirmed)])
   }
 
@@ -36,7 +36,7 @@ extension LocalDatabase {
 
   /// Those of an identity that was replaced count as lost when the server was restored: their numbers say nothing to it any more.
   func renumberUnheard() throws {
-    try connection.execute("UPDATE holdfast_unheard SET first = first + (1 << 40)")
+    try connection.run("UPDATE holdfast_unheard SET first = ?", [.integer(.max)])
   }
 
   /// Takes those that a restored server has lost into quarantine.
@@ -45,7 +45,7 @@ extension LocalDatabase {
   func keepLost(_ answer: SyncAnswer) throws -> Int {
     guard answer.parts.contains(where: \.isRestored) else { return 0 }
     let lost = try connection.rows(
-      "SELECT body FROM holdfast_unheard WHERE first > ? ORDER BY first", [.integer(answer.confirmed)])
+      "SELECT body FROM holdfast_unheard WHERE first > ? ORDER BY n", [.integer(answer.confirmed)])
     if lost.isEmpty { return 0 }
     Trace.took(.unheardLost)
     var lacking = try lackingRecords()

@@ -94,7 +94,8 @@ package struct DeviceTables {
   package static let seventhForm =
     "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; \(unheard)"
 
-  private static let unheard = "CREATE TABLE holdfast_unheard (first INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+  private static let unheard =
+    "CREATE TABLE holdfast_unheard (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);"
 
   private static let undo = """
     CREATE TABLE holdfast_undo (

@@ -298,6 +298,33 @@ extension Scenario {
           stage.settle()
         }),
       Scenario(
+        name: "Confirmed while its zone comes in parts, and lost by a restore", guards: "I3, I7", answerSize: 700,
+        takes: [.pageStaged, .aheadOfRestore, .unheardLost],
+        script: { stage in
+          let list = stage.makeList(0)
+          let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
+          stage.settle()
+          stage.goOffline(1)
+          for item in items { stage.edit(0, "items", item, "title") }
+          stage.sync(0)
+          stage.perform(.backUpServer)
+          // It hears that these are confirmed, and not which revs they got.
+          let new = stage.makeItem(1, in: list)
+          let note = stage.edit(1, "items", items[9], "note")
+          stage.downloadTwoPages(1)
+          stage.expect("I3", stage.isThere("items", new), "the server had them")
+          stage.goOffline(0)
+          stage.interrupted("device1", "server") {
+            stage.restore()
+            stage.sync(1)
+          }
+          stage.settle()
+          let isBack = stage.value("items", items[9], "note") == note && stage.isThere("items", new)
+          stage.expect(
+            "I3", isBack || stage.isQuarantined(note, on: 1) && stage.isQuarantined(new, on: 1),
+            "nobody else has them: they wait in quarantine")
+        }),
+      Scenario(
         name: "Restored while a dead device begins anew", guards: "I8", answerSize: 700,
         takes: [.deviceForgotten, .tombstonesForgotten, .pageStaged, .aheadOfRestore],
         script: { stage in
