@@ -298,7 +298,8 @@ extension Scenario {
           stage.settle()
         }),
       Scenario(
-        name: "Confirmed while its zone comes in parts, and lost by a restore", guards: "I3, I7", answerSize: 700,
+        name: "Confirmed while its zone comes in parts, and lost by a restore", guards: "I3, I7",
+        answerSize: 700,
         takes: [.pageStaged, .aheadOfRestore, .unheardLost],
         script: { stage in
           let list = stage.makeList(0)
