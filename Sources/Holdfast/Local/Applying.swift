@@ -287,7 +287,7 @@ extension LocalDatabase {
     try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
   }
 
-  /// Removes a zone that this device may no longer read. Unsent edits stay in the outbox; the server refuses them by name.
+  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it. Unsent edits stay in the outbox; the server refuses them by name.
   func lose(_ zone: String) throws {
     Trace.took(.zoneLost)
     for table in schema.tables {
@@ -296,7 +296,10 @@ extension LocalDatabase {
     try forgetDeletions(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
-      "UPDATE holdfast_zones SET ack = NULL, token = '', told = 0, fresh = 0 WHERE zone = ?", [.text(zone)])
+      """
+      INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
+      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', told = 0, fresh = 0
+      """, [.text(zone)])
     for table in ["returns", "deleted", "held"] {
       try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
     }

@@ -34,11 +34,14 @@ extension Service {
     let ahead = try zonesAhead(in: command)
     let isOld = command.isOld(device)
     if isOld { Trace.took(.oldRequest) } else { try takeAcks(command, of: device, ahead: ahead) }
+    // An old one that brings nothing must not make those old that the device sends meanwhile.
+    let isEmpty = replays == request.changeSets.count && request.returns.isEmpty
+    let written = isOld && isEmpty ? device.clock : now
     if let client = command.news { try store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.answered = max(device.answered, request.answers)
-      try store.devices.advance(number, to: device, clock: now)
+      try store.devices.advance(number, to: device, clock: written)
       return nil
     }
     if replays > 0 { Trace.took(.replaySkipped) }
@@ -55,7 +58,7 @@ extension Service {
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.answered = max(device.answered, request.answers)
-    try store.devices.advance(number, to: device, clock: now)
+    try store.devices.advance(number, to: device, clock: written)
     return refused
   }
 

@@ -10,7 +10,7 @@ struct DeviceState {
   var answered: Int64
   /// Its last change sets that took effect.
   var applied: AppliedChangeSets
-  /// When its last request was written, and whether that was in this session.
+  /// When its last request was written, but for old ones that brought nothing, and whether one was in this session.
   let clock: Stamp
   let isSessionUsed: Bool
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
