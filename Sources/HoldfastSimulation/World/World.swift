@@ -27,7 +27,7 @@ final class World: @unchecked Sendable {
   let plan: Plan
   let disk: SimulatedDisk
   let oracle: Oracle
-  let schemas: [Schema]
+  private let schemas: [Schema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
   /// The programs that people have beside their devices, by the names of their accounts.
@@ -71,7 +71,7 @@ final class World: @unchecked Sendable {
     self.plan = plan
     self.disk = disk
     seed = plan.seed
-    schemas = [try Schemas.base(), try Schemas.extended(renames: plan.isWide)]
+    schemas = try Schemas.all(renames: plan.isWide)
     oracle = Oracle(rules: Schemas.rules)
     server = SimulatedServer()
     history.isPrinted = isVerbose
@@ -158,6 +158,8 @@ final class World: @unchecked Sendable {
   }
 
   // MARK: Processes
+
+  func schema(_ version: Schemas.Version) -> Schema { schemas[version.rawValue] }
 
   func isRunning(_ app: SimulatedDevice.App) -> Bool { disk.isAlive(app.process) }
 
