@@ -11,7 +11,8 @@ extension Oracle {
       $0.zone == row.zone && $0.role == row["role"]?.string && $0.uses > 0
     }
     guard key.table == "members", let place else { return false }
-    invitations[place].uses -= 1
+    // After a restore an invitation may be used once more.
+    if lost == nil { invitations[place].uses -= 1 }
     return true
   }
 }

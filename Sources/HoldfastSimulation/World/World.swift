@@ -34,6 +34,8 @@ final class World: @unchecked Sendable {
   var clerks: [String: Clerk] = [:]
   /// A clerk's request of which it is not known whether it had its effect, and what the server showed before.
   var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
+  /// What was asked for invitations; the answers have their tokens.
+  var invitations: [Inquiry] = []
   /// The processes that only look.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by their names.
@@ -98,6 +100,7 @@ final class World: @unchecked Sendable {
       history.add("# \(command)", at: now)
       perform(command)
       sendClerk(command)
+      invite(with: command)
       forget(with: command)
       pass(Int64(command.seed % 40))
     }
