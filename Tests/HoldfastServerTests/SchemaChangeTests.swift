@@ -143,10 +143,16 @@ import Testing
       .create("seals", seal, ["item_id": .string(item)]),
     ])
     let reduced = try Self.reduced()
+    try alice.pull()
+    #expect(alice.column("items", item, "title") == "Milk")
     #expect(throws: ServerError.self) { try server.reopen(reduced) }
     try server.reopen(reduced, removals: .allow)
     #expect(try server.findings().isEmpty)
 
+    // An app of before hears of it, and so agrees with the others (I7).
+    try alice.pull()
+    #expect(alice.column("items", item, "title") == nil)
+    #expect(alice.records["seals \(seal)"] == nil)
     let phone = try server.signIn("alice")
     try phone.pull()
     #expect(phone.column("items", item, "title") == nil)

@@ -88,7 +88,7 @@ extension LocalDatabase {
   /// The values of a record that comes, in the order of its table's columns.
   private func values(of table: Int, _ columns: UnsafeBufferPointer<UInt8>) throws -> [Value] {
     let definitions = schema.tables[table].columns
-    var values = definitions.map { $0.defaultValue ?? .null }
+    var values = definitions.map(\.absentValue)
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         guard let index = forms[table].index(of: key) else { return try reader.skipValue() }

@@ -156,7 +156,7 @@ struct SnapshotSource {
           }
           values.append("\"\(same.name)\"")
         } else {
-          values.append((column.defaultValue ?? .null).literal)
+          values.append(column.absentValue.literal)
         }
       }
       return Table(

@@ -24,7 +24,7 @@ extension LocalDatabase {
   /// Removes a set and its dependents.
   ///
   /// - Throws: `StoreError.recordMissing` when there is none of this number.
-  func removeQuarantined(_ number: Int64) throws {
+  package func removeQuarantined(_ number: Int64) throws {
     try connection.run("DELETE FROM holdfast_quarantine WHERE n = ?1 OR because = ?1", [.integer(number)])
     if connection.changes == 0 {
       throw StoreError(.recordMissing, "There is no change set \(number) in quarantine.")

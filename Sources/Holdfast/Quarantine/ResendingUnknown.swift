@@ -49,7 +49,10 @@ extension LocalDatabase {
         if operation.kind != .update || created.contains(operation.id) { continue }
         guard let here else { return false }
         let base = try? columns[index].value(of: operation.base[name])
-        if base.map({ Value($0) }) != here.values[index] { return false }
+        // A column that the server lost and has again is empty, whatever the edit was based on.
+        if ![base.map { Value($0) }, columns[index].absentValue].contains(here.values[index]) {
+          return false
+        }
       }
     }
     return true

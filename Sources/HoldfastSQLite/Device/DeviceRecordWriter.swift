@@ -19,8 +19,7 @@ package final class DeviceRecordWriter {
     page: ParsedPage, bytes: UnsafeBufferPointer<UInt8>
   ) throws {
     (self.page, self.bytes, self.zone) = (page, bytes, zone)
-    // Columns that an older server does not send get their default.
-    defaults = table.columns.map { SQLiteValue($0.defaultValue ?? .null) }
+    defaults = table.columns.map { SQLiteValue($0.absentValue) }
     single = try connection.statement(sql.upsert)
     many = try connection.statement(sql.upsertBatch)
     batch = sql.batch

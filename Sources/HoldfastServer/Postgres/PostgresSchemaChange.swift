@@ -183,6 +183,26 @@ struct PostgresSchemaChange {
         "ALTER COLUMN \"\(column)\" DROP DEFAULT", "RENAME COLUMN \"\(column)\" TO \"\(name)\"",
       ] { try connection.execute("ALTER TABLE \(relation) \(action)") }
     }
+    try touch(table.name, relation)
+  }
+
+  /// Counts the loss as a change of each record of a table, so that apps of before hear of it: they go on side by side with others, and the name
+  /// may come back. Other nodes go on writing other tables: the zones are locked by the first statement.
+  private func touch(_ table: String, _ relation: String) throws {
+    try connection.execute("LOCK TABLE \(relation) IN ACCESS EXCLUSIVE MODE")
+    try connection.run(
+      """
+      UPDATE holdfast.zones z SET seq = z.seq + last.count FROM (
+        SELECT r.zone, count(*) AS count FROM holdfast.records r WHERE r.record_table = $1 AND r.state = 0 GROUP BY r.zone
+      ) last WHERE z.zone = last.zone
+      """, PostgresParameters(table))
+    try connection.run(
+      """
+      UPDATE holdfast.records r SET seq = last.seq, rev = r.rev + 1 FROM (
+        SELECT l.zone, l.id, z.seq + 1 - row_number() OVER (PARTITION BY l.zone ORDER BY l.seq DESC) AS seq
+        FROM holdfast.records l JOIN holdfast.zones z ON z.zone = l.zone WHERE l.record_table = $1 AND l.state = 0
+      ) last WHERE r.zone = last.zone AND r.record_table = $1 AND r.id = last.id
+      """, PostgresParameters(table))
   }
 
   /// The indexes that have a column which is gone.
@@ -199,7 +219,7 @@ struct PostgresSchemaChange {
   private func retire(_ name: String) throws {
     guard let index = old.index(of: name) else { return }
     let relation = before.relation(of: index)
-    // Each seq of a zone stays somebody's.
+    try touch(name, relation)
     try connection.run(
       """
       UPDATE holdfast.records SET state = 1, stamps = NULL, device = 0, deleted_seq = seq,

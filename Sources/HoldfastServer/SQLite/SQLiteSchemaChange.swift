@@ -20,7 +20,11 @@ struct SQLiteSchemaChange {
   func run() throws {
     let rewritten = difference.kept.filter(\.isRewritten)
     for kept in rewritten { try dropIndexes(of: old.tables[kept.before].name) }
-    for kept in rewritten { for column in kept.removed { try retire(column, of: old.tables[kept.before]) } }
+    for kept in rewritten where !kept.removed.isEmpty {
+      let table = old.tables[kept.before]
+      for column in kept.removed { try retire(column, of: table) }
+      try touch(table.name)
+    }
     for table in difference.removedTables { try retire(table) }
     for renaming in difference.renamedTables { try rename(renaming) }
     for kept in rewritten {
@@ -82,6 +86,23 @@ struct SQLiteSchemaChange {
 
   // MARK: What is gone
 
+  /// Counts the loss as a change of each record of a table, so that apps of before hear of it: they go on side by side with others, and the name
+  /// may come back.
+  private func touch(_ table: String) throws {
+    try connection.run(
+      """
+      UPDATE holdfast_zones SET seq = seq + last.count
+      FROM (SELECT zone, count(*) AS count FROM "\(table)" GROUP BY zone) AS last WHERE holdfast_zones.zone = last.zone
+      """)
+    try connection.run(
+      """
+      UPDATE "\(table)" SET seq = last.seq, rev = rev + 1 FROM (
+        SELECT t.id, z.seq + 1 - row_number() OVER (PARTITION BY t.zone ORDER BY t.seq DESC) AS seq
+        FROM "\(table)" t JOIN holdfast_zones z ON z.zone = t.zone
+      ) AS last WHERE "\(table)".id = last.id
+      """)
+  }
+
   /// Keeps the values of a column under another name, without its constraints.
   private func retire(_ name: String, of table: Table) throws {
     let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
@@ -98,7 +119,7 @@ struct SQLiteSchemaChange {
   private func retire(_ table: String) throws {
     let names = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
     let kept = RemovedName.free(for: table, among: names.compactMap { $0[0].text })
-    // Each seq of a zone stays somebody's.
+    try touch(table)
     try connection.run(
       """
       INSERT OR IGNORE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed, deleted_seq)

@@ -44,13 +44,15 @@ public final class InlineServer {
 
   /// Opens a database file where there are no directories and no other processes: on a simulated disk.
   ///
-  /// - Parameter exists: whether the file is there.
+  /// - Parameters:
+  ///   - exists: whether the file is there.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
   package convenience init(
-    file: String, exists: Bool, schema: Schema?, environment: ServerEnvironment,
-    log: @escaping @Sendable (String) -> Void
+    file: String, exists: Bool, schema: Schema?, removals: Removals = .refuse,
+    environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) throws {
     let database = try SQLiteDatabase(
-      file: file, exists: exists, schema: schema, random: environment.random)
+      file: file, exists: exists, schema: schema, removals: removals, random: environment.random)
     try self.init(database, lock: nil, nil, Rules(), environment, log, nil)
   }
 

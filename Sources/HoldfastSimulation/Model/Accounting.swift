@@ -56,6 +56,7 @@ struct Accounting {
     let (key, column) = (written.key, written.column)
     let place = ColumnPlace(key: key, column: column)
     if server.tables[key]?[column]?.tokens.contains(token) == true { return true }
+    if server.kept.contains(token) { return true }
     if losers[place]?.contains(token) == true || quarantined.contains(token) { return true }
     if oracle.replacedInQuarantine.contains(token) { return true }
     if written.transactions.contains(where: { oracle.transactions[$0].state == .forgotten }) { return true }

@@ -142,6 +142,15 @@ extension Oracle {
     }
   }
 
+  /// The person may have given up change sets that are in quarantine.
+  func discarded(device: String, view: DeviceView) {
+    let left = Set(view.quarantine.map(\.number))
+    for (number, index) in devices[device]?.quarantined ?? [:] where !left.contains(number) {
+      devices[device]?.quarantined[number] = nil
+      if let index, transactions[index].state == .quarantined { transactions[index].state = .forgotten }
+    }
+  }
+
   /// The person gave up all that is unsent or refused, and the device's records left with it.
   func forgot(device: String) {
     guard let memory = devices[device] else { return }

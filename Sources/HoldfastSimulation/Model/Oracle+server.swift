@@ -95,7 +95,7 @@ extension Oracle {
     server.lives[key] = lives
     let made = creations[key] ?? []
     let created = made.count
-    if created >= lives || isOwn(key, row) { return }
+    if created >= lives || isOwn(key, row) || comesByInvitation(key, row) { return }
     // It may be handed back as gone from one zone, and then as come to another; at the end no deletion may be undone.
     if lost?.lived.contains(key) == true { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }

@@ -10,6 +10,13 @@ final class Oracle {
     var isBeyondReach = false
   }
 
+  /// What an invitation may still give, and to which zone.
+  struct Invitation {
+    let zone: String
+    let role: String
+    var uses: Int
+  }
+
   /// Where a token was written, and by which transactions.
   struct Written {
     let key: RecordKey
@@ -63,6 +70,7 @@ final class Oracle {
   /// Tokens of refused transactions that were replaced by others that were refused, too, before all of them were written anew.
   var replacedInQuarantine: Set<Int> = []
   var devices: [String: Device] = [:]
+  var invitations: [Invitation] = []
   var server = ServerMemory()
   /// What a restore of the server has lost; nil when it was never restored.
   var lost: LostHistory?

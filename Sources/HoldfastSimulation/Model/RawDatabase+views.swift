@@ -1,5 +1,8 @@
 /// What the model looks at in the two kinds of databases.
 extension RawDatabase {
+  /// How the names begin under which the server keeps the data of tables and columns that are gone.
+  private static let removed = "holdfast_removed_"
+
   /// A device's records, and what it still has to send or could not send.
   ///
   /// - Parameter tables: all tables of the schema, `members` and `conflicts` too.
@@ -7,7 +10,7 @@ extension RawDatabase {
     try atOnce {
       var view = DeviceView()
       for table in tables {
-        try records(of: table) { key, row, _ in view.tables[key] = row }
+        try records(of: table) { key, row, _, _ in view.tables[key] = row }
       }
       view.outbox = try rows("SELECT body FROM holdfast_outbox ORDER BY first").map { Self.text($0[0]) }
       view.quarantine = try rows("SELECT n, body, problem FROM holdfast_quarantine ORDER BY n").map {
@@ -46,9 +49,17 @@ extension RawDatabase {
     try atOnce {
       var view = ServerView()
       for table in tables {
-        try records(of: table) { key, row, seq in
+        try records(of: table) { key, row, seq, kept in
           view.tables[key] = row
           view.seqs[key] = seq
+          view.kept.formUnion(kept)
+        }
+      }
+      let removed = try rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '\(Self.removed)%'")
+      for table in removed {
+        for cell in try rows("SELECT * FROM \"\(Self.text(table[0]))\"").joined() {
+          view.kept.formUnion(cell.tokens)
         }
       }
       view.tombstones = try rows(
@@ -71,16 +82,22 @@ extension RawDatabase {
   }
 
   /// The records of a table. A null is left out, so that a column that was added is no change; `seq` and the server's notes on each column are no part of a record's content.
-  private func records(of table: String, _ body: (RecordKey, Row, _ seq: Int64) -> Void) throws {
+  ///
+  /// - Parameter body: is given the tokens of columns that the schema has no longer, too.
+  private func records(
+    of table: String, _ body: (RecordKey, Row, _ seq: Int64, _ kept: [Int]) -> Void
+  ) throws {
     try each("SELECT * FROM \"\(table)\"") { names, statement in
       var row = Row(minimumCapacity: names.count)
       var id = ""
       var seq: Int64 = 0
+      var kept: [Int] = []
       for (index, name) in names.enumerated() {
         switch name {
         case "id": id = Self.text(Self.cell(statement, index))
         case "seq": seq = Self.cell(statement, index).number ?? 0
         case "stamps": continue
+        case _ where name.hasPrefix(Self.removed): kept += Self.cell(statement, index).tokens
         default:
           let cell = Self.cell(statement, index)
           if cell != .null { row[Schemas.firstName(of: name)] = cell }
@@ -88,7 +105,7 @@ extension RawDatabase {
       }
       // A conflict names a column.
       if let column = row["column_name"]?.string { row["column_name"] = .text(Schemas.firstName(of: column)) }
-      body(RecordKey(table: table, id: id), row, seq)
+      body(RecordKey(table: table, id: id), row, seq, kept)
     }
   }
 

@@ -18,6 +18,8 @@ struct ServerView: Sendable {
     var purged: Int64 = 0
   }
 
+  /// Tokens in the data of tables and columns that the schema has no longer.
+  var kept: Set<Int> = []
   /// The live records.
   var tables: Tables = [:]
   /// The seq of each live record.

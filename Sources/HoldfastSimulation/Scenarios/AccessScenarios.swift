@@ -129,6 +129,25 @@ extension Scenario {
             "nothing of the zone is left there")
         }),
       Scenario(
+        name: "The list of a group is deleted", guards: "I10", users: [0, 1], takes: [.zoneLost],
+        script: { stage in
+          let (list, item) = stage.makeListWithItem()
+          let group = stage.makeList(0)
+          stage.share(0, group, with: "user1")
+          stage.settle()
+          stage.share(0, list, withMembersOf: group)
+          stage.settle()
+          stage.expect("I10", stage.isThere("items", item, on: 1), "a member of the group has the list")
+          stage.goOffline(0)
+          stage.delete(0, "lists", group)
+          stage.goOnline(0)
+          stage.interrupted("server") { stage.sync(0) }
+          stage.settle()
+          stage.expect(
+            "I10", !stage[1].view.tables.values.contains { $0.zone == list },
+            "nothing of the list is left with who had it by the group")
+        }),
+      Scenario(
         name: "Access granted late", guards: "I4", users: [0, 1], answerSize: 1500,
         script: { stage in
           let list = stage.makeList(0)

@@ -23,7 +23,7 @@ struct Scenario {
   static var all: [Scenario] {
     exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + access + downloads
       + answers
-      + faults + changes + push + forgetting + restores
+      + faults + changes + removals + invitations + push + forgetting + restores
   }
 }
 

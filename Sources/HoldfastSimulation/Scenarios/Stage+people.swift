@@ -146,4 +146,14 @@ extension Stage {
     }
     return member
   }
+
+  /// Shares a list with the members of another one.
+  func share(_ device: Int, _ list: String, withMembersOf group: String) {
+    let member = newID()
+    write(device) {
+      try $0.execute(
+        "INSERT INTO members (id, zone, \"group\", role) VALUES (?, ?, ?, 'editor')",
+        [.text(member), .text(list), .text(group)])
+    }
+  }
 }

@@ -170,6 +170,12 @@ final class Stage: @unchecked Sendable {
     world.perform(Command(index: 0, seed: seed, action: action))
   }
 
+  /// Replaces an app, or the server, by one with another version of the schema.
+  func install(_ version: Schemas.Version, on machines: Command.Machine...) {
+    for machine in machines { world.install(version, on: machine) }
+    pass(2000)
+  }
+
   // MARK: Interruption
 
   /// What is done here is done again and again, interrupted at each step of the disks of these machines.

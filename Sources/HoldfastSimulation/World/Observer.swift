@@ -16,7 +16,7 @@ extension World {
 
   /// Takes a new look at a device.
   func look(at device: SimulatedDevice) {
-    observe(device) { device.view = try $0.deviceView(tables: tables(device.isUpgraded)) }
+    observe(device) { device.view = try $0.deviceView(tables: tables(device.version)) }
   }
 
   func soundness(of device: SimulatedDevice) -> [String] {
@@ -61,12 +61,12 @@ extension World {
   /// Takes a new look at the server.
   func lookAtServer() {
     if let postgres = plan.postgres {
-      do { server.view = try postgres.serverView(schemas[server.isUpgraded ? 1 : 0]) } catch {
+      do { server.view = try postgres.serverView(schema(server.version)) } catch {
         oracle.report("I2", "the server can not be read: \(error)")
       }
       return
     }
-    observeServer { server.view = try $0.serverView(tables: tables(server.isUpgraded)) }
+    observeServer { server.view = try $0.serverView(tables: tables(server.version)) }
   }
 
   func serverSoundness() -> [String] {
@@ -97,5 +97,12 @@ extension World {
     return try run(as: process) { try Observer(process, path: path) }
   }
 
-  private func tables(_ isUpgraded: Bool) -> [String] { schemas[isUpgraded ? 1 : 0].tables.map(\.name) }
+  private func tables(_ version: Schemas.Version) -> [String] { schema(version).tables.map(\.name) }
+
+  /// The columns of the tables of a version, by the names that the model knows them by.
+  func columns(of version: Schemas.Version) -> [String: Set<String>] {
+    schema(version).tables.reduce(into: [:]) {
+      $0[$1.name] = Set($1.columns.map { Schemas.firstName(of: $0.name) })
+    }
+  }
 }

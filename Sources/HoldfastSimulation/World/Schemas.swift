@@ -2,17 +2,46 @@ import HoldfastCore
 
 /// The schemas of the simulated app: every kind of zone, of reference and of policy.
 enum Schemas {
-  static func base() throws -> Schema { try Schema(name: "simulation", tables: tables(isNext: false)) }
+  /// A version of the app, and so of the schema.
+  enum Version: Int, CaseIterable {
+    case first
+    /// With a column and a table more.
+    case larger
+    /// Without the notes of items.
+    case withoutNote
+    /// Without the titles of items, which each has in the others.
+    case withoutTitle
+    /// Without a table that stands under another.
+    case withoutParts
+    /// Without the table whose records are zones, and all that stands under it.
+    case withoutLists
+  }
 
-  /// The next version of the app: a column and a table more.
+  /// The schemas of all versions, in their order.
   ///
-  /// - Parameter renames: whether a column has another name, too.
-  static func extended(renames: Bool) throws -> Schema {
-    try Schema(
-      name: "simulation",
-      tables: tables(isNext: true, renames: renames) + [
-        Table("labels", zone: .parent("list_id"), columns: [list, Column("title", .text)])
-      ])
+  /// - Parameter renames: whether a column has another name in the larger one.
+  static func all(renames: Bool) throws -> [Schema] { try Version.allCases.map { try schema($0, renames) } }
+
+  private static func schema(_ version: Version, _ renames: Bool) throws -> Schema {
+    var tables = tables(isNext: version == .larger, renames: renames && version == .larger)
+    switch version {
+    case .first: break
+    case .larger:
+      tables.append(Table("labels", zone: .parent("list_id"), columns: [list, Column("title", .text)]))
+    case .withoutNote: tables = tables.map { without("note", of: "items", $0) }
+    case .withoutTitle: tables = tables.map { without("title", of: "items", $0) }
+    case .withoutParts: tables.removeAll { $0.name == "parts" }
+    case .withoutLists:
+      tables = tables.filter { ["notes", "links", "articles"].contains($0.name) }
+        .map { without("item_id", of: "links", $0) }
+    }
+    return try Schema(name: "simulation", tables: tables)
+  }
+
+  private static func without(_ column: String, of name: String, _ table: Table) -> Table {
+    var table = table
+    if table.name == name { table.columns.removeAll { $0.name == column } }
+    return table
   }
 
   /// The name that the model knows a column by: its first.

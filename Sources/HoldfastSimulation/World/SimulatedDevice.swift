@@ -40,7 +40,7 @@ final class SimulatedDevice {
   /// The name of the account.
   let user: String
   /// Which version of the app runs here next time.
-  var isUpgraded = false
+  var version = Schemas.Version.first
   var apps: [App] = []
   /// What the observer saw last.
   var view = DeviceView()
@@ -49,6 +49,8 @@ final class SimulatedDevice {
   var hasUnsureAnswer = false
   /// The records that the last write deleted and made again.
   var recreated: Set<RecordKey> = []
+  /// Whether the last write gives up what is in quarantine.
+  var isDiscarding = false
   /// Whether the person wants to be signed in now.
   var wantsSession = true
   /// Whether the account is known to exist.

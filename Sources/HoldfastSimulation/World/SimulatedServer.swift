@@ -17,7 +17,8 @@ final class SimulatedServer {
 
   var process: SimulatedProcess?
   var inline: InlineServer?
-  var isUpgraded = false
+  /// Which version of the schema it has when it starts.
+  var version = Schemas.Version.first
   /// What the observer saw last.
   var view = ServerView()
   var observer: Observer?
@@ -52,8 +53,9 @@ extension World {
           disk.exists(SimulatedServer.path)
           && disk.image(of: SimulatedServer.machine).files[SimulatedServer.file]?.isEmpty == false
         return try InlineServer(
-          file: SimulatedServer.path, exists: exists, schema: schemas[server.isUpgraded ? 1 : 0],
-          environment: environment, log: { [unowned self] in history.add("server says: \($0)", at: now) })
+          file: SimulatedServer.path, exists: exists, schema: schema(server.version),
+          removals: .allow, environment: environment,
+          log: { [unowned self] in history.add("server says: \($0)", at: now) })
       }
     } catch {
       history.add("server does not start: \(error)", at: now)
@@ -63,13 +65,15 @@ extension World {
     }
     guard disk.isAlive(process) else { return serverDied() }
     history.add("server starts", at: now)
+    oracle.serves(columns(of: server.version))
     if plan.hasStreams { timeline.add(.heartbeat(process), at: now + Self.heartbeat) }
   }
 
   private func open(_ postgres: RealPostgres, _ environment: ServerEnvironment) throws -> InlineServer {
     try InlineServer(
-      .postgres(PostgresLocation(postgres.url)), schema: schemas[server.isUpgraded ? 1 : 0],
-      environment: environment, log: { [unowned self] in history.add("server says: \($0)", at: now) })
+      .postgres(PostgresLocation(postgres.url)), schema: schema(server.version),
+      removals: .allow, environment: environment,
+      log: { [unowned self] in history.add("server says: \($0)", at: now) })
   }
 
   /// Whether the server, whose disk has no steps to count, dies with what has just arrived; nil when it lives.

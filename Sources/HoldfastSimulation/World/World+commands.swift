@@ -22,7 +22,7 @@ extension World {
     case .backUpServer: backUpServer()
     case .restoreServer: restoreServer()
     case .follow(let number, let isFollowed): if let device = device(number) { follow(device, isFollowed) }
-    case .upgrade(let machine): upgrade(machine)
+    case .upgrade(let machine): install(.larger, on: machine)
     }
   }
 
@@ -88,7 +88,7 @@ extension World {
     let copy = SimulatedDevice(number: devices.count, user: device.user)
     disk.restore(disk.image(of: device.machine), on: copy.machine)
     copy.hasAccount = device.hasAccount
-    copy.isUpgraded = device.isUpgraded
+    copy.version = device.version
     copy.isFollowing = device.isFollowing
     copy.view = device.view
     devices.append(copy)
@@ -129,10 +129,11 @@ extension World {
     }
   }
 
-  func upgrade(_ machine: Command.Machine) {
+  /// Puts another version of the app, or of the server's schema, in the place of the one that is there.
+  func install(_ version: Schemas.Version, on machine: Command.Machine) {
     switch machine {
     case .server:
-      server.isUpgraded = true
+      server.version = version
       guard let process = server.process else { return }
       disk.kill(process)
       closeServerObserver()
@@ -141,8 +142,9 @@ extension World {
     case .device(let number):
       // One that is down starts as it was first, so that what is found there is not mixed with what the upgrade does.
       guard let device = device(number), !device.apps.isEmpty else { return }
-      device.isUpgraded = true
+      device.version = version
       end(device)
+      oracle.shows(columns(of: version), on: device.machine)
       device.interrupted = .other
       timeline.add(.launch(device), at: now + 10)
     }

@@ -30,6 +30,9 @@ extension World {
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
         recreated: device.recreated)
     }
+    if interrupted == .writing, device.isDiscarding {
+      oracle.discarded(device: device.machine, view: device.view)
+    }
     oracle.reopened(
       device: device.machine, view: device.view, mayHaveApplied: interrupted == .other || isOfAnswer)
   }
@@ -43,7 +46,7 @@ extension World {
     do {
       let database = try run(as: process) {
         try LocalDatabase(
-          path: device.path, schema: schemas[device.isUpgraded ? 1 : 0], access: .readWriteCreate,
+          path: device.path, schema: schema(device.version), access: .readWriteCreate,
           pages: SimulatedPages(disk, database: device.path),
           replica: Position.Replica(random: source.next()).string)
       }
@@ -105,9 +108,15 @@ extension World {
     let before = device.view
     let isForeign = command.seed % 8 == 0
     device.recreated = []
+    device.isDiscarding = command.seed % 32 == 2 && !before.quarantine.isEmpty
     do {
       try run(as: app.process) {
         if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try app.database.undo(nil) }
+        if device.isDiscarding, let refused = before.quarantine.first {
+          return try app.database.connection.transaction(.immediate) {
+            try app.database.removeQuarantined(refused.number)
+          }
+        }
         if command.seed % 8 == 2, let refused = before.quarantine.first {
           return try app.database.write(environment) { _ in
             try app.database.resend(refused.number) { Self.amend(&$0, command) }
@@ -132,6 +141,7 @@ extension World {
       oracle.wrote(
         device: device.machine, user: userID(of: device), before: before.tables, after: device.view.tables,
         recreated: device.recreated)
+      if device.isDiscarding { oracle.discarded(device: device.machine, view: device.view) }
       oracle.resent(device: device.machine, view: device.view)
       if isForeign { seal(app, device) }
       if isRunning(app) { handle(.edited, app, device) }
@@ -197,6 +207,7 @@ extension World {
     guard isRunning(app), app.exchanges.remove(message.number) != nil else { return }
     switch message.question {
     case .nothing: return
+    case .inquiry(let inquiry): inquiry.answer = try? answer.get()
     case .session(let isNew): hearSession(answer, isNew: isNew, app, device)
     case .conversation(let question):
       troubled.remove(device.machine)

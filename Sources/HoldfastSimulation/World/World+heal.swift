@@ -10,9 +10,10 @@ extension World {
     full = []
     pass(60_000)
     // An app and a server of different versions agree only on what both know.
-    if server.isUpgraded || devices.contains(where: \.isUpgraded) {
-      upgrade(.server)
-      for device in devices { upgrade(.device(device.number)) }
+    if server.version != .first || devices.contains(where: { $0.version != .first }) {
+      let version = devices.contains { $0.version == .larger } ? .larger : server.version
+      install(version, on: .server)
+      for device in devices { install(version, on: .device(device.number)) }
     }
     for device in devices {
       device.wantsSession = true

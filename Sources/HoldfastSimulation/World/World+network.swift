@@ -1,12 +1,22 @@
 import Holdfast
 import HoldfastCore
 
+/// What a person asks the server for by the app, beside syncing.
+final class Inquiry {
+  /// What the app heard; nil before, and when nothing came.
+  var answer: TransportAnswer?
+
+  var json: JSONValue { (try? JSONValue(parsing: answer?.body ?? [])) ?? .null }
+}
+
 /// A request under way.
 struct Message {
   enum Question {
     case conversation(SyncConversation.Question)
     /// A sign-up or sign-in.
     case session(isNew: Bool)
+    /// Something that takes a connection.
+    case inquiry(Inquiry)
     /// Nobody waits for the answer.
     case nothing
   }

@@ -27,13 +27,15 @@ final class World: @unchecked Sendable {
   let plan: Plan
   let disk: SimulatedDisk
   let oracle: Oracle
-  let schemas: [Schema]
+  private let schemas: [Schema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
   /// The programs that people have beside their devices, by the names of their accounts.
   var clerks: [String: Clerk] = [:]
   /// A clerk's request of which it is not known whether it had its effect, and what the server showed before.
   var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
+  /// What was asked for invitations; the answers have their tokens.
+  var invitations: [Inquiry] = []
   /// The processes that only look.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by their names.
@@ -71,7 +73,7 @@ final class World: @unchecked Sendable {
     self.plan = plan
     self.disk = disk
     seed = plan.seed
-    schemas = [try Schemas.base(), try Schemas.extended(renames: plan.isWide)]
+    schemas = try Schemas.all(renames: plan.isWide)
     oracle = Oracle(rules: Schemas.rules)
     server = SimulatedServer()
     history.isPrinted = isVerbose
@@ -98,6 +100,7 @@ final class World: @unchecked Sendable {
       history.add("# \(command)", at: now)
       perform(command)
       sendClerk(command)
+      invite(with: command)
       forget(with: command)
       pass(Int64(command.seed % 40))
     }
@@ -158,6 +161,8 @@ final class World: @unchecked Sendable {
   }
 
   // MARK: Processes
+
+  func schema(_ version: Schemas.Version) -> Schema { schemas[version.rawValue] }
 
   func isRunning(_ app: SimulatedDevice.App) -> Bool { disk.isAlive(app.process) }
 
