@@ -32,23 +32,33 @@ extension Oracle {
     var open = memory.open.filter { isLoose($0, in: view) }
     var waiting = memory.open.filter { !open.contains($0) }
     for set in outbox.reversed() {
-      guard let place = place(of: set, in: waiting) else { continue }
-      open.append(waiting.remove(at: place))
+      open += take(set, from: &waiting)
     }
     memory.open = open.sorted()
     // The newest first: what wrote nothing new may be taken for what is behind it, but not for what is before it.
     for refused in view.quarantine.reversed() where memory.quarantined[refused.number] == nil {
       memory.quarantined[refused.number] = .some(nil)
       expectRefusal(refused, memory, on: device)
-      guard let set = changeSet(refused.body, on: device),
-        let place = place(of: set, in: waiting)
-      else { continue }
-      let index = waiting.remove(at: place)
-      memory.quarantined[refused.number] = index
+      guard let set = changeSet(refused.body, on: device) else { continue }
+      let taken = take(set, from: &waiting)
+      memory.quarantined[refused.number] = taken.first
       // One that a copy of the device has brought through is no loss.
-      if transactions[index].state == .open { transactions[index].state = .quarantined }
+      for index in taken where transactions[index].state == .open { transactions[index].state = .quarantined }
     }
     for index in waiting { transactions[index].state = .confirmed }
+  }
+
+  /// Takes out the transactions that a change set is: one; or several, of which all but the last could not be sealed by themselves.
+  private func take(_ set: SentChangeSet, from waiting: inout [Int]) -> [Int] {
+    if let place = place(of: set, in: waiting) { return [waiting.remove(at: place)] }
+    let parts = waiting.filter { index in
+      let transaction = transactions[index]
+      return transaction.operations.isSubset(of: set.operations) && transaction.tokens.isSubset(of: set.tokens)
+    }
+    let operations = parts.reduce(into: Set<OperationName>()) { $0.formUnion(transactions[$1].operations) }
+    if operations != set.operations { return [] }
+    waiting.removeAll { parts.contains($0) }
+    return parts
   }
 
   /// Which of some transactions a change set is: of several that it may be, one with the same operations, and on the same values.
