@@ -53,7 +53,8 @@ extension Oracle {
     if let place = place(of: set, in: waiting) { return [waiting.remove(at: place)] }
     let parts = waiting.filter { index in
       let transaction = transactions[index]
-      return transaction.operations.isSubset(of: set.operations) && transaction.tokens.isSubset(of: set.tokens)
+      return transaction.operations.isSubset(of: set.operations)
+        && transaction.tokens.isSubset(of: set.tokens)
     }
     let operations = parts.reduce(into: Set<OperationName>()) { $0.formUnion(transactions[$1].operations) }
     if operations != set.operations { return [] }
