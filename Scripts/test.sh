@@ -9,8 +9,10 @@ filter=(--filter "${1:-.}")
 modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastPostgres Holdfast HoldfastServer Simulation EndToEnd)
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
+# What takes PostgreSQL by itself, whatever store is chosen.
+chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|ErasureSQL|NoGap|PostgresOpening|SQLRead|Shard|Trigger)')
 # What has nothing to do with where a zone's rows lie.
-any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|Adoption|Agreement|BadInput|ForeignID|JWT|NoGap|Pair|Plan|PostgresOpening|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Trigger|Webhook)')
+any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|ForeignID|JWT|Pair|Plan|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Webhook)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(Conflict|Identity|List|PristineKill|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
@@ -87,10 +89,10 @@ fi
 for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
 export HOLDFAST_TEST_STORE=postgres
 for module in HoldfastServer EndToEnd; do
-  run 'on PostgreSQL' "$module" "${one_store[@]}" "${once[@]}"
+  run 'on PostgreSQL' "$module" "${one_store[@]}" "${chosen[@]}" "${once[@]}"
   HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${pooled[@]}"
 done
-HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${any_form[@]}"
+HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
 if [[ -n $beside ]]; then
   wait "$beside" || status=$?
   beside=

@@ -51,7 +51,10 @@ struct PostgresForgetting {
     case .lostHistory:
       let began = try connection.query(SQL.findEpoch)
       if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundForgettable() }
-      let zones = try connection.query(SQL.findLostZones, PostgresParameters(place, Int64(limit))).texts
+      let found = try [SQL.findHandedZones, SQL.findClaimedZones].flatMap { statement in
+        try connection.query(statement, PostgresParameters(place, Int64(limit))).texts
+      }
+      let zones = Array(Set(found).sorted().prefix(limit))
       return FoundForgettable(
         items: zones.map { .lostHistory(zone: $0) }, next: zones.count == limit ? zones.last : nil)
     }
@@ -105,14 +108,20 @@ struct PostgresForgetting {
       try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
       try connection.run(SQL.dropResult, PostgresParameters(user, token))
       return Forgotten(results: 1)
-    case .lostHistory(let zone):
-      let count = try connection.query(
-        SQL.dropHanded, PostgresParameters(zone, Int64(ForgettingTerms.step))
-      ).count
-      if count == ForgettingTerms.step { return Forgotten(lostHistory: count, hasMore: true) }
-      let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
-      return Forgotten(lostHistory: count + claims)
+    case .lostHistory(let zone): return try forgetLostHistory(of: zone)
     }
+  }
+
+  private func forgetLostHistory(of zone: String) throws -> Forgotten {
+    let found = try connection.query(
+      SQL.findHanded, PostgresParameters(zone, Int64(ForgettingTerms.step)))
+    if let last = found.indices.last {
+      try connection.run(
+        SQL.dropHanded, PostgresParameters(zone, found.text(last, 0), found.text(last, 1)))
+    }
+    if found.count == ForgettingTerms.step { return Forgotten(lostHistory: found.count, hasMore: true) }
+    let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
+    return Forgotten(lostHistory: found.count + claims)
   }
 
   private func forgetTombstones(of zone: String, _ terms: ForgettingTerms) throws -> Forgotten {

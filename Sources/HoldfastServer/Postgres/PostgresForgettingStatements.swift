@@ -74,14 +74,15 @@ enum PostgresForgettingStatements {
     "DELETE FROM holdfast.results WHERE account = $1 AND token_hash = $2"
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"
-  static let findLostZones: PostgresStatement = """
-    SELECT h.zone FROM holdfast.handed h WHERE h.zone > $1
-    UNION SELECT c.zone FROM holdfast.claims c WHERE c.zone > $1 ORDER BY zone LIMIT $2
+  static let findHandedZones: PostgresStatement =
+    "SELECT DISTINCT h.zone FROM holdfast.handed h WHERE h.zone > $1 ORDER BY h.zone LIMIT $2"
+  static let findClaimedZones: PostgresStatement =
+    "SELECT c.zone FROM holdfast.claims c WHERE c.zone > $1 ORDER BY c.zone LIMIT $2"
+  static let findHanded: PostgresStatement = """
+    SELECT h.record_table, h.id FROM holdfast.handed h WHERE h.zone = $1 ORDER BY h.record_table, h.id LIMIT $2
     """
-  static let dropHanded: PostgresStatement = """
-    DELETE FROM holdfast.handed WHERE zone = $1 AND (record_table, id) IN
-    (SELECT h.record_table, h.id FROM holdfast.handed h WHERE h.zone = $1 ORDER BY h.record_table, h.id LIMIT $2) RETURNING zone
-    """
+  static let dropHanded: PostgresStatement =
+    "DELETE FROM holdfast.handed WHERE zone = $1 AND (record_table, id) <= ($2, $3)"
   static let dropClaim: PostgresStatement = "DELETE FROM holdfast.claims WHERE zone = $1 RETURNING zone"
   static let dropResultIDs: PostgresStatement =
     "DELETE FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2"

@@ -176,6 +176,9 @@ struct ShardRules {
     #"SELECT m.zone, count.* GROUP BY m.zone"#,
     #"SELECT r.zone, count.* GROUP BY r.zone"#,
     #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,
+    // What is known of a history before a restore is forgotten long after it.
+    #"SELECT DISTINCT h.zone FROM holdfast.handed h WHERE h.zone > \$1 ORDER BY h.zone LIMIT \$2"#,
+    #"SELECT c.zone FROM holdfast.claims c WHERE c.zone > \$1 ORDER BY c.zone LIMIT \$2"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
     #"SELECT d.id, (a.name|CASE a.erasure).* JOIN holdfast.accounts a .*"#,
     #"SELECT account FROM holdfast.devices WHERE id = \$1"#,

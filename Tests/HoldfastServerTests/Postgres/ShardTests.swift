@@ -42,6 +42,8 @@ import Testing
     try alice.sync([.delete("members", membership)])
     try bob.pull()
     try writeREST(RestClient(alice), list)
+    // Else the next request were an old one: a write over REST counts as one of the device's.
+    alice.heard = nil
     try alice.sync([.delete("lists", list)], complete: true)
     _ = try server.signIn("alice", device: alice.id)
     try told(location, server)
