@@ -7,7 +7,7 @@ enum Simulate {
   private static let usage = """
     Usage: simulate [--seed N] [--steps N] [--keep N,N,...] [--verbose] [--minutes N] [--seeds N]
            [--postgres URL] [--wide]
-           simulate --scenarios | --scenario NAME
+           simulate --scenarios [--every N] | --scenario NAME
 
       --seed N      the first seed; a new one unless given
       --steps N     how many commands a run has; by the seed, 40 to 300, unless given
@@ -19,6 +19,7 @@ enum Simulate {
       --wide        restores of the server too, and a column that gets another name
       --postgres U  the server has this database, which is emptied for each run, in place of a simulated disk
       --scenarios   runs the scenarios made by hand, one line each; with --minutes, seeds after them
+      --every N     interrupts scenarios at every Nth of their steps alone, from one on that the seed decides
       --scenario S  runs the scenario of this name, and prints what happens
     """
 
@@ -51,11 +52,12 @@ enum Simulate {
     disk.register(isDefault: true)
     var taken: [Transition: Int] = [:]
     Trace.observer = { taken[$0, default: 0] += 1 }
+    let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     if options.runsScenarios {
-      guard try ScenarioRun.all(named: options.scenario, on: disk) else { return false }
+      let share = ScenarioRun.Share(every: options.every, first: Int(first % UInt64(options.every)))
+      guard try ScenarioRun.all(named: options.scenario, share, on: disk) else { return false }
       if options.minutes == nil { return true }
     }
-    let first = options.seed ?? UInt64(Date().timeIntervalSince1970 * 1000)
     let begin = ContinuousClock.now
     let limit = options.minutes.map { Duration.seconds($0 * 60) }
     say("first seed: \(first)")
@@ -110,6 +112,7 @@ struct Options {
   var keep: Set<Int>?
   var minutes: Double?
   var seeds = 1
+  var every = 1
   var isVerbose = false
   var showsCoverage = false
   var runsScenarios = false
@@ -136,6 +139,7 @@ struct Options {
         keep = list == "-" ? [] : Set(list.split(separator: ",").compactMap { Int($0) })
       case "--minutes": minutes = try number({ Double($0) }, name)
       case "--seeds": seeds = try number({ Int($0) }, name)
+      case "--every": every = max(1, try number({ Int($0) }, name))
       case "--postgres": postgres = try number({ $0 }, name)
       case "--wide": isWide = true
       case "--coverage": showsCoverage = true
