@@ -69,6 +69,26 @@ struct CombiningTests {
     #expect(try await fixture.value("SELECT amount FROM lists") == 10)
   }
 
+  @Test(
+    "words and tags that another added too, and a third took away again, are shown while this device's own wait (I3, I7)"
+  )
+  func addedByTwo() async throws {
+    let fixture = try await Self.fixture(Self.list(1, tags: #"["a"]"#, note: #""milk""#))
+    try await fixture.store.write {
+      try $0.execute(#"UPDATE lists SET note = 'milk and eggs', tags = '["a","b","c"]'"#)
+    }
+    try await fixture.answer(
+      IDs.part(
+        Self.list(2, tags: #"["a","b"]"#, note: #""milk and eggs""#), from: "0000000a.2", to: "0000000a.3"))
+    try await fixture.answer(
+      IDs.part(Self.list(3, tags: #"["a"]"#, note: #""milk""#), from: "0000000a.3", to: "0000000a.4"))
+    #expect(try await fixture.value("SELECT note FROM lists") == "milk and eggs")
+    #expect(try await fixture.value("SELECT tags FROM lists") == #"["a","b","c"]"#)
+    try await fixture.refuse(1)
+    #expect(try await fixture.value("SELECT note FROM lists") == "milk")
+    #expect(try await fixture.value("SELECT tags FROM lists") == #"["a"]"#)
+  }
+
   @Test("a counter of no value counts from 0, and a sum that no number holds keeps the device's own (I7)")
   func counterEdges() async throws {
     let fixture = try await Self.fixture(Self.list(1))

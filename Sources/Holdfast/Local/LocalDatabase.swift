@@ -18,6 +18,8 @@ package final class LocalDatabase {
   let policies: [[String: MergePolicy]]
   /// The same, for parsing pages.
   var forms: [PageParser.Form]
+  /// The change set of the outbox whose columns were read last.
+  var lastSealed: SealedSet?
   /// The names that the server told, and the text in which they are kept.
   var toldNames = FormerNames()
   var toldNamesText = ""

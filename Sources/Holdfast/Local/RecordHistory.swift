@@ -31,13 +31,18 @@ struct RecordHistory {
   private(set) var base: RecordState?
   private var steps: [Step] = []
   private let policies: [String: MergePolicy]
+  private let sealed: [Int64: SealedColumns]
 
   /// - Parameters:
   ///   - edits: of one record, oldest first.
   ///   - current: the record as it is here; nil when it is not.
   ///   - policies: of the columns that combine two edits; the others may be left out.
-  init(_ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:]) {
-    self.policies = policies
+  ///   - sealed: what change sets say of such columns, by their numbers.
+  init(
+    _ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:],
+    sealed: [Int64: SealedColumns] = [:]
+  ) {
+    (self.policies, self.sealed) = (policies, sealed)
     for edit in edits {
       switch edit.kind {
       case .create: steps.append(Step(edit: edit, change: .create(nil)))
@@ -117,11 +122,12 @@ struct RecordHistory {
 
   /// What a column's step comes to on top of another value: as on the server, where the column's policy combines, else what it was.
   private func taken(
-    _ column: String, from before: SQLiteValue, to new: SQLiteValue, on here: SQLiteValue?
+    _ edit: Edit, from before: SQLiteValue, to new: SQLiteValue, on here: SQLiteValue?
   ) -> SQLiteValue {
-    guard let here, here != before, let policy = policies[column] else { return new }
+    let (base, mine) = edit.changeSet.flatMap { sealed[$0]?[edit.column] } ?? (before, new)
+    guard let here, here != base, let policy = policies[edit.column] else { return mine }
     let combined = policy.combined(
-      base: Value(before), mine: Value(new), theirs: Value(here), minePrevails: true)
+      base: Value(base), mine: Value(mine), theirs: Value(here), minePrevails: true)
     return combined.map { SQLiteValue($0.value) } ?? new
   }
 
@@ -136,7 +142,7 @@ struct RecordHistory {
       case .update(let column, let before, let new):
         let here = state?.values[column]
         edits.append(step.edit.with(base: here ?? before))
-        if let new { state?.values[column] = taken(column, from: before, to: new, on: here) }
+        if let new { state?.values[column] = taken(step.edit, from: before, to: new, on: here) }
       case .create(let new):
         // Where a record is already, the server merges; it comes back if the create is taken back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }

@@ -28,8 +28,10 @@ extension LocalDatabase {
 
   /// The steps from the server's record to the one here.
   func history(_ table: Int, _ id: String) throws -> RecordHistory {
-    RecordHistory(
-      try edits(table, id), current: try row(table, id).map { state(table, $0) }, policies: policies[table])
+    let edits = try edits(table, id)
+    return RecordHistory(
+      edits, current: try row(table, id).map { state(table, $0) }, policies: policies[table],
+      sealed: try sealedColumns(edits, table, id))
   }
 
   /// A record with its values by the names of the columns.

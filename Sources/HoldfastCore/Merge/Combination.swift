@@ -13,6 +13,14 @@ public struct Combination: Hashable, Sendable {
 }
 
 extension MergePolicy {
+  /// Whether it makes one value of two edits, where their values can be combined.
+  package var combines: Bool {
+    switch self {
+    case .counter, .set, .text: true
+    case .latest, .server, .client, .ask, .resolver: false
+    }
+  }
+
   /// Makes one value of two edits of the same base. Pure: the same on the device and on the server.
   ///
   /// - Parameters:
