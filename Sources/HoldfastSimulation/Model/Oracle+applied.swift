@@ -49,7 +49,7 @@ extension Oracle {
   }
 
   /// Takes out the transactions that a change set is: one; or several, of which all but the last could not be sealed by themselves.
-  private func take(_ set: SentChangeSet, from waiting: inout [Int]) -> [Int] {
+  func take(_ set: SentChangeSet, from waiting: inout [Int]) -> [Int] {
     if let place = place(of: set, in: waiting) { return [waiting.remove(at: place)] }
     let parts = waiting.filter { index in
       let transaction = transactions[index]

@@ -101,8 +101,14 @@ extension Oracle {
       report("I2", "\(device), reopened: \(difference.key): \(columns.joined(separator: "; "))")
     }
     let kept = (view.outbox + view.quarantine.map(\.body)).compactMap { changeSet($0, on: device) }
-    for index in memory.open
-    where !isLoose(index, in: view) && !kept.contains(where: { transactions[index].matches($0) }) {
+    func isKept(_ index: Int) -> Bool {
+      kept.contains { set in
+        if transactions[index].matches(set) { return true }
+        var waiting = memory.open
+        return take(set, from: &waiting).contains(index)
+      }
+    }
+    for index in memory.open where !isLoose(index, in: view) && !isKept(index) {
       report(
         "I2",
         "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed; it has \(view.outbox)"

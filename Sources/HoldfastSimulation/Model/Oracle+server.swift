@@ -95,7 +95,12 @@ extension Oracle {
     server.lives[key] = lives
     let made = creations[key] ?? []
     let created = made.count
-    if created >= lives || isOwn(key, row) || comesByInvitation(key, row) { return }
+    if created >= lives || isOwn(key, row) { return }
+    if comesByInvitation(key, row) {
+      // What a person may have removed, and then put back, is a creation more.
+      server.lives[key] = lives - 1
+      return
+    }
     // It may be handed back as gone from one zone, and then as come to another; at the end no deletion may be undone.
     if lost?.lived.contains(key) == true { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
