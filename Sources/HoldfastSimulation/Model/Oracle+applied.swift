@@ -62,11 +62,14 @@ extension Oracle {
     return parts
   }
 
-  /// Which of some transactions a change set is: of several that it may be, one with the same operations, and on the same values.
+  /// Which of some transactions a change set is: of several that it may be, one with the same operations, and on the same values; else one
+  /// of the same records.
   private func place(of set: SentChangeSet, in waiting: [Int]) -> Int? {
     let possible = waiting.indices.filter { transactions[waiting[$0]].matches(set) }
     let alike = possible.filter { transactions[waiting[$0]].operations == set.operations }
-    return alike.last { transactions[waiting[$0]].bases == set.bases } ?? alike.last ?? possible.last
+    let records = Set(set.operations.map(\.key))
+    return alike.last { transactions[waiting[$0]].bases == set.bases } ?? alike.last
+      ?? possible.last { Set(transactions[waiting[$0]].operations.map(\.key)) == records } ?? possible.last
   }
 
   /// I3: while an edit waits to be sent, its column shows it, whatever the server said.
