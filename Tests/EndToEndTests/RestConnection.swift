@@ -44,10 +44,8 @@ final class RestConnection {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    if status != 0 {
-      close(descriptor)
-      throw StoreError(.offline, "No connection to port \(port).")
-    }
+    // What throws here is let go of like any other: it closes the socket.
+    if status != 0 { throw StoreError(.offline, "No connection to port \(port).") }
   }
 
   deinit { close(descriptor) }

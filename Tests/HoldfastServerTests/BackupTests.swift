@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastSQLite
+import Synchronization
 import Testing
 
 @testable import HoldfastServer
@@ -95,6 +96,26 @@ struct SQLiteBackupTests {
     let path = try server.backUp()
     #expect(throws: ServerError.self) { try Restore(server.location).run(path, replacing: true) }
     #expect(throws: ServerError.self) { try Restore(server.location).beginEpoch() }
+  }
+
+  @Test("who is told that a directory is in use closes no file of another (I2)")
+  func refusedLocks() throws {
+    let server = try TestServer()
+    let directory = DataDirectory(path: server.path)
+    // One end of the work opens files, while at the other locks are refused.
+    let lost = Atomic(0)
+    DispatchQueue.concurrentPerform(iterations: 2) { end in
+      for _ in 0..<3000 {
+        if end == 0 {
+          _ = try? DataDirectoryLock(directory)
+        } else {
+          let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+          for _ in 0..<10 where fcntl(file, F_GETFD) < 0 { lost.add(1, ordering: .relaxed) }
+          if close(file) != 0 { lost.add(1, ordering: .relaxed) }
+        }
+      }
+    }
+    #expect(lost.load(ordering: .relaxed) == 0)
   }
 
   @Test("a restore that was killed at any step leaves what was there, or the whole (I2)", arguments: 0...4)

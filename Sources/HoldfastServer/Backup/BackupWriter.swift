@@ -20,10 +20,11 @@ final class BackupWriter {
     }
     self.path = path
     compressor = try ZstandardCompressor()
-    file = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    if file < 0 {
+    let descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
+    file = descriptor
     let text = manifest.json.bytes
     try write(Self.magic + bigEndian(UInt32(text.count)) + text)
   }
@@ -43,11 +44,11 @@ final class BackupWriter {
   func finish() throws {
     try compressor.add([], isLast: true) { try write($0) }
     try hash.hash().withUnsafeBytes { try put($0) }
-    guard fsync(file) == 0, close(file) == 0 else { throw failure() }
+    guard fsync(file) == 0 else { throw failure() }
     isOpen = false
+    defer { unlink(temporary) }
     // Unlike rename, link replaces no file that has come there meanwhile.
-    guard link(temporary, path) == 0 else { throw failure() }
-    unlink(temporary)
+    guard close(file) == 0, link(temporary, path) == 0 else { throw failure() }
     try syncFolder(of: path)
   }
 

@@ -52,7 +52,7 @@ final class DataDirectoryLock: Sendable {
         .unreachable, "\(path) can't be opened: \(systemMessage(errno)). Check the directory's rights.")
     }
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      close(descriptor)
+      // What throws here is let go of like any other: it closes the file.
       throw ServerError(
         .inUse,
         "Another server is using \(directory.path). Stop it first, or give this one another --data directory."
