@@ -9,6 +9,11 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// What tests spend most of their time in is optimized for them: Scripts/test.sh sets the variable. Apps never do, as packages that others
+/// depend on may not have such flags.
+let optimized: [SwiftSetting] =
+  Context.environment["HOLDFAST_OPTIMIZED"] == nil ? strict : strict + [.unsafeFlags(["-O"])]
+
 /// Arrows point only toward HoldfastCore; the client (`Holdfast`) and the server never import each other.
 let package = Package(
   name: "holdfast",
@@ -34,9 +39,9 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .target(name: "HoldfastCore", swiftSettings: strict),
+    .target(name: "HoldfastCore", swiftSettings: optimized),
     .target(
-      name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: strict),
+      name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: optimized),
     .target(
       name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
     .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),

@@ -287,7 +287,8 @@ extension LocalDatabase {
     try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
   }
 
-  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it. Unsent edits stay in the outbox; the server refuses them by name.
+  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
+  /// Unsent edits stay in the outbox; the server refuses them by name.
   func lose(_ zone: String) throws {
     Trace.took(.zoneLost)
     for table in schema.tables {

@@ -30,7 +30,7 @@ extension LocalDatabase {
   /// Forgets them when nothing is on its way any more.
   func forgetUnheard(_ answer: SyncAnswer) throws {
     if !answer.bringsAll { return }
-    try connection.execute(
+    try connection.run(
       "DELETE FROM holdfast_unheard WHERE NOT EXISTS (SELECT 1 FROM holdfast_pages)")
   }
 

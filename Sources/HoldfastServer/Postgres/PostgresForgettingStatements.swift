@@ -72,6 +72,9 @@ enum PostgresForgettingStatements {
     "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 ORDER BY p.expires LIMIT $2"
   static let dropResult: PostgresStatement =
     "DELETE FROM holdfast.results WHERE account = $1 AND token_hash = $2"
+  static let dropResultIDs: PostgresStatement =
+    "DELETE FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2"
+
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"
   static let findHandedZones: PostgresStatement =
@@ -84,8 +87,6 @@ enum PostgresForgettingStatements {
   static let dropHanded: PostgresStatement =
     "DELETE FROM holdfast.handed WHERE zone = $1 AND (record_table, id) <= ($2, $3)"
   static let dropClaim: PostgresStatement = "DELETE FROM holdfast.claims WHERE zone = $1 RETURNING zone"
-  static let dropResultIDs: PostgresStatement =
-    "DELETE FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2"
 }
 
 extension PostgresTables {

@@ -20,7 +20,7 @@ extension ChangeSetRun {
       // Who sees one zone alone can't tell a record that left it from one that was deleted.
       if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
       let known = try handed(live.zone)
-      let isUntouched = try isUntouched(live.seq, live.zone, handed)
+      let isUntouched = try isUntouched(live.seq, live.zone, known)
       // What the backup has, it did not lose.
       if item.rev < (isUntouched ? live.rev : known?.base ?? live.rev) { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
@@ -81,9 +81,9 @@ extension ChangeSetRun {
   private enum Right { case create, update, delete }
 
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
-  private func isUntouched(_ seq: Int64, _ zone: String, _ handed: Handed) throws -> Bool {
-    if try seq == handed(zone)?.seq { return true }
-    return seq <= (try stores.store.returns.restored(zone) ?? 0)
+  private func isUntouched(_ seq: Int64, _ zone: String, _ known: HandedRecord?) throws -> Bool {
+    if seq == known?.seq { return true }
+    return try seq <= (stores.store.returns.restored(zone) ?? 0)
   }
 
   /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
@@ -136,7 +136,7 @@ extension ChangeSetRun {
   private func remove(_ live: Record, as item: ReturnedRecord) throws -> Int64? {
     Trace.took(.handedBack)
     try remove(live, at: author.clock, rev: item.rev) { record in
-      try !self.isUntouched(record.seq, record.zone) { _ in nil }
+      try !self.isUntouched(record.seq, record.zone, nil)
     }
     try removeMember(live)
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
@@ -152,10 +152,10 @@ extension ChangeSetRun {
     var taken: [Int] = []
     var lost: [Overlap] = []
     for overlap in overlaps(of: item, against: live) {
-      let isChanged =
-        base.flatMap { base in
-          stamps.map { $0[columns[overlap.column].name] }.map { $0.rev > base && !$0.isHandedBack }
-        } ?? true
+      var isChanged = true
+      if let base, let last = stamps?[columns[overlap.column].name] {
+        isChanged = last.rev > base && !last.isHandedBack
+      }
       if item.rev == base {
         // What the backup has, or, where a column shows it, an edit of the device of whose rev it had not heard.
         if !isChanged { lost.append(overlap) }
@@ -199,7 +199,8 @@ extension ChangeSetRun {
       next.rev = item.rev
       return try put(next, of: item)
     }
-    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, handed) {
+    let known = try handed(tombstone.zone)
+    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
       // A departure has the rev that the record has in the other zone, a deletion a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
       if item.rev <= tombstone.rev, !isDeparted { return nil }
@@ -214,7 +215,7 @@ extension ChangeSetRun {
     next.rev = max(item.rev, tombstone.rev) + 1
     _ = try put(next, of: item)
     // What the backup has, it did not lose.
-    if let known = try handed(tombstone.zone), item.rev < known.base { return 0 }
+    if let known, item.rev < known.base { return 0 }
     let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
       Overlap(
         column: index, policy: "restore", base: nil,

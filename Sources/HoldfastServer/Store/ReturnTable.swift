@@ -25,10 +25,10 @@ struct HandedRecord: Sendable {
   /// The rev that the record, or its tombstone, had at the restore; 0 when neither was there.
   let base: Int64
   /// The greatest rev of the lost history that was handed back; 0 when nothing was.
-  var rev: Int64
+  let rev: Int64
   /// The seq that the record, or its tombstone, had at the restore, or got by what was handed back; 0 where edits since were merged with that.
-  var seq: Int64
-  var isDeletion: Bool
+  let seq: Int64
+  let isDeletion: Bool
 }
 
 /// What is handed back in one transaction, written right before the commit.

@@ -127,10 +127,7 @@ extension Oracle {
   /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own: what one of them had
   /// replaced or deleted in another is in none.
   func resent(device: String, view: DeviceView) {
-    let left = Set(view.quarantine.map(\.number))
-    let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
-    for number in gone.keys { devices[device]?.quarantined[number] = nil }
-    let taken = Set(gone.values.compactMap { $0 })
+    let taken = takenOut(of: device, view)
     for token in taken.flatMap({ transactions[$0].values.values.flatMap(\.tokens) }) {
       guard let place = written[token] else { continue }
       // Also by one on top of another that stays behind in quarantine.
@@ -150,11 +147,17 @@ extension Oracle {
 
   /// The person may have given up change sets that are in quarantine.
   func discarded(device: String, view: DeviceView) {
-    let left = Set(view.quarantine.map(\.number))
-    for (number, index) in devices[device]?.quarantined ?? [:] where !left.contains(number) {
-      devices[device]?.quarantined[number] = nil
-      if let index, transactions[index].state == .quarantined { transactions[index].state = .forgotten }
+    for index in takenOut(of: device, view) where transactions[index].state == .quarantined {
+      transactions[index].state = .forgotten
     }
+  }
+
+  /// The transactions whose change sets are not in a device's quarantine any more.
+  private func takenOut(of device: String, _ view: DeviceView) -> Set<Int> {
+    let left = Set(view.quarantine.map(\.number))
+    let gone = (devices[device]?.quarantined ?? [:]).filter { !left.contains($0.key) }
+    for number in gone.keys { devices[device]?.quarantined[number] = nil }
+    return Set(gone.values.compactMap { $0 })
   }
 
   /// The person gave up all that is unsent or refused, and the device's records left with it.

@@ -208,14 +208,6 @@ extension Scenario {
 }
 
 extension Stage {
-  /// Makes a list with an item on the first device, of which all hear; gives their ids.
-  func makeListWithItem() -> (list: String, item: String) {
-    let list = makeList(0)
-    let item = makeItem(0, in: list)
-    settle()
-    return (list, item)
-  }
-
   /// Texts wait in a device's quarantine, and nothing else does, for one reason.
   func expectWaiting(_ texts: [String], for code: String, on device: Int = 0) {
     for text in texts { expect("I3", isQuarantined(text, on: device), "\(text) waits in quarantine") }

@@ -27,11 +27,7 @@ extension Stage {
   @discardableResult
   func begin(_ number: Int, _ method: String, _ path: String, _ body: JSONValue? = nil) -> Inquiry {
     let (device, inquiry) = (self[number], Inquiry())
-    guard let app = device.apps.first else { return inquiry }
-    let token = world.run(as: app.process) { try? app.database.sessionToken() }
-    world.send(
-      TransportRequest(method: method, path: path, token: token, body: body?.bytes), .inquiry(inquiry), app,
-      device)
+    if let app = device.apps.first { world.ask(method, path, body, inquiry, app, device) }
     return inquiry
   }
 

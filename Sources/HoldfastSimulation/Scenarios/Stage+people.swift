@@ -66,6 +66,14 @@ extension Stage {
     return list
   }
 
+  /// Makes a list with an item on the first device, of which all hear; gives their ids.
+  func makeListWithItem() -> (list: String, item: String) {
+    let list = makeList(0)
+    let item = makeItem(0, in: list)
+    settle()
+    return (list, item)
+  }
+
   /// Makes an item at the end of a list; gives its id.
   @discardableResult
   func makeItem(_ device: Int, in list: String, code: String? = nil, due: String? = nil) -> String {

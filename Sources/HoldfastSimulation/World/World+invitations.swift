@@ -11,7 +11,7 @@ extension World {
     else { return }
     let known = invitations.compactMap { $0.json["token"]?.stringValue }
     if chance.one(in: 2), let token = chance.pick(known) {
-      return ask("v1/invitations/accept", ["token": .string(token)], Inquiry(), app, device)
+      return ask("POST", "v1/invitations/accept", ["token": .string(token)], Inquiry(), app, device)
     }
     let lists = device.view.tables.keys.filter { $0.table == "lists" }.sorted()
     guard let list = chance.pick(lists)?.id else { return }
@@ -20,17 +20,18 @@ extension World {
     invitations.append(invitation)
     oracle.invited(to: list, role: role, uses: uses)
     ask(
-      "v1/zones/\(list)/invitations",
+      "POST", "v1/zones/\(list)/invitations",
       ["role": .string(role), "expires_in": 86_400, "uses": .integer(Int64(uses))], invitation, app, device)
   }
 
-  private func ask(
-    _ path: String, _ body: JSONValue, _ inquiry: Inquiry, _ app: SimulatedDevice.App,
+  /// Sends a request of a device's user, beside its syncing.
+  func ask(
+    _ method: String, _ path: String, _ body: JSONValue?, _ inquiry: Inquiry, _ app: SimulatedDevice.App,
     _ device: SimulatedDevice
   ) {
     let token = run(as: app.process) { try? app.database.sessionToken() }
     guard checkLife(app, device, .other) else { return }
-    let request = TransportRequest(method: "POST", path: path, token: token, body: body.bytes)
+    let request = TransportRequest(method: method, path: path, token: token, body: body?.bytes)
     send(request, .inquiry(inquiry), app, device)
   }
 }
