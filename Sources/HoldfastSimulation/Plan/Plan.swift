@@ -20,13 +20,15 @@ struct Plan {
   /// How long the server keeps what nobody may need; nil where it forgets nothing.
   var retention: Retention?
   var commands: [Command]
+  /// How many there were before some were left out.
+  let steps: Int
   /// Whether the server may be restored from a backup, and a column has another name in the next version of the app.
   let isWide: Bool
   /// The real database that the server has in place of a simulated disk; nil for none.
   var postgres: RealPostgres?
 
   init(seed: UInt64, steps: Int, isWide: Bool = false) {
-    self.isWide = isWide
+    (self.steps, self.isWide) = (steps, isWide)
     var chance = Chance(seed: seed)
     self.seed = seed
     let people = 1 + chance.below(3)

@@ -50,7 +50,7 @@ struct Run {
     lines.append("Shrunken from \(original.plan.commands.count) commands to \(plan.commands.count):")
     lines += history.lines.prefix { !$0.hasSuffix("# heal") }.suffix(120).map { "  \($0)" }
     lines.append(
-      "Again: make sim SEED=\(plan.seed) STEPS=\(original.plan.commands.count) KEEP=\(kept.isEmpty ? "-" : kept)"
+      "Again: make sim SEED=\(plan.seed) STEPS=\(plan.steps) KEEP=\(kept.isEmpty ? "-" : kept)"
         + (plan.isWide ? " WIDE=yes" : "")
     )
     return lines.joined(separator: "\n")
