@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastServer
 import Testing
 
-/// The server's own TLS, as `curl` sees it: URLSession on Linux can't be told to trust a test's authority.
+/// The server's own TLS, as `curl` sees it: URLSession on Linux can't be told to trust a test's authority, so the device sees what it may not trust.
 @Suite("TLS") struct TLSTests {
   /// A folder with an authority, and certificates that it has signed.
   private final class Authority {
@@ -185,6 +185,23 @@ import Testing
     try Data(repeating: 0x20, count: 17 << 20).write(to: URL(fileURLWithPath: much))
     let refused = try world.json("/v1/batch", "@" + much, token)
     #expect(refused["code"] == "body-too-large")
+  }
+
+  @Test("a device tells of a certificate that it does not trust, and sends it nothing (I3)")
+  func untrusted() async throws {
+    let world = try World()
+    let address = try #require(URL(string: world.server.url))
+    let phone = try Device("phone", in: world.authority.folder, server: address, schema: try Scene.schema())
+    try await phone.store.write {
+      try $0.execute("INSERT INTO lists (id, title) VALUES (?, 'Groceries')", [.text($0.newID())])
+    }
+    let error = await #expect(throws: StoreError.self) {
+      try await phone.engine.signUp(name: "ann", password: "correct-horse", device: "phone")
+    }
+    #expect(error?.code == .offline)
+    #expect(error?.description.contains("certificate") == true)
+    #expect(try phone.contents(try Scene.schema())["lists"]?.count == 1)
+    #expect(try world.shared.reader().value("SELECT count(*) FROM holdfast_accounts") == 0)
   }
 
   @Test("a stream of events brings what moved at once, and ends with the server")

@@ -73,13 +73,8 @@ extension SyncEngine {
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   func ask(_ method: String, _ path: String, _ body: JSONValue) async throws -> [UInt8] {
     let token = try await store.writer.perform { try $0.state().token }
-    let answer: TransportAnswer
-    do {
-      answer = try await transport.send(
-        TransportRequest(method: method, path: path, token: token, body: body.bytes))
-    } catch {
-      throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
-    }
+    let answer = try await send(
+      TransportRequest(method: method, path: path, token: token, body: body.bytes))
     if let problem = Problem(document: answer.body), answer.status >= 400 { throw problem }
     guard answer.status < 300 else { throw Problem(.internalError) }
     return answer.body
@@ -91,10 +86,7 @@ extension SyncEngine {
 
   private func open(_ make: @escaping @Sendable (LocalDatabase) throws -> TransportRequest) async throws {
     let request = try await store.writer.perform { try make($0) }
-    let answer: TransportAnswer
-    do { answer = try await transport.send(request) } catch {
-      throw StoreError(.offline, "The server can not be reached. Try again when there is a connection.")
-    }
+    let answer = try await send(request)
     try await store.writer.perform { try $0.adopt(answer) }
     await handle(.signedIn)
   }

@@ -174,10 +174,20 @@ public actor SyncEngine {
 
   private func exchange(_ request: TransportRequest, _ question: SyncConversation.Question) async {
     let answer: Result<TransportAnswer, StoreError>
-    do { answer = .success(try await transport.send(request)) } catch {
-      let reason = (error as? StoreError)?.description ?? (error as? URLError)?.localizedDescription
-      answer = .failure(StoreError(.offline, reason ?? "\(error)"))
-    }
+    do { answer = .success(try await send(request)) } catch { answer = .failure(error) }
     await step { $0.hear(answer, to: question, in: $1) }
+  }
+
+  /// Sends a request.
+  ///
+  /// - Throws: `StoreError.offline` when no whole answer came; it says why, such as a certificate that is not trusted.
+  func send(_ request: TransportRequest) async throws(StoreError) -> TransportAnswer {
+    do { return try await transport.send(request) } catch {
+      let reason = (error as? StoreError)?.description ?? (error as? URLError)?.localizedDescription
+      throw StoreError(
+        .offline,
+        "The server can not be reached. Try again when there is a connection. The system says: \(reason ?? "\(error)")"
+      )
+    }
   }
 }

@@ -39,6 +39,6 @@ extension Plan {
     isPeaceful = false
     hasStreams = scenario.hasStreams
     hasClerks = false
-    commands = []
+    (commands, steps) = ([], 0)
   }
 }
