@@ -28,4 +28,15 @@ extension Connection {
     observation.pagesInLog = 0
     if result != SQLITE_OK { throw SQLiteError(result, of: database, statement: nil, while: .running) }
   }
+
+  /// Brings the write-ahead log to the disk, as it is found at the opening: a process that was killed in its commit leaves one that is whole, and is
+  /// shown from then on, but may be lost with the power.
+  ///
+  /// - Throws: `.ioError`.
+  public func makeLogDurable() throws(SQLiteError) {
+    do { try checkpoint() } catch {
+      // Pages are moved only after the log is on disk; where another connection moves them, it has seen to that.
+      if error.code.primary != .full, error.code.primary != .busy { throw error }
+    }
+  }
 }

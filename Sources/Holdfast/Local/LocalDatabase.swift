@@ -51,6 +51,7 @@ package final class LocalDatabase {
       _ = try connection.row("PRAGMA journal_mode = WAL")
       // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
       try connection.execute("PRAGMA synchronous = FULL")
+      try connection.makeLogDurable()
       connection.deferCheckpoints()
       try connection.transaction(.immediate) {
         try prepare(replica: replica)

@@ -39,6 +39,7 @@ struct SQLiteDatabase: ServerDatabase {
     }
     let connection = try Self.writer(path)
     if known {
+      try connection.makeLogDurable()
       try Self.migrate(connection)
       history = History(
         epoch: try Self.meta("epoch", connection),

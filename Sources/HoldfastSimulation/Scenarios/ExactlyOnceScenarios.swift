@@ -127,6 +127,28 @@ extension Scenario {
           if isHere { stage.expectOnce([("items", item)]) }
         }),
       Scenario(
+        name: "Killed in a commit, and without power later", guards: "I2",
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          var item = ""
+          stage.interrupted("device0", "server") {
+            item = stage.makeItem(0, in: list)
+            stage.pass(1000)
+          }
+          // What was killed runs again, and is seen.
+          stage.pass(10_000)
+          let (isHere, isSent) = (stage.isThere("items", item, on: 0), stage.isThere("items", item))
+          stage.goOffline(0, 1)
+          for machine in [Command.Machine.device(0), .server] {
+            stage.perform(.trouble(.crash, machine, afterSteps: 0))
+          }
+          stage.pass(600_000)
+          stage.expect("I2", !isHere || stage.isThere("items", item, on: 0), "the device still has the item")
+          stage.expect("I2", !isSent || stage.isThere("items", item), "the server still has the item")
+          stage.settle()
+        }),
+      Scenario(
         name: "Upload never retried", guards: "I7", takes: [.engineFailed, .engineRetried],
         script: { stage in
           let list = stage.makeList(0)
