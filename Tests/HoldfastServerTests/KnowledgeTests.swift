@@ -2,6 +2,8 @@ import HoldfastCore
 import HoldfastHTTP
 import Testing
 
+@testable import HoldfastServer
+
 /// What an edit may do depends on what its device had seen.
 @Suite("What a device knew")
 struct KnowledgeTests {
@@ -109,6 +111,18 @@ struct KnowledgeTests {
     _ = try alice.refused(.create("items", alice.newID(), ["list_id": "nowhere", "title": "Lost"]))
     try alice.pull()
     #expect(code(try server.respond(to: copy)) == .deviceDiverged)
+  }
+
+  @Test(
+    "a copy that asks at the moment at which the other has dealt with a refusal is told that it is one (I3)")
+  func answersOfOneMoment() throws {
+    let request = alice.request([
+      [.create("items", alice.newID(), ["list_id": "nowhere", "title": "Lost"])]
+    ])
+    #expect(try alice.apply(server.respond(to: request)).refused.count == 1)
+    let answers = try #require(server.inline).respond(to: [request, alice.request([])])
+    #expect(code(answers[0]) == .deviceDiverged)
+    #expect(answers[1].status == 200)
   }
 
   @Test("who signs in as a device that had another session since becomes a device of its own (I1)")

@@ -54,28 +54,27 @@ extension API {
   private func write(_ command: SyncCommand) -> Step {
     .write(.sync(command)) { [self] result in
       switch result {
-      case .success(.synced(let refused)):
-        answer(command.request, key: command.key, refusedReturns: refused)
-      case .success: answer(command.request, key: command.key, refusedReturns: nil)
+      case .success(.synced(let refused)): answer(command, refusedReturns: refused)
+      case .success: answer(command, refusedReturns: nil)
       case .failure(let problem): .problem(problem)
       }
     }
   }
 
   /// The answer of a request that was committed, from a read transaction that begins now.
-  private func answer(
-    _ request: SyncRequest, key: DeviceKey, refusedReturns: [RefusedReturn]?
-  ) -> HTTPResponse {
+  private func answer(_ command: SyncCommand, refusedReturns: [RefusedReturn]?) -> HTTPResponse {
     do {
       return try read { reader in
         try reader.store.transaction {
-          guard let device = try reader.store.device(key.token) else {
+          guard let device = try reader.store.device(command.key.token) else {
             return .problem(Problem(.tokenInvalid))
           }
+          // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
+          try command.requireAnswers(from: device.answered)
           let zones = try reader.store.zones(of: device.key)
           return .json(
             try reader.answer(
-              request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
+              command.request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
               refusedReturns: refusedReturns))
         }
       }
