@@ -31,18 +31,13 @@ struct RecordHistory {
   private(set) var base: RecordState?
   private var steps: [Step] = []
   private let policies: [String: MergePolicy]
-  private let sealed: [Int64: SealedColumns]
 
   /// - Parameters:
   ///   - edits: of one record, oldest first.
   ///   - current: the record as it is here; nil when it is not.
   ///   - policies: of the columns that combine two edits; the others may be left out.
-  ///   - sealed: what change sets say of such columns, by their numbers.
-  init(
-    _ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:],
-    sealed: [Int64: SealedColumns] = [:]
-  ) {
-    (self.policies, self.sealed) = (policies, sealed)
+  init(_ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:]) {
+    self.policies = policies
     for edit in edits {
       switch edit.kind {
       case .create: steps.append(Step(edit: edit, change: .create(nil)))
@@ -120,21 +115,34 @@ struct RecordHistory {
     steps.removeAll { $0.edit.kind == .hidden || $0.edit.kind == .detached }
   }
 
+  /// The change sets that update columns whose policy combines.
+  var combiningSets: Set<Int64> {
+    Set(
+      steps.lazy.filter { $0.edit.kind == .update && policies[$0.edit.column]?.combines == true }
+        .compactMap(\.edit.changeSet))
+  }
+
   /// What a column's step comes to on top of another value: as on the server, where the column's policy combines, else what it was.
+  ///
+  /// - Parameters:
+  ///   - said: the step as the server hears it.
+  ///   - new: what it came to last, which stays where the values can't be combined.
   private func taken(
-    _ edit: Edit, from before: SQLiteValue, to new: SQLiteValue, on here: SQLiteValue?
+    _ column: String, _ said: SealedColumns.Value, else new: SQLiteValue, on here: SQLiteValue?
   ) -> SQLiteValue {
-    let (base, mine) = edit.changeSet.flatMap { sealed[$0]?[edit.column] } ?? (before, new)
-    guard let here, here != base, let policy = policies[edit.column] else { return mine }
+    guard let here, here != said.base, let policy = policies[column] else { return said.new }
     let combined = policy.combined(
-      base: Value(base), mine: Value(mine), theirs: Value(here), minePrevails: true)
+      base: Value(said.base), mine: Value(said.new), theirs: Value(here), minePrevails: true)
     return combined.map { SQLiteValue($0.value) } ?? new
   }
 
   /// Takes the steps that are left, from another beginning.
   ///
+  /// - Parameter sealed: what `combiningSets` say of the record, by their numbers.
   /// - Returns: the record as it is to be here, and its edits with what they are based on now.
-  func replayed(from beginning: RecordState?) -> (record: RecordState?, edits: [Edit]) {
+  func replayed(
+    from beginning: RecordState?, sealed: [Int64: SealedColumns] = [:]
+  ) -> (record: RecordState?, edits: [Edit]) {
     var state = beginning
     var edits: [Edit] = []
     for step in steps {
@@ -142,7 +150,8 @@ struct RecordHistory {
       case .update(let column, let before, let new):
         let here = state?.values[column]
         edits.append(step.edit.with(base: here ?? before))
-        if let new { state?.values[column] = taken(step.edit, from: before, to: new, on: here) }
+        let said = step.edit.changeSet.flatMap { sealed[$0]?[column] }
+        if let new { state?.values[column] = taken(column, said ?? (before, new), else: new, on: here) }
       case .create(let new):
         // Where a record is already, the server merges; it comes back if the create is taken back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }

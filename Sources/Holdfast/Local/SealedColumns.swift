@@ -15,13 +15,10 @@ struct SealedSet {
 /// What the server will combine. The base of an edit moves on with what the server tells, that of its change set never does: words that this
 /// device and another added are this device's still, when a third takes the other's away.
 extension LocalDatabase {
-  /// What the change sets of some edits of a record say of columns whose policy combines, by the sets' numbers.
-  func sealedColumns(_ edits: [Edit], _ table: Int, _ id: String) throws -> [Int64: SealedColumns] {
-    let combining = edits.filter { $0.kind == .update && policies[table][$0.column]?.combines == true }
+  /// What change sets of the outbox say of a record's columns whose policy combines, by the sets' numbers.
+  func sealedColumns(of sets: Set<Int64>, _ table: Int, _ id: String) throws -> [Int64: SealedColumns] {
     var sealed: [Int64: SealedColumns] = [:]
-    for set in Set(combining.compactMap(\.changeSet)) {
-      sealed[set] = try sealedSet(set)?.records["\(table) \(id)"]
-    }
+    for set in sets { sealed[set] = try sealedSet(set)?.records["\(table) \(id)"] }
     return sealed
   }
 

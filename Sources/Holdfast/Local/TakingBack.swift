@@ -28,10 +28,8 @@ extension LocalDatabase {
 
   /// The steps from the server's record to the one here.
   func history(_ table: Int, _ id: String) throws -> RecordHistory {
-    let edits = try edits(table, id)
-    return RecordHistory(
-      edits, current: try row(table, id).map { state(table, $0) }, policies: policies[table],
-      sealed: try sealedColumns(edits, table, id))
+    RecordHistory(
+      try edits(table, id), current: try row(table, id).map { state(table, $0) }, policies: policies[table])
   }
 
   /// A record with its values by the names of the columns.
@@ -45,7 +43,8 @@ extension LocalDatabase {
   /// Takes the steps of a history again from a beginning, and keeps what comes of it.
   func replay(_ history: RecordHistory, from beginning: RecordState?, _ table: Int, _ id: String) throws {
     Trace.took(.replayed)
-    let (record, edits) = history.replayed(from: beginning)
+    let sealed = try sealedColumns(of: history.combiningSets, table, id)
+    let (record, edits) = history.replayed(from: beginning, sealed: sealed)
     try connection.run(
       "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ?",
       [.text(schema.tables[table].name), .text(id)])

@@ -100,15 +100,13 @@ extension Oracle {
         .map { "\($0) was \(text(difference.old?[$0])), is \(text(difference.new?[$0]))" }
       report("I2", "\(device), reopened: \(difference.key): \(columns.joined(separator: "; "))")
     }
-    let kept = (view.outbox + view.quarantine.map(\.body)).compactMap { changeSet($0, on: device) }
-    func isKept(_ index: Int) -> Bool {
-      kept.contains { set in
-        if transactions[index].matches(set) { return true }
-        var waiting = memory.open
-        return take(set, from: &waiting).contains(index)
-      }
+    var kept: Set<Int> = []
+    for set in (view.outbox + view.quarantine.map(\.body)).compactMap({ changeSet($0, on: device) }) {
+      kept.formUnion(memory.open.filter { transactions[$0].matches(set) })
+      var waiting = memory.open
+      kept.formUnion(take(set, from: &waiting))
     }
-    for index in memory.open where !isLoose(index, in: view) && !isKept(index) {
+    for index in memory.open where !isLoose(index, in: view) && !kept.contains(index) {
       report(
         "I2",
         "\(device), reopened: the outbox has lost \(describe(index)), which was not confirmed; it has \(view.outbox)"
