@@ -27,12 +27,13 @@ extension ChangeSetRun {
   }
 
   /// The columns that others changed after the revision that the deletion was based on. A child that goes along without a delete of its own
-  /// in the set was not known to who deleted its parent.
+  /// in the set was not known to who deleted its parent. Of a membership only the role is anybody's edit.
   private func overlaps(with live: Record, at stamp: Stamp) -> [Overlap] {
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
     let known = deletedRev(live.table, live.id) ?? 0
     let columns = schema.tables[live.table].columns
-    return columns.indices.compactMap { index in
+    let edited = live.table == stores.members ? stores.memberRole..<stores.memberRole + 1 : columns.indices
+    return edited.compactMap { index in
       let last = stamps[columns[index].name]
       guard last.rev > known, last.device != author.device, live.values[index] != .null else {
         return nil

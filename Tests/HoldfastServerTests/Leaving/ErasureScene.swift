@@ -52,6 +52,9 @@ final class ErasureScene {
     _ = try gone.share(shared, with: "carol", as: .viewer)
     guest = try bob.makeList("guest")
     _ = try bob.share(guest, with: Self.name)
+    // One that was ended by a device that did not know it, which is logged.
+    let former = try bob.share(bob.makeList("former"), with: Self.name)
+    try server.signIn("bob").sync([.delete("members", former, rev: 0)])
     team = try gone.makeList("team")
     _ = try gone.share(team, with: "carol")
     grouped = try gone.makeList("grouped")
