@@ -45,6 +45,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case deleted = "5 delete: deleted"
   case deletedOverlap = "5 delete: what others changed is logged"
   case deletedNothing = "5 delete: nothing to do"
+  case deletedUnknown = "5 delete: refused, a restore may have lost it"
   case cascaded = "5 delete: children go too"
   case setToNull = "5 delete: references become null"
   case restricted = "5 delete or move: refused, still referred to"

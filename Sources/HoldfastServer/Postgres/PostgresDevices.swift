@@ -52,6 +52,8 @@ final class PostgresDevices: DeviceTable {
     "SELECT id, account FROM holdfast.devices WHERE number = $1"
   private static let findAck: PostgresStatement =
     "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
+  private static let findForeignAcks: PostgresStatement =
+    "SELECT zone FROM holdfast.acks WHERE device = $1 AND epoch NOT IN ('', $2) AND NOT lost"
   private static let dropToken: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
       issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
@@ -130,6 +132,17 @@ final class PostgresDevices: DeviceTable {
   }
 
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool { rows[number]?.ackCount ?? 0 > limit }
+
+  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
+    func isForeign(_ key: AckKey, _ ack: SyncCommand.Ack?) -> Bool {
+      guard key.device == number, let ack, !doubtedAcks.contains(key) else { return false }
+      return !ack.epoch.isEmpty && ack.epoch != epoch
+    }
+    if acks.contains(where: isForeign) { return true }
+    if rows[number]?.hasForgottenAcks == true { return false }
+    let found = try store.connection.query(Self.findForeignAcks, PostgresParameters(number, epoch))
+    return found.indices.contains { acks[AckKey(device: number, zone: found.text($0, 0))] == nil }
+  }
 
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
     if losses.contains(where: { $0.zone == zone && $0.user == rows[device]?.user }) { return false }

@@ -119,6 +119,12 @@ final class SQLiteDeviceTable: DeviceTable {
     return try findAckBeyond.hasRow()
   }
 
+  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
+    try connection.value(
+      "SELECT 1 FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 LIMIT 1",
+      [.integer(number), .text(epoch)]) != nil
+  }
+
   func forgetAcks(_ number: Int64) throws {
     try dropAcks.bind(number, at: 1)
     try dropAcks.run()

@@ -6,7 +6,7 @@ extension ChangeSetRun {
     let table = schema.tables[operation.table]
     guard let live = try stores.tables[operation.table].record(operation.id),
       let role = try ledger.role(of: author.user, in: live.zone)
-    else { return Trace.took(.deletedNothing) }
+    else { return try deleteNothing(operation) }
     let isOwnMembership = table.zone == .explicit && live.values[stores.memberUser] == .text(author.user)
     let least = table.zone == .explicit ? Role.owner : table.roles.delete
     if role < least, !isOwnMembership {
@@ -15,6 +15,19 @@ extension ChangeSetRun {
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
     try removeMember(live)
+  }
+
+  /// A delete of what is not there, or not in sight. It is done, unless the record may be one that a restore has lost, of a zone that the
+  /// device is ahead in: whoever hands it back would undo the deletion.
+  private func deleteNothing(_ operation: Operation) throws {
+    if operation.rev > 0, let history = stores.history, history.previous != nil,
+      try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
+      try stores.store.devices.hasAcks(author.device, notOf: history.epoch)
+    {
+      Trace.took(.deletedUnknown)
+      throw Problem(.recordUnknown)
+    }
+    Trace.took(.deletedNothing)
   }
 
   /// What the removal of a membership brings with it.

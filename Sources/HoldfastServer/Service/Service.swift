@@ -45,7 +45,7 @@ final class Service {
     self.clock = clock
     self.log = log
     stores = RecordStores(
-      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
+      schema, on: store, history: history, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
     replica = Position.Replica(random: Fingerprint(of: history.epoch).value)
   }

@@ -109,6 +109,28 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
+        name: "Deleted before somebody hands it back", guards: "I8", users: [0, 1],
+        takes: [.zoneHeld, .deletedUnknown],
+        script: { stage in
+          stage.settle()
+          stage.perform(.backUpServer)
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1")
+          let item = stage.makeItem(0, in: list)
+          stage.settle()
+          stage.goOffline(0)
+          stage.restore()
+          // Only the owner's device can say that there was such a list.
+          stage.delete(1, "items", item)
+          stage.sync(1)
+          stage.expect(
+            "I8", stage.problems(on: 1).contains("record-unknown"), "what the server can't delete waits")
+          stage.expect("I8", stage.isThere("items", item, on: 1), "and the record is back")
+          stage.goOnline(0)
+          stage.settle()
+          stage.expect("I3", stage.isThere("items", item), "the record was handed back")
+        }),
+      Scenario(
         name: "An edit of each of two histories", guards: "I3", users: [0, 1],
         takes: [.unheardAsked, .returnLost],
         script: { stage in
