@@ -50,26 +50,36 @@ extension Oracle {
 
   /// Takes out the transactions that a change set is: one; or several, of which all but the last could not be sealed by themselves.
   func take(_ set: SentChangeSet, from waiting: inout [Int]) -> [Int] {
-    if let place = place(of: set, in: waiting) { return [waiting.remove(at: place)] }
-    let parts = waiting.filter { index in
-      let transaction = transactions[index]
-      return transaction.operations.isSubset(of: set.operations)
-        && transaction.tokens.isSubset(of: set.tokens)
-    }
-    let operations = parts.reduce(into: Set<OperationName>()) { $0.formUnion(transactions[$1].operations) }
-    if operations != set.operations { return [] }
-    waiting.removeAll { parts.contains($0) }
-    return parts
-  }
-
-  /// Which of some transactions a change set is: of several that it may be, one with the same operations, and on the same values; else one
-  /// of the same records.
-  private func place(of set: SentChangeSet, in waiting: [Int]) -> Int? {
     let possible = waiting.indices.filter { transactions[waiting[$0]].matches(set) }
     let alike = possible.filter { transactions[waiting[$0]].operations == set.operations }
+    if let place = alike.last(where: { transactions[waiting[$0]].bases == set.bases }) {
+      return [waiting.remove(at: place)]
+    }
+    if let run = run(of: set, in: waiting) {
+      defer { waiting.removeSubrange(run) }
+      return Array(waiting[run])
+    }
     let records = Set(set.operations.map(\.key))
-    return alike.last { transactions[waiting[$0]].bases == set.bases } ?? alike.last
-      ?? possible.last { Set(transactions[waiting[$0]].operations.map(\.key)) == records } ?? possible.last
+    let place =
+      alike.last ?? possible.last { Set(transactions[waiting[$0]].operations.map(\.key)) == records }
+      ?? possible.last
+    return place.map { [waiting.remove(at: $0)] } ?? []
+  }
+
+  /// The last transactions behind each other that do together just what a change set does.
+  private func run(of set: SentChangeSet, in waiting: [Int]) -> Range<Int>? {
+    for end in waiting.indices.reversed() {
+      var (operations, tokens): (Set<OperationName>, Set<Int>) = ([], [])
+      for start in waiting[...end].indices.reversed() {
+        let transaction = transactions[waiting[start]]
+        guard transaction.operations.isSubset(of: set.operations), transaction.tokens.isSubset(of: set.tokens)
+        else { break }
+        operations.formUnion(transaction.operations)
+        tokens.formUnion(transaction.tokens)
+        if start < end, operations == set.operations, tokens == set.tokens { return start..<end + 1 }
+      }
+    }
+    return nil
   }
 
   /// I3: while an edit waits to be sent, its column shows it, whatever the server said.
