@@ -28,6 +28,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case returnMerged = "3 restored: merged with an edit since"
   case unheardLost = "3 restored: a change set that was confirmed, and not heard of, waits in quarantine"
   case returnNoted = "3 restored: noted to be handed back"
+  case fillingJudged = "3 restored: a zone whose new columns are filled in is judged first"
 
   // 5: operations
   case created = "5 create: inserted"

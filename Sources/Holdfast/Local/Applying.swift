@@ -84,13 +84,19 @@ extension LocalDatabase {
         applied.quarantined += lost
         session.hasLost = lost > 0
         for part in answer.parts {
-          if try !isLarge(part, &applied, prefersSnapshot) { try apply(part, body: body, &session, &applied) }
+          if try isOfOtherHistory(part), try letJudge(part.zone) {
+            applied.hasMore = true
+          } else if try !isLarge(part, &applied, prefersSnapshot) {
+            try apply(part, body: body, &session, &applied)
+          }
         }
         if !answer.parts.isEmpty { try nameConflicts() }
         try forgetUnheard(answer)
         try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
-        for zone in answer.lost { try lose(zone) }
+        for zone in answer.lost {
+          if try letJudge(zone) { applied.hasMore = true } else { try lose(zone) }
+        }
         try awaitMissing(created)
         try hold(answer.held, at: answer.clock)
         try settleOrphans()
@@ -102,7 +108,10 @@ extension LocalDatabase {
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?1), heard = max(heard, ?1), resend = ?2",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
-      if !answer.mustResend { try noteResets(answer.parts.filter(\.isReset).map(\.zone)) }
+      if !answer.mustResend {
+        try noteResets(answer.parts.filter(\.isReset).map(\.zone))
+        try goOnFilling()
+      }
       // A zone that waits to be begun anew brings no further pages.
       let open = try connection.value(
         """
@@ -257,8 +266,10 @@ extension LocalDatabase {
   private func applyWhole(
     _ part: SyncAnswer.Part, body: [UInt8], fresh: Int64, _ session: inout ApplySession
   ) throws {
+    let renewal = Renewal(rawValue: fresh) ?? .replaced
     session.begin(
-      zone: part.zone, isFresh: fresh > 0, writable: fresh == 2 ? writable(Role(rawValue: part.role)) : nil)
+      zone: part.zone, isFresh: ![.none, .judged].contains(renewal),
+      writable: renewal == .returned ? writable(Role(rawValue: part.role)) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
@@ -284,7 +295,7 @@ extension LocalDatabase {
     }
     try applyChanges(next.value(), &session)
     try removeUnseen(&session)
-    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = 0 WHERE zone = ?", [.text(part.zone)])
+    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0) WHERE zone = ?", [.text(part.zone)])
   }
 
   /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.

@@ -148,9 +148,7 @@ package final class LocalDatabase {
     try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
     // Records that came before a column was known are fetched anew, so that the column is filled.
-    if !difference.isEmpty {
-      for zone in try connection.rows("SELECT zone FROM holdfast_zones") { try beginAnew(zone[0].text ?? "") }
-    }
+    if !difference.isEmpty { try fillIn() }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
   }
 
@@ -171,8 +169,8 @@ package final class LocalDatabase {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     // What was to be replaced already may be of long ago: it stays so.
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = iif(fresh = 0, ?, fresh) WHERE zone = ? AND ack IS NOT NULL",
-      [.integer(isRestored ? 2 : 1), .text(zone)])
+      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = iif(fresh IN (1, 2), fresh, ?) WHERE zone = ? AND ack IS NOT NULL",
+      [.integer((isRestored ? Renewal.returned : .replaced).rawValue), .text(zone)])
   }
 
   /// Removes the files of pages that no row names, and of snapshots whose zones do not wait for one. Call under the writer's lock:

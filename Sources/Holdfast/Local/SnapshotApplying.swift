@@ -29,13 +29,18 @@ extension LocalDatabase {
     let count = try connection.transaction(.immediate) { () -> Int? in
       let state = try state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
-      let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      guard let known, known[0].text == "", known[1].integer != 2 else { return nil }
+      let known = try connection.row("SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      guard let known, known[0].text == "", let renewal = known[1].integer.flatMap(Renewal.init) else { return nil }
+      switch renewal {
+      case .returned, .judged: return nil
+      case .filled where Self.history(known[2].text ?? "") != Self.history(source.token): return nil
+      case .none, .replaced, .filled: break
+      }
       try seal(isStrict: false)
       var count = 0
       try whileApplying {
         var session = ApplySession(hasEdits: try hasEdits())
-        session.begin(zone: zone, isFresh: known[1].integer == 1)
+        session.begin(zone: zone, isFresh: renewal != .none)
         for table in source.tables { count += try take(table, of: zone, session) }
         try nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }

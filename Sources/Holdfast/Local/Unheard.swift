@@ -10,7 +10,8 @@ extension LocalDatabase {
   func goBack(_ zone: String, hasLost: Bool) throws -> Bool {
     try connection.run(
       """
-      UPDATE holdfast_zones SET ack = iif(fresh > 0 OR ?2, '', token), fresh = max(fresh, ?2), told = 0
+      UPDATE holdfast_zones SET ack = iif(fresh IN (1, 2) OR ?2, '', token), told = 0,
+        fresh = CASE WHEN fresh IN (1, 2) THEN fresh WHEN ?2 THEN 1 WHEN fresh = 3 THEN 4 ELSE fresh END
       WHERE zone = ?1 AND ack IS NOT NULL AND ack <> '' AND ack <> token
       """, [.text(zone), .integer(hasLost ? 1 : 0)])
     if connection.changes == 0 { return false }
