@@ -295,7 +295,9 @@ extension LocalDatabase {
     }
     try applyChanges(next.value(), &session)
     try removeUnseen(&session)
-    try connection.run("UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0) WHERE zone = ?", [.text(part.zone)])
+    try connection.run(
+      "UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0) WHERE zone = ?", [.text(part.zone)]
+    )
   }
 
   /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.

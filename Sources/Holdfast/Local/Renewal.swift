@@ -31,7 +31,8 @@ extension LocalDatabase {
   /// beginning the server can't tell what it has lost.
   func isOfOtherHistory(_ part: SyncAnswer.Part) throws -> Bool {
     guard part.from.isEmpty, !part.isReset else { return false }
-    let known = try connection.row("SELECT token, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    let known = try connection.row(
+      "SELECT token, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     guard let known, known[1].integer == Renewal.filled.rawValue else { return false }
     return Self.history(known[0].text ?? "") != Self.history(part.to)
   }
@@ -44,7 +45,8 @@ extension LocalDatabase {
   /// - Returns: false when the zone is not one that is filled in.
   func letJudge(_ zone: String) throws -> Bool {
     try connection.run(
-      "UPDATE holdfast_zones SET ack = token, told = 0, fresh = 4 WHERE zone = ? AND fresh = 3", [.text(zone)])
+      "UPDATE holdfast_zones SET ack = token, told = 0, fresh = 4 WHERE zone = ? AND fresh = 3", [.text(zone)]
+    )
     if connection.changes == 0 { return false }
     Trace.took(.fillingJudged)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])

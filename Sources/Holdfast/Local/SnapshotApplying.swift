@@ -29,8 +29,11 @@ extension LocalDatabase {
     let count = try connection.transaction(.immediate) { () -> Int? in
       let state = try state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
-      let known = try connection.row("SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      guard let known, known[0].text == "", let renewal = known[1].integer.flatMap(Renewal.init) else { return nil }
+      let known = try connection.row(
+        "SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      guard let known, known[0].text == "", let renewal = known[1].integer.flatMap(Renewal.init) else {
+        return nil
+      }
       switch renewal {
       case .returned, .judged: return nil
       case .filled where Self.history(known[2].text ?? "") != Self.history(source.token): return nil

@@ -44,7 +44,7 @@ extension LocalDatabase {
   ///
   /// - Returns: how many.
   func keepLost(_ answer: SyncAnswer) throws -> Int {
-    guard answer.parts.contains(where: \.isRestored) else { return 0 }
+    guard answer.showsRestore else { return 0 }
     let lost = try connection.rows(
       "SELECT body FROM holdfast_unheard WHERE first > ? ORDER BY n", [.integer(answer.confirmed)])
     if lost.isEmpty { return 0 }
@@ -56,6 +56,8 @@ extension LocalDatabase {
         TakenBack(), &lacking)
     }
     try connection.run("DELETE FROM holdfast_unheard WHERE first > ?", [.integer(answer.confirmed)])
+    // What they did shows in zones that wait to be begun anew.
+    for waiting in try waitingZones() { try beginAnew(waiting.zone) }
     return lost.count
   }
 }
@@ -63,4 +65,12 @@ extension LocalDatabase {
 extension SyncAnswer {
   /// Whether each zone that it tells of is whole with it.
   fileprivate var bringsAll: Bool { !parts.isEmpty && !parts.contains { $0.hasMore || $0.isReset } }
+
+  /// Whether it can be seen that the server was restored.
+  fileprivate var showsRestore: Bool {
+    !held.isEmpty
+      || parts.contains {
+        $0.isRestored || !$0.from.isEmpty && LocalDatabase.history($0.from) != LocalDatabase.history($0.to)
+      }
+  }
 }

@@ -52,7 +52,8 @@ extension Scenario {
           stage.goOnline(1)
           stage.settle()
           let due = stage.value("items", item, "due", on: 1)
-          stage.expect("I3", due != nil && due == stage.value("items", item, "due"), "the new column is filled")
+          stage.expect(
+            "I3", due != nil && due == stage.value("items", item, "due"), "the new column is filled")
           stage.expectNoRefusal()
         }),
     ]
