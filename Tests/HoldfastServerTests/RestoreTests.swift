@@ -289,6 +289,36 @@ struct RestoreTests {
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("a zone that is to be begun anew by what the backup says is begun anew once (I11)")
+  func resetOfBefore() throws {
+    let server = try TestServer()
+    let device = try server.signUp("anna")
+    let list = try device.makeList()
+    try device.pull()
+    let administration = try Administration(server.location, environment: server.world.environment)
+    try administration.reset(.device(device.id), zone: nil)
+    device.server = try server.restored(server.backUp())
+    #expect(try device.sync().mustResend)
+    // It has begun a zone anew a moment ago, and waits.
+    for _ in 0..<2 {
+      let answer = try SyncAnswer(body: device.server.respond(to: device.request([], complete: true)).body)
+      #expect(answer.parts.allSatisfy { $0.isReset && !$0.isRestored } && answer.parts.count == 2)
+    }
+    let waiting = try SyncAnswer(body: device.server.respond(to: device.request([])).body)
+    #expect(!waiting.mustResend && waiting.parts.allSatisfy(\.isReset))
+    _ = try device.apply(device.server.respond(to: device.request([])))
+    #expect(device.acks[list]?.isEmpty == true)
+    #expect(try device.sync().parts.allSatisfy { !$0.isReset })
+    #expect(device.has("lists", list))
+    // So too when the first thing that it says is that it begins them anew.
+    try administration.reset(.device(device.id), zone: nil)
+    let other = try server.restored(server.backUp())
+    device.server = other
+    for zone in device.acks.keys { device.acks[zone] = "" }
+    device.news = device.acks.map { .init(zone: $0.key, token: "") }
+    #expect(try device.sync().parts.allSatisfy { !$0.isReset })
+  }
+
   @Test("nobody hands back what they may not write (I10), and one refusal stops nothing else (I12)")
   func strangers() throws {
     let server = try TestServer()

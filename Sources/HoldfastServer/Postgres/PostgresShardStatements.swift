@@ -88,7 +88,7 @@ struct PostgresShardStatements {
   static let putAck: PostgresStatement = """
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (device, zone) DO UPDATE
-    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = false WHERE NOT a.lost OR excluded.epoch = ''
+    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = a.lost AND excluded.epoch <> ''
     """
   static let noteLoss: PostgresStatement =
     "UPDATE holdfast.acks SET lost = true WHERE device = $1 AND zone = $2"

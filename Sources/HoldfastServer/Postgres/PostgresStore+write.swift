@@ -52,7 +52,7 @@ extension PostgresStore {
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[])
     ON CONFLICT (device, zone) DO UPDATE
-    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = false WHERE NOT a.lost OR excluded.epoch = ''
+    SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = a.lost AND excluded.epoch <> ''
     """
   private static let noteLosses: PostgresStatement = """
     UPDATE holdfast.acks a SET lost = true FROM unnest($1::text[], $2::text[]) AS u (zone, account)

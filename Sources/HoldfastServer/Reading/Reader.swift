@@ -32,8 +32,9 @@ struct Reader {
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
     if command.acks.count > 64 { return true }
     for (zone, ack) in command.acks {
-      let known = zones.first { $0.zone == zone && $0.isStored }?.ack
-      if known != ack { return true }
+      let known = zones.first { $0.zone == zone && $0.isStored }
+      // Who begins a lost zone anew clears its mark.
+      if known?.ack != ack || known?.wasLost == true && ack?.epoch == "" { return true }
     }
     guard command.request.answers > 0 else { return false }
     return try store.refusals(of: device.key.number).contains { $0.last <= command.request.answers }

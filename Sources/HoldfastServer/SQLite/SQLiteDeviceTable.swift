@@ -47,7 +47,7 @@ final class SQLiteDeviceTable: DeviceTable {
       """
       INSERT INTO holdfast_acks (device, zone, epoch, seq, purged, lost) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (device, zone) DO UPDATE
-      SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = 0 WHERE lost = 0 OR excluded.epoch = ''
+      SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = iif(excluded.epoch = '', 0, lost)
       """)
     dropToken = try connection.statement(
       """
