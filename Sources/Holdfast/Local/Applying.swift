@@ -90,6 +90,7 @@ extension LocalDatabase {
             try apply(part, body: body, &session, &applied)
           }
         }
+        if lost > 0 { try replaceLost(answer) }
         if !answer.parts.isEmpty { try nameConflicts() }
         try forgetUnheard(answer)
         try removeDeleted(session, at: answer.clock)

@@ -56,9 +56,15 @@ extension LocalDatabase {
         TakenBack(), &lacking)
     }
     try connection.run("DELETE FROM holdfast_unheard WHERE first > ?", [.integer(answer.confirmed)])
-    // What they did shows in zones that wait to be begun anew.
-    for waiting in try waitingZones() { try beginAnew(waiting.zone) }
     return lost.count
+  }
+
+  /// Begins the zones anew in which lost edits may show: all in which there is nothing to hand back. Call behind the answer's parts.
+  func replaceLost(_ answer: SyncAnswer) throws {
+    let ahead = Set(answer.parts.filter(\.isRestored).map(\.zone) + answer.held.map(\.zone))
+    let zones = try connection.rows(
+      "SELECT zone FROM holdfast_zones WHERE ack IS NOT NULL AND fresh IN (0, 3, 4)")
+    for zone in zones.compactMap({ $0[0].text }) where !ahead.contains(zone) { try beginAnew(zone) }
   }
 }
 

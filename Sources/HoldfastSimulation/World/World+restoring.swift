@@ -35,7 +35,8 @@ extension World {
   /// The server is lost, and its database is what the backup has.
   func restoreServer() {
     guard let backup = server.backup else { return }
-    lookAtServer()
+    // One that is down may not have the tables of its version yet.
+    if server.inline != nil { lookAtServer() }
     oracle.look(server.view)
     for device in devices where !device.apps.isEmpty { look(at: device) }
     history.add("server: lost, and restored from its backup", at: now)
