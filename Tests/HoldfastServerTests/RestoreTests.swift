@@ -304,16 +304,13 @@ struct RestoreTests {
       let answer = try SyncAnswer(body: device.server.respond(to: device.request([], complete: true)).body)
       #expect(answer.parts.allSatisfy { $0.isReset && !$0.isRestored } && answer.parts.count == 2)
     }
-    let waiting = try SyncAnswer(body: device.server.respond(to: device.request([])).body)
+    let waiting = try device.sync()
     #expect(!waiting.mustResend && waiting.parts.allSatisfy(\.isReset))
-    _ = try device.apply(device.server.respond(to: device.request([])))
-    #expect(device.acks[list]?.isEmpty == true)
     #expect(try device.sync().parts.allSatisfy { !$0.isReset })
     #expect(device.has("lists", list))
     // So too when the first thing that it says is that it begins them anew.
     try administration.reset(.device(device.id), zone: nil)
-    let other = try server.restored(server.backUp())
-    device.server = other
+    device.server = try server.restored(server.backUp())
     for zone in device.acks.keys { device.acks[zone] = "" }
     device.news = device.acks.map { .init(zone: $0.key, token: "") }
     #expect(try device.sync().parts.allSatisfy { !$0.isReset })
@@ -347,8 +344,10 @@ struct RestoreTests {
     #expect(try restored.findings().isEmpty)
   }
 
-  @Test("a zone that the restored server does not know is held, and made anew by its owner's device")
-  func unknownZone() throws {
+  @Test(
+    "a zone that the restored server does not know is made anew by its owner's device, also by one that was dead",
+    arguments: [false, true])
+  func unknownZone(isDead: Bool) throws {
     let server = try TestServer()
     let anna = try server.signUp("anna")
     try anna.pull()
@@ -357,10 +356,14 @@ struct RestoreTests {
     try anna.pull()
     let restored = try server.restored(backup)
     anna.server = restored
+    if isDead {
+      restored.world.advance(200 * 86_400_000)
+      try #require(restored.inline).forget()
+      #expect(try anna.sync().mustResend)
+    }
     let answer = try anna.sync(complete: true)
     #expect(answer.lost.isEmpty)
-    #expect(answer.held.map(\.zone) == [list])
-    #expect(answer.held.first?.isUnknown == true)
+    #expect(answer.held.map { $0.isUnknown ? $0.zone : "" } == [list])
     try anna.pull()
     let root: JSONValue = [
       "table": "lists", "id": .string(list), "zone": .string(list), "rev": 1, "columns": ["title": "New"],

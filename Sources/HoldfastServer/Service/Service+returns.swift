@@ -9,13 +9,15 @@ struct RefusedReturn: Sendable, Equatable {
 
 /// What devices hand back after a restore; docs/RESTORING.md, section 4.
 extension Service {
-  /// The zones of which a device says that it has seen more than the restored database has; notes how much.
-  func zonesAhead(in command: SyncCommand) throws -> Set<String> {
-    guard history.previous != nil else { return [] }
-    var ahead: Set<String> = []
+  /// The zones of which a device says that it has seen more than the restored database has, and whether there is such a zone at all; notes how
+  /// much.
+  func zonesAhead(in command: SyncCommand) throws -> [String: Bool] {
+    guard history.previous != nil else { return [:] }
+    var ahead: [String: Bool] = [:]
     for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
-      if history.agrees(with: ack, restored: try store.returns.restored(zone)) { continue }
-      ahead.insert(zone)
+      let restored = try store.returns.restored(zone)
+      if history.agrees(with: ack, restored: restored) { continue }
+      ahead[zone] = restored != nil
       if ack.epoch == history.previous { returns.claim(zone, ack.seq) }
     }
     return ahead

@@ -64,17 +64,19 @@ extension Service {
 
   /// Stores what a device says of its zones.
   ///
-  /// - Parameter ahead: the zones of which it has more than the restored database.
-  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: Set<String>) throws {
+  /// - Parameter ahead: the zones of which it has more than the restored database, and whether there is such a zone at all.
+  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: [String: Bool]) throws {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
       Trace.took(.completeAcks)
       try store.devices.forgetAcks(number)
     }
     for (zone, ack) in command.acks {
-      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore.
+      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore, and may have
+      // forgotten deletions there.
+      let mayHandBack = ahead[zone].map { isKnown in device.isUnheard || !isKnown } ?? false
       try store.devices.setAck(
-        number, zone: zone, ack, isDoubted: device.isForgotten && !(device.isUnheard && ahead.contains(zone)))
+        number, zone: zone, ack, isDoubted: device.isForgotten && !mayHandBack)
     }
     if device.isForgotten, isComplete { try store.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
