@@ -90,10 +90,10 @@ extension Oracle {
     for key in memory.latest.keys.sorted() {
       guard let row = view.tables[key] else {
         // What was created here, and stands under nothing, stays; but with a zone that the person shares with others, or
-        // follows, it may go, and so may another person's list that was made again here.
+        // follows, it may go, and so may a list that was made again here and left before, or is another person's.
         let makers = creations[key] ?? []
         let isNew =
-          makers.contains(where: memory.open.contains) && makers.allSatisfy { user(of: $0) == memory.user }
+          !makers.isEmpty && makers.allSatisfy { memory.open.contains($0) && user(of: $0) == memory.user }
         let zone = devices[device]?.tables?[key]?.zone ?? ""
         let isAlone = !(referencesOfTable[key.table] ?? []).contains(where: \.isInZone)
         if isNew, isAlone, [key.id, memory.user, ""].contains(zone) {
