@@ -55,7 +55,7 @@ extension LocalDatabase {
 
   /// Goes on to fill in the zones of which the server has found nothing wrong.
   func goOnFilling() throws {
-    try connection.execute(
+    try connection.run(
       """
       UPDATE holdfast_zones SET ack = '', told = 0, fresh = 3
       WHERE fresh = 4 AND ack = token AND told = 1 AND zone NOT IN (SELECT zone FROM holdfast_held)
