@@ -40,18 +40,18 @@ seeds_notice() {
   says=$(grep -m1 -oE 'I[0-9]+: .*' "$folder/run") && [[ -n $by ]]
 }
 
-# Runs the scenarios; whether one of them breaks an invariant.
+# Runs the scenarios, interrupted at every Nth step; whether one of them breaks an invariant.
 scenarios_notice() {
-  if ! $has_scenarios || simulate --scenarios; then return 1; fi
+  if ! $has_scenarios || simulate --scenarios --every "$1"; then return 1; fi
   says=$(grep -m1 -oE '^  I[0-9]+: .*' "$folder/run" | sed 's/^ *//') || return 1
   by=$(grep -m1 -B3 -E '^  I[0-9]+: ' "$folder/run" | sed -n 's/ (.*: BROKEN.*//p' | tail -1)
 }
 
-# Whether the simulation finds what is wrong; "by" and "says" tell how. A few seeds first, as they are the quickest.
+# Whether the simulation finds what is wrong; "by" and "says" tell how. A few seeds and interruptions first, as they are the quickest.
 notices() {
   local last=$((first + seeds - 1)) few=$((first + 24))
   if ((few > last)); then few=$last; fi
-  seeds_notice "$first" "$few" || scenarios_notice || seeds_notice "$((few + 1))" "$last"
+  seeds_notice "$first" "$few" || scenarios_notice 10 || scenarios_notice 1 || seeds_notice "$((few + 1))" "$last"
 }
 
 row() { printf '| %s | %s | %s | %s |\n' "$@"; }
