@@ -14,7 +14,7 @@ enum Renewal: Int64 {
   case judged = 4
 }
 
-/// Fetching all zones anew for columns that are new to the app. See docs/SCHEMA-CHANGES.md, section 2.
+/// Fetching all zones anew for columns that are new to the app. See docs/SCHEMA-CHANGES.md, section 3.
 extension LocalDatabase {
   /// Records that came before a column was known are fetched anew, so that the column is filled.
   func fillIn() throws {
@@ -30,7 +30,8 @@ extension LocalDatabase {
   /// Whether a part, the first of its zone, is of another history than what is here and is only to be filled in: from one that has it from the
   /// beginning the server can't tell what it has lost.
   func isOfOtherHistory(_ part: SyncAnswer.Part) throws -> Bool {
-    guard part.from.isEmpty, !part.isReset else { return false }
+    // One for which there was no room says nothing.
+    guard part.from.isEmpty, !part.to.isEmpty, !part.isReset else { return false }
     let known = try connection.row(
       "SELECT token, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     guard let known, known[1].integer == Renewal.filled.rawValue else { return false }
