@@ -1,8 +1,8 @@
 import HoldfastCore
 
-/// Apps that get new columns, and fetch all zones anew for them, while the server is restored.
+/// Zones that are to be fetched anew, for new columns or because the server says so, while it is restored.
 extension Scenario {
-  static var restoredUpgrades: [Scenario] {
+  static var restoredRenewals: [Scenario] {
     [
       Scenario(
         name: "An app that is new behind a restore", guards: "I3, I8", users: [0, 1],
@@ -55,6 +55,37 @@ extension Scenario {
           stage.expect(
             "I3", due != nil && due == stage.value("items", item, "due"), "the new column is filled")
           stage.expectNoRefusal()
+        }),
+      Scenario(
+        name: "Confirmed while its zone waits to be begun anew, and lost by a restore", guards: "I3, I7",
+        users: [0], troubles: [.crash], takes: [.resetPutOff, .unheardLost],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.settle()
+          for isLast in [false, true] {
+            // What it has is known to the server.
+            stage.sync(0)
+            if isLast { stage.perform(.backUpServer) }
+            try stage.changeServer("UPDATE holdfast_acks SET lost = 1 WHERE zone = '\(list)' AND epoch <> ''")
+            stage.sync(0)
+          }
+          stage.expect("I12", stage.waiting(0) == [list], "the second reset within the hour waits")
+          // It hears that these are confirmed, and not which revs they got.
+          let new = stage.makeItem(0, in: list)
+          let title = stage.edit(0, "items", item, "title")
+          stage.sync(0)
+          stage.expect("I3", stage.isThere("items", new), "the server had them")
+          stage.interrupted("device0", "server") {
+            stage.restore()
+            stage.sync(0)
+          }
+          stage.pass(200_000)
+          stage.settle()
+          let isBack = stage.value("items", item, "title") == title && stage.isThere("items", new)
+          stage.expect(
+            "I3", isBack || stage.isQuarantined(title, on: 0) && stage.isQuarantined(new, on: 0),
+            "nobody else has them: they wait in quarantine")
         }),
     ]
   }
