@@ -2,7 +2,7 @@
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
 # the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every third step, others each time, then new seeds for half a minute.
+# every fourth step, others each time, then new seeds for half a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -72,7 +72,7 @@ run() {
 # Runs the simulation, each part of which counts as one test.
 simulation() {
   local start=$SECONDS arguments
-  for arguments in '--scenarios --every 3' '--minutes 0.5' "--postgres $(Scripts/postgres.sh start "$postgres") --seeds 5"; do
+  for arguments in '--scenarios --every 4' '--minutes 0.5' "--postgres $(Scripts/postgres.sh start "$postgres") --seeds 5"; do
     echo "== simulate $arguments"
     # shellcheck disable=SC2086 # Each word is an argument.
     if .build/debug/simulate $arguments; then echo "== passed"; else echo "== failed"; fi
