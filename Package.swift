@@ -38,12 +38,19 @@ let package = Package(
       name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "HoldfastCore", swiftSettings: optimized),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: optimized),
+    .target(name: "HoldfastCurl", dependencies: ["CCurl"], swiftSettings: strict),
     .target(
-      name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
+      name: "Holdfast",
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite",
+        .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
+      ], swiftSettings: strict),
     .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
     .target(
       name: "HoldfastHTTP", dependencies: ["CMicroHTTPD", "CZstd", "CDeflate"], swiftSettings: strict),
@@ -56,7 +63,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",
-      dependencies: ["HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "Holdfast"],
+      dependencies: [
+        "HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
@@ -91,6 +100,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
+    .target(name: "HostileServer", path: "Tests/HostileServer", swiftSettings: strict),
+    .testTarget(
+      name: "HoldfastCurlTests", dependencies: ["HoldfastCurl", "HostileServer"], swiftSettings: strict),
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
@@ -106,7 +118,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP",
-        "HoldfastCommand", "Jot", "TemporaryPostgres",
+        "HoldfastCommand", "Jot", "TemporaryPostgres", "HostileServer",
       ],
       swiftSettings: strict),
   ]

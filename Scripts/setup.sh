@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  pkg-config libsqlite3-dev libmicrohttpd-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libzstd-dev libdeflate-dev sqlite3 iso-codes curl openssl
+  pkg-config libsqlite3-dev libmicrohttpd-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libcurl4-openssl-dev libzstd-dev libdeflate-dev sqlite3 iso-codes curl openssl
   postgresql-15 postgresql-client-15 "$@"
 )
 

@@ -14,11 +14,11 @@ final class WatchedTransport: EventTransport {
     var first: String?
   }
 
-  private let transport: URLSessionTransport
+  private let transport: HTTPTransport
   private let sight = Mutex(Sight())
   private let borrowed = Mutex<String?>(nil)
 
-  init(server: URL) { transport = URLSessionTransport(server: server) }
+  init(server: URL) { transport = HTTPTransport(server: server) }
 
   /// What was seen since `forget`.
   var seen: Sight { sight.withLock { $0 } }

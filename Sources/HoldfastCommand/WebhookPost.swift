@@ -1,38 +1,22 @@
 import Foundation
+import HoldfastCurl
 import HoldfastServer
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension WebhookConfiguration {
-  /// Calls a program over HTTP, and gives it ten seconds.
+  /// Calls a program over HTTP, and gives it ten seconds. A redirect is an answer like any other: what is signed for one address goes to no other.
   static func over(http url: URL, secret: [UInt8]) -> WebhookConfiguration {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 10
-    configuration.timeoutIntervalForResource = 10
-    configuration.httpShouldSetCookies = false
-    let session = URLSession(configuration: configuration)
+    let client = HTTPClient(.brief)
     return WebhookConfiguration(secret: secret) { delivery in
-      var request = URLRequest(url: url)
-      request.httpMethod = "POST"
-      request.httpBody = Data(delivery.body)
-      for (name, value) in delivery.headers { request.setValue(value, forHTTPHeaderField: name) }
-      let outcome = Outcome()
-      let done = DispatchSemaphore(value: 0)
-      session.dataTask(with: request) { _, response, _ in
-        if let response = response as? HTTPURLResponse {
-          outcome.answer = Answer(
-            status: response.statusCode,
-            retryAfter: response.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) })
-        }
-        done.signal()
-      }.resume()
-      done.wait()
-      return outcome.answer
+      let request = HTTPClientRequest(
+        method: "POST", url: url.absoluteString, headers: delivery.headers, body: delivery.body)
+      guard let answer = try? client.sendAndWait(request) else { return Answer(status: 0) }
+      return Answer(status: answer.head.status, retryAfter: answer.head.retryAfter)
     }
   }
+}
 
-  // Proof: written once before the semaphore is signalled, read once after.
-  private final class Outcome: @unchecked Sendable { var answer = Answer(status: 0) }
+extension HTTPClientLimits {
+  /// For what answers at once, in few bytes.
+  static let brief = HTTPClientLimits(
+    connectTimeout: .seconds(10), idleTimeout: nil, totalTimeout: .seconds(10), bodyLimit: 1 << 20)
 }

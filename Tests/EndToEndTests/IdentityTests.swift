@@ -14,7 +14,7 @@ import Testing
 @Suite("Identity over real HTTP")
 struct IdentityTests {
   /// A token that `openssl` has signed, of subject s-1, until the year 2100; and the set with its key.
-  private static let token = """
+  static let token = """
     eyJhbGciOiJFUzI1NiIsImtpZCI6InAyNTYifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUub3JnIiwiYXVkIjoiaG9sZGZhc\
     3QiLCJzdWIiOiJzLTEiLCJleHAiOjQxMDI0NDQ4MDB9.fB8_vKMGiM1V3slep5jqehlD4zMwnb2hplIzROgOR_sp-b-p22jnhWcy\
     LR2VqMtWj-SIuPhzc35_hnZjvWUQlw

@@ -128,14 +128,16 @@ struct JotRun {
     return running.wait()
   }
 
-  static func start(_ device: URL, _ server: URL, _ arguments: [String]) throws -> RunningJot {
+  static func start(
+    _ device: URL, _ server: URL, _ arguments: [String], environment: [String: String] = [:]
+  ) throws -> RunningJot {
     let process = Process()
     process.executableURL = Programs.path("jot")
     process.arguments = ["--db", device.path] + arguments
     process.environment = [
       "JOT_SERVER": server.absoluteString, "JOT_PASSWORD": "correct-horse",
       "HOME": device.deletingLastPathComponent().path,
-    ]
+    ].merging(environment) { $1 }
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = errors

@@ -11,12 +11,12 @@ struct PushTests {
   private final class WatchedTransport: EventTransport {
     enum Sight: Equatable { case asked(lastEventID: String?), began }
 
-    private let transport: URLSessionTransport
+    private let transport: HTTPTransport
     private let sight: AsyncStream<Sight>.Continuation
     let sights: AsyncStream<Sight>
 
     init(server: URL) {
-      transport = URLSessionTransport(server: server)
+      transport = HTTPTransport(server: server)
       (sights, sight) = AsyncStream.makeStream()
     }
 
@@ -180,7 +180,7 @@ struct PushTests {
     let server = try Server(configuration)
     defer { server.stop() }
     let url = try #require(URL(string: server.url))
-    let transport = URLSessionTransport(server: url)
+    let transport = HTTPTransport(server: url)
     var held: [AsyncThrowingStream<[UInt8], any Error>.Iterator] = []
     var tokens: [String] = []
     for name in ["ann", "ben", "cid"] {

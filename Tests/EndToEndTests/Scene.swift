@@ -9,7 +9,7 @@ struct Device {
   let engine: SyncEngine
 
   init(_ name: String, in folder: URL, server: URL, schema: Schema) throws {
-    try self.init(name, in: folder, transport: URLSessionTransport(server: server), schema: schema)
+    try self.init(name, in: folder, transport: HTTPTransport(server: server), schema: schema)
   }
 
   /// - Parameter seed: a snapshot that came with the app.

@@ -7,14 +7,14 @@ import Testing
 struct SnapshotDownloadTests {
   /// Passes requests on, and does something else with those of snapshots when told to.
   private final class Watched: Transport {
-    private let transport: URLSessionTransport
+    private let transport: HTTPTransport
     private let seen = Mutex<[TransportRequest]>([])
     private let change: @Sendable (_ number: Int, TransportAnswer) throws -> TransportAnswer
 
     init(
       _ server: URL, _ change: @escaping @Sendable (Int, TransportAnswer) throws -> TransportAnswer = { $1 }
     ) {
-      transport = URLSessionTransport(server: server)
+      transport = HTTPTransport(server: server)
       self.change = change
     }
 

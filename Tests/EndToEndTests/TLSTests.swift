@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastServer
 import Testing
 
-/// The server's own TLS, as `curl` sees it: URLSession on Linux can't be told to trust a test's authority, so the device sees what it may not trust.
+/// The server's own TLS, as `curl` and a device see it.
 @Suite("TLS") struct TLSTests {
   /// A folder with an authority, and certificates that it has signed.
   private final class Authority {
@@ -202,6 +202,18 @@ import Testing
     #expect(error?.description.contains("certificate") == true)
     #expect(try phone.contents(try Scene.schema())["lists"]?.count == 1)
     #expect(try world.shared.reader().value("SELECT count(*) FROM holdfast_accounts") == 0)
+  }
+
+  @Test("a device trusts the authorities of the file that SSL_CERT_FILE names")
+  func trusted() throws {
+    let world = try World()
+    let device = world.authority.folder.appendingPathComponent("laptop.db")
+    let address = try #require(URL(string: world.server.url))
+    let run = try JotRun.start(
+      device, address, ["sign-up", "ann"], environment: ["SSL_CERT_FILE": world.authority.certificate]
+    ).wait()
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try world.shared.reader().value("SELECT count(*) FROM holdfast_accounts") == 1)
   }
 
   @Test("a stream of events brings what moved at once, and ends with the server")

@@ -1,10 +1,6 @@
 public import Foundation
 import HoldfastCore
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Keeps a store and a server in step.
 ///
 /// `run()` syncs at launch, after local edits, when the server says that something moved, on a timer and after failures, until it is cancelled. `sync()` syncs once by hand, also
@@ -43,7 +39,7 @@ public actor SyncEngine {
   /// An engine for a store and the address of a server.
   public init(store: Store, server: URL, snapshotsFrom: Int? = 5000, app: String? = nil) {
     self.init(
-      store: store, transport: URLSessionTransport(server: server), snapshotsFrom: snapshotsFrom, app: app)
+      store: store, transport: HTTPTransport(server: server), snapshotsFrom: snapshotsFrom, app: app)
   }
 
   // MARK: For the app
@@ -183,11 +179,14 @@ public actor SyncEngine {
   /// - Throws: `StoreError.offline` when no whole answer came; it says why, such as a certificate that is not trusted.
   func send(_ request: TransportRequest) async throws(StoreError) -> TransportAnswer {
     do { return try await transport.send(request) } catch {
-      let reason = (error as? StoreError)?.description ?? (error as? URLError)?.localizedDescription
+      #if os(Linux)
+        let reason = "\(error)"
+      #else
+        let reason = (error as? URLError)?.localizedDescription ?? "\(error)"
+      #endif
       throw StoreError(
         .offline,
-        "The server can not be reached. Try again when there is a connection. The system says: \(reason ?? "\(error)")"
-      )
+        "The server can not be reached. Try again when there is a connection. The system says: \(reason)")
     }
   }
 }

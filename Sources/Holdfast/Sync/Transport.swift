@@ -27,7 +27,7 @@ public struct TransportRequest: Sendable {
 public struct TransportAnswer: Sendable {
   /// The HTTP status.
   public let status: Int
-  /// The seconds of Retry-After, where it was sent.
+  /// The seconds of Retry-After, where it was sent; from 0 to `longestRetryAfter`.
   public let retryAfter: Int?
   /// The whole body.
   public let body: [UInt8]
@@ -37,7 +37,7 @@ public struct TransportAnswer: Sendable {
   /// An answer of its parts.
   public init(status: Int, retryAfter: Int? = nil, body: [UInt8], headers: [String: String] = [:]) {
     self.status = status
-    self.retryAfter = retryAfter
+    self.retryAfter = retryAfter.map { min(max($0, 0), longestRetryAfter) }
     self.body = body
     self.headers = headers
   }
@@ -67,12 +67,15 @@ public protocol EventTransport: Transport {
 public struct EventStreamRefusal: Error, Sendable, Hashable {
   /// The HTTP status.
   public let status: Int
-  /// The seconds of Retry-After, where it was sent.
+  /// The seconds of Retry-After, where it was sent; from 0 to `longestRetryAfter`.
   public let retryAfter: Int?
 
   /// A refusal of its parts.
   public init(status: Int, retryAfter: Int? = nil) {
     self.status = status
-    self.retryAfter = retryAfter
+    self.retryAfter = retryAfter.map { min(max($0, 0), longestRetryAfter) }
   }
 }
+
+/// The longest wait in seconds that a server may ask for: an hour. A longer one counts as this, so that no answer keeps a device away.
+let longestRetryAfter = 3600

@@ -181,7 +181,7 @@ struct Bench: Sendable {
     _ count: Int, named name: String = "bench", at server: String
   ) async throws -> (tokens: [String], users: [String]) {
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
-    let transport = URLSessionTransport(server: url)
+    let transport = HTTPTransport(server: url)
     var (tokens, users): ([String], [String]) = ([], [])
     for number in 0..<count {
       let body = #"{"name":"\#(name)\#(number)","password":"correct-horse","device":{"name":"bench"}}"#

@@ -75,7 +75,7 @@ struct DownloadBench {
     let token = try Connection(path: folder.appendingPathComponent("first.db").path, access: .readOnly)
       .value("SELECT token FROM holdfast_local")?.text
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
-    let answer = try await URLSessionTransport(server: url).send(
+    let answer = try await HTTPTransport(server: url).send(
       TransportRequest(method: "GET", path: "v1/zones/\(zone)/snapshot", token: token))
     guard answer.status == 200 else { throw BenchError(text: "the snapshot failed with \(answer.status)") }
     try Data(answer.body).write(to: seed)

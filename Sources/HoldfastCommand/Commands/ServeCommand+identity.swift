@@ -1,10 +1,7 @@
 import Foundation
+import HoldfastCurl
 import HoldfastHTTP
 import HoldfastServer
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Who is believed to be who, as the command line says it.
 extension ServeCommand {
@@ -60,24 +57,12 @@ extension ServeCommand {
     guard text.hasPrefix("http://") || text.hasPrefix("https://"), let url = URL(string: text) else {
       return { try? readFile(text) }
     }
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 10
-    configuration.timeoutIntervalForResource = 10
-    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    configuration.httpShouldSetCookies = false
-    let session = URLSession(configuration: configuration)
+    let client = HTTPClient(.brief)
     return {
-      let outcome = Outcome()
-      let done = DispatchSemaphore(value: 0)
-      session.dataTask(with: url) { data, response, _ in
-        if (response as? HTTPURLResponse)?.statusCode == 200 { outcome.bytes = data.map { [UInt8]($0) } }
-        done.signal()
-      }.resume()
-      done.wait()
-      return outcome.bytes
+      guard let answer = try? client.sendAndWait(HTTPClientRequest(url: url.absoluteString)) else {
+        return nil
+      }
+      return answer.head.status == 200 ? answer.body : nil
     }
   }
-
-  // Proof: written once before the semaphore is signalled, read once after.
-  private final class Outcome: @unchecked Sendable { var bytes: [UInt8]? }
 }

@@ -8,11 +8,11 @@ import Synchronization
 final class BreakingTransport: Transport {
   typealias Moment = @Sendable (TransportRequest) async throws -> Void
 
-  private let transport: URLSessionTransport
+  private let transport: HTTPTransport
   private let sent = Mutex<[TransportRequest]>([])
   private let moments = Mutex<(before: Moment?, after: Moment?)>((nil, nil))
 
-  init(_ server: URL) { transport = URLSessionTransport(server: server) }
+  init(_ server: URL) { transport = HTTPTransport(server: server) }
 
   /// The bodies of the syncs so far.
   var syncs: [JSONValue] {

@@ -97,7 +97,7 @@ struct WidgetDeltaTests {
     let seed = scene.folder.appendingPathComponent("widgets.db")
     try scene.snapshot("--public", to: seed.path)
     let phone = try Device(
-      "phone", in: scene.folder, transport: URLSessionTransport(server: scene.server.address),
+      "phone", in: scene.folder, transport: HTTPTransport(server: scene.server.address),
       schema: scene.schema, seed: seed)
     #expect(phone.store.seeding == .used)
     #expect(try await colors(phone) == ["blue", "yellow", "red", "green", "gray", "white"])
@@ -172,7 +172,7 @@ struct WidgetDeltaTests {
   ) async throws {
     let system = Environment.system
     let staging = try Device(
-      "staging", in: scene.folder, transport: URLSessionTransport(server: scene.server.address),
+      "staging", in: scene.folder, transport: HTTPTransport(server: scene.server.address),
       schema: scene.schema,
       environment: Environment(now: { system.now() - 3_600_000 }, random: system.random, sleep: system.sleep))
     try await staging.engine.signIn(name: "editor", password: "correct-horse", device: "staging")

@@ -47,7 +47,7 @@ final class Cluster {
   }
 
   /// The way to one node.
-  func way(to node: Int) -> URLSessionTransport { URLSessionTransport(server: nodes[node].address) }
+  func way(to node: Int) -> HTTPTransport { HTTPTransport(server: nodes[node].address) }
 
   /// The status and Retry-After of what a node answers; nil when it does not.
   func get(_ path: String, from node: Int) async -> (status: Int, retryAfter: Int?)? {
@@ -85,7 +85,7 @@ extension Device {
 
 /// A way that takes the next node with every request, and loses some answers: what is sent again goes to another node.
 final class AlternatingTransport: Transport {
-  private let ways: [URLSessionTransport]
+  private let ways: [HTTPTransport]
   private let lossEvery: Int
   private let count = Mutex(0)
   /// How many answers were lost.
@@ -112,7 +112,7 @@ final class AlternatingTransport: Transport {
 
 /// A way to one node until a request fails there; then to the next.
 final class FailoverTransport: Transport {
-  private let ways: [URLSessionTransport]
+  private let ways: [HTTPTransport]
   private let current: Mutex<Int>
   private let answered: @Sendable () -> Void
 

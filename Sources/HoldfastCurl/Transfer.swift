@@ -1,0 +1,210 @@
+import CCurl
+import Foundation
+
+/// One request on its way: the libcurl handle, what it sends, and what has come.
+///
+/// @unchecked Sendable: it is made by the caller's thread and handed to the client's thread through the client's lock; from then on only
+/// that thread touches it.
+final class Transfer: @unchecked Sendable {
+  /// What hears of the answer; called on the client's thread.
+  struct Receiver: Sendable {
+    /// The final head has come; false ends the transfer.
+    var head: @Sendable (HTTPClientHead) -> Bool = { _ in true }
+    /// Content has come; false ends the transfer.
+    let content: @Sendable ([UInt8]) -> Bool
+    /// The end, once: nil when the answer was whole.
+    let end: @Sendable (HTTPClientHead, HTTPClientError?) -> Void
+  }
+
+  let handle: UnsafeMutableRawPointer
+  private var fields: UnsafeMutablePointer<curl_slist>?
+  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  private let receiver: Receiver
+  private let limits: HTTPClientLimits
+  private var head = HTTPClientHead()
+  /// Whether the empty line behind the fields has come: libcurl takes a head that is cut for an answer without content.
+  private var isHeadWhole = false
+  private var isHeadTold = false
+  private var headSize = 0
+  private var bodySize = 0
+  private var refusal: HTTPClientError?
+
+  /// - Throws: `HTTPClientError.invalidRequest`.
+  init(_ request: HTTPClientRequest, _ limits: HTTPClientLimits, _ receiver: Receiver) throws(HTTPClientError)
+  {
+    guard let handle = curl_easy_init() else {
+      throw HTTPClientError(code: .failed, description: "libcurl has no memory for a request.")
+    }
+    self.handle = handle
+    self.limits = limits
+    self.receiver = receiver
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    try setFields(request)
+    try setContent(request)
+    set(CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.wholeMilliseconds)
+    if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, time.wholeMilliseconds) }
+    if let time = limits.idleTimeout {
+      set(CURLOPT_LOW_SPEED_LIMIT, 1)
+      set(CURLOPT_LOW_SPEED_TIME, max(1, time.wholeMilliseconds / 1000))
+    }
+    // The client's thread takes no signals, and libcurl makes none.
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    holdfast_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+    // All encodings that libcurl knows.
+    holdfast_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "")
+    if let authorities = getenv("SSL_CERT_FILE") {
+      holdfast_curl_set_text(handle, CURLOPT_CAINFO, authorities)
+    }
+    holdfast_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    holdfast_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+    holdfast_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader)
+    holdfast_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+    holdfast_curl_set_receiver(handle, CURLOPT_WRITEFUNCTION, receiveContent)
+  }
+
+  deinit {
+    curl_easy_cleanup(handle)
+    curl_slist_free_all(fields)
+    errorText.deallocate()
+  }
+
+  private func set(_ option: CURLoption, _ value: Int) { holdfast_curl_set_long(handle, option, value) }
+
+  private func setFields(_ request: HTTPClientRequest) throws(HTTPClientError) {
+    // Without "Expect", a large body leaves at once.
+    var lines = ["Expect:"]
+    for (name, value) in request.headers { lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)") }
+    guard
+      (lines + [request.method, request.url]).allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } })
+    else {
+      throw HTTPClientError(code: .invalidRequest, description: "The request's head has a control character.")
+    }
+    for line in lines { fields = curl_slist_append(fields, line) }
+    holdfast_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
+    guard holdfast_curl_set_text(handle, CURLOPT_URL, request.url) == CURLE_OK else {
+      throw HTTPClientError(code: .invalidRequest, description: "The address can not be used: \(request.url)")
+    }
+  }
+
+  private func setContent(_ request: HTTPClientRequest) throws(HTTPClientError) {
+    if let body = request.body {
+      set(CURLOPT_POST, 1)
+      holdfast_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+      let copied = body.withUnsafeBytes {
+        // libcurl copies nothing of an empty body, and reads none.
+        holdfast_curl_set_pointer(
+          handle, CURLOPT_COPYPOSTFIELDS,
+          UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? UnsafeMutableRawPointer(errorText))
+      }
+      guard copied == CURLE_OK else {
+        throw HTTPClientError(code: .failed, description: "There is no memory for the body.")
+      }
+    }
+    if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
+    holdfast_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
+  }
+
+  /// Tells the receiver of the end; once.
+  func finish(_ result: CURLcode) {
+    if let refusal { return receiver.end(head, refusal) }
+    guard result == CURLE_OK else {
+      let said = String(
+        decoding: UnsafeRawBufferPointer(start: errorText, count: strlen(errorText)), as: UTF8.self)
+      let text = said.isEmpty ? String(cString: curl_easy_strerror(result)) : said
+      return receiver.end(head, HTTPClientError(code: .failed, description: text))
+    }
+    guard isHeadWhole else {
+      return receiver.end(
+        head, HTTPClientError(code: .failed, description: "The answer ended inside its head."))
+    }
+    tellHead()
+    receiver.end(head, nil)
+  }
+
+  /// Tells the receiver that nobody waits any more; once.
+  func cancel() {
+    receiver.end(head, HTTPClientError(code: .cancelled, description: "The request was cancelled."))
+  }
+
+  // MARK: Called by libcurl
+
+  /// A line of the head, with its end.
+  func receive(header line: UnsafeRawBufferPointer) -> Bool {
+    headSize += line.count
+    guard headSize <= HTTPClientLimits.headLimit else {
+      return refuse("The header fields of the answer are too large.")
+    }
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      // Of several heads (interim answers) the last counts.
+      var status = 0
+      holdfast_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+      head = HTTPClientHead(status: status)
+      isHeadWhole = false
+    } else if line.elementsEqual([13, 10]) || line.elementsEqual([10]) {
+      isHeadWhole = true
+    } else if let colon = text.firstIndex(of: ":") {
+      let name = text[..<colon].lowercased()
+      let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
+      // libcurl reads to the end of the connection when the length is too large for it.
+      if name == "content-length", Int64(value) == nil {
+        return refuse("The answer's length is no number of bytes.")
+      }
+      head.headers[name] = value
+    }
+    return true
+  }
+
+  func receive(content: UnsafeRawBufferPointer) -> Bool {
+    guard tellHead() else { return false }
+    bodySize += content.count
+    guard bodySize <= limits.bodyLimit else {
+      return refuse("The answer has more than \(limits.bodyLimit) bytes.")
+    }
+    return receiver.content([UInt8](content))
+  }
+
+  @discardableResult
+  private func tellHead() -> Bool {
+    if isHeadTold { return true }
+    isHeadTold = true
+    return receiver.head(head)
+  }
+
+  private func refuse(_ reason: String) -> Bool {
+    refusal = HTTPClientError(code: .tooLarge, description: reason)
+    return false
+  }
+}
+
+private func receiveHeader(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  received(bytes, size * count, context) { $0.receive(header: $1) }
+}
+
+private func receiveContent(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  received(bytes, size * count, context) { $0.receive(content: $1) }
+}
+
+/// The count when what came is taken; another number ends the transfer.
+private func received(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
+  _ receive: (Transfer, UnsafeRawBufferPointer) -> Bool
+) -> Int {
+  guard count > 0 else { return 0 }
+  guard let context else { return 0 }
+  let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int {
+    Int(clamping: components.seconds).multipliedReportingOverflow(by: 1000).partialValue
+      + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
+}
