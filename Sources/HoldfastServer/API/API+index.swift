@@ -25,7 +25,7 @@ extension API {
   ) throws -> Step {
     let sight = try store.sight(of: user, publicZones: schema.publicZones)
     let scope = try CollectionScope(
-      sight, of: query.table, in: schema, zone: query.zone, user: user, epoch: database.epoch)
+      sight, of: query.table, in: schema, zone: query.zone, user: user, epoch: store.history.epoch)
     let validators = scope.validators
     if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
       return .answer(.notModified(validators))

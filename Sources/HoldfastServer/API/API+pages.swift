@@ -38,7 +38,7 @@ extension API {
         head.table == definition.name, start < head.count
       else { throw Problem(.pageExpired) }
       let sight = try store.sight(of: user, publicZones: schema.publicZones)
-      let validators = CollectionScope(sight, epoch: database.epoch).validators
+      let validators = CollectionScope(sight, epoch: store.history.epoch).validators
       if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }

@@ -8,7 +8,7 @@ extension API {
       let (key, store) = try sender(of: request, reader)
       try QueryParameters(request).requireOnly()
       let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
-      let validators = CollectionScope(sight, epoch: database.epoch).validators
+      let validators = CollectionScope(sight, epoch: store.history.epoch).validators
       if Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }
@@ -23,7 +23,7 @@ extension API {
         writer.key("role")
         writer.string(zone.role)
         writer.key("token")
-        writer.string(ChangeToken(epoch: database.epoch, seq: zone.seq).text)
+        writer.string(ChangeToken(epoch: store.history.epoch, seq: zone.seq).text)
         writer.endObject()
       }
       writer.endArray()
@@ -59,7 +59,7 @@ extension API {
         else {
           throw Problem(.notFound)
         }
-        if zone.isFenced(epoch: database.epoch) { throw Problem(.tokenFenced) }
+        if zone.isFenced(epoch: store.history.epoch) { throw Problem(.tokenFenced) }
         var writer = JSONWriter()
         let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
         let validators = HTTPResponse.Validators(tag: end.tag)

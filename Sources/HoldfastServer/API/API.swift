@@ -62,8 +62,7 @@ final class API: Sendable {
   /// Lends a reader for the time that `body` runs.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
     try database.read { store in
-      try body(
-        Reader(store, history: database.history, answerSize: environment.answerSize, schemaWords))
+      try body(Reader(store, answerSize: environment.answerSize, schemaWords))
     }
   }
 

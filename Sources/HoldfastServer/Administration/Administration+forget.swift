@@ -14,7 +14,7 @@ extension Administration {
   {
     let store = operators.store
     let service = Service(
-      store, schema, history: database.history, .much, rules: Rules(),
+      store, schema, .much, rules: Rules(),
       clock: ServiceClock(try store.latestClock()), environment: environment, log: { _ in })
     let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
     return ForgettingPass(

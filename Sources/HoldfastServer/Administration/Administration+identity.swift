@@ -90,7 +90,7 @@ extension Administration {
   func change<Result>(_ body: (Service, Stamp) throws -> Result) throws -> Result {
     let store = operators.store
     let service = Service(
-      store, schema, history: History(epoch: ""), .much, rules: Rules(),
+      store, schema, .much, rules: Rules(),
       clock: ServiceClock(try store.latestClock()),
       environment: environment, log: { _ in })
     _ = try store.begin([], isCareful: true)

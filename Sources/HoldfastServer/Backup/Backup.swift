@@ -58,7 +58,7 @@ public struct Restore {
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)
-    let epoch = NewEpoch(environment)
+    let epoch = NewEpoch(environment, because: .restored)
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
       try RestoredDirectory(directory).restore(reader, epoch: epoch, replacing: replacing)
@@ -82,6 +82,7 @@ public struct Restore {
     defer { lock?.giveUp() }
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
-    try database.administration().begin(NewEpoch(environment))
+    _ = try database.administration().store.beginEpoch(
+      NewEpoch(environment, because: .commanded), after: nil)
   }
 }

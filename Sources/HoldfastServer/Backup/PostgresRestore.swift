@@ -37,16 +37,17 @@ struct PostgresRestore {
           "SELECT setval(\(sequence), coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)"
         )
         try PostgresMigrations.addAccess(after: manifest.format, on: connection)
-        try PostgresEpoch.begin(epoch, on: connection)
+        _ = try PostgresEpoch.begin(epoch, on: connection)
         try check(manifest.schema, layout, connection)
       })
   }
 
   private func check(_ schema: Schema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws {
     // What is checked at the commit is checked now, as the findings say it better.
-    let store = PostgresStore(schema, layout: layout, lane: .patient, node: "") {
-      () throws(PostgresError) in connection
-    }
+    let known = KnownHistory(try PostgresEpoch.history(connection.query(PostgresEpoch.find)))
+    let open = { () throws(PostgresError) in connection }
+    let store = PostgresStore(
+      schema, known, layout: layout, lane: .patient, node: "", openDirectly: open, open: open)
     let administration =
       layout.isDistributed
       ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)

@@ -78,7 +78,7 @@ struct RestoredDirectory {
     let database = try SQLiteDatabase(file: partial, exists: true, schema: nil) { _ in [] }
     do {
       let administration = try database.administration()
-      try administration.begin(epoch)
+      _ = try administration.store.beginEpoch(epoch, after: nil)
       let findings = try administration.doctor()
       if let first = findings.first {
         throw ServerError(

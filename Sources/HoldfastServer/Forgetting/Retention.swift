@@ -21,7 +21,8 @@ struct ForgettingTerms: Sendable {
   /// How many rows one command removes at the most.
   static let step = 500
 
-  let epoch: String
+  /// Of the acks that count.
+  var epoch: String
   let now: Int64
   /// A device that was not seen after it is dead.
   let devicesSeenAfter: Int64

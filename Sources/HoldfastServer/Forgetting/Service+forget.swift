@@ -7,7 +7,11 @@ extension Service {
     case .conflicts(let conflicts): return try forget(conflicts, at: now)
     case .departure(let user, let zone): return try depart(user, from: zone, at: now)
     case .erasedRecords(let user, let zone, let records): return try erase(records, of: zone, user, at: now)
-    default: return try store.forgetting.forget(item, terms)
+    default:
+      // Another may have begun since it was found.
+      var terms = terms
+      terms.epoch = history.epoch
+      return try store.forgetting.forget(item, terms)
     }
   }
 

@@ -5,7 +5,7 @@ import HoldfastPostgres
 struct PostgresDatabase: ServerDatabase {
   let location: PostgresLocation
   let schema: Schema
-  let history: History
+  let known: KnownHistory
   let layout: PostgresLayout
   var readerCount: Int? { location.readers }
   /// On shards, zones have little to do with each other: many transactions at once, each of one command. In one database, few and large ones.
@@ -27,7 +27,9 @@ struct PostgresDatabase: ServerDatabase {
     self.location = location
     node = hexadecimal(random(8))
     let opened = try PostgresOpening.open(location, schema: schema, removals: removals, random: random)
-    (self.schema, history, layout) = (opened.schema, opened.history, opened.layout)
+    (self.schema, layout) = (opened.schema, opened.layout)
+    let known = KnownHistory(opened.history)
+    self.known = known
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
     let feed = PostgresChangeFeed(opened.schema, opened.layout)
@@ -37,8 +39,8 @@ struct PostgresDatabase: ServerDatabase {
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
       return isDistributed
-        ? PostgresShardReader($0, feed, statements, collections)
-        : PostgresReader($0, feed, statements, collections)
+        ? PostgresShardReader($0, known, feed, statements, collections)
+        : PostgresReader($0, known, feed, statements, collections)
     }
   }
 
@@ -76,8 +78,10 @@ struct PostgresDatabase: ServerDatabase {
 
   private func store(_ lane: PostgresStore.Lane) -> PostgresStore {
     let options = location.options(lane == .fast ? .writes : .waits)
-    return PostgresStore(schema, layout: layout, lane: lane, node: node) {
-      [location] () throws(PostgresError) in
+    return PostgresStore(
+      schema, known, layout: layout, lane: lane, node: node,
+      openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
+    ) { [location] () throws(PostgresError) in
       let connection = try PostgresConnection(location.url, options: options)
       try location.prepare(connection)
       return connection

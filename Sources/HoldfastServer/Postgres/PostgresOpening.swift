@@ -109,7 +109,7 @@ struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
-      let history = History(epoch: try meta("epoch"), previous: try metaIfAny("previous_epoch"))
+      let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       try connection.execute("COMMIT")
       return (Opened(schema: schema, history: history, layout: layout), tables)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {

@@ -4,6 +4,8 @@ import HoldfastPostgres
 /// Reads from PostgreSQL; docs/POSTGRES.md, section 5.
 class PostgresReader: StoreReader {
   let connection: PostgresConnection
+  private(set) var history: History
+  private let known: KnownHistory
   private let feed: PostgresChangeFeed
   let collections: PostgresCollections
   /// What reads records by their ids.
@@ -15,7 +17,7 @@ class PostgresReader: StoreReader {
   /// Whether all is read in one transaction.
   private var isHeld = false
   /// What was read with a device.
-  private var known: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
+  private var found: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
 
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
@@ -64,10 +66,12 @@ class PostgresReader: StoreReader {
     """
 
   init(
-    _ connection: PostgresConnection, _ feed: PostgresChangeFeed, _ statements: PostgresRecordStatements,
-    _ collections: PostgresCollections
+    _ connection: PostgresConnection, _ known: KnownHistory, _ feed: PostgresChangeFeed,
+    _ statements: PostgresRecordStatements, _ collections: PostgresCollections
   ) {
     self.connection = connection
+    self.known = known
+    history = known.now
     self.feed = feed
     self.statements = statements
     self.collections = collections
@@ -82,7 +86,7 @@ class PostgresReader: StoreReader {
     token.withBytes { parameters.append(bytes: $0) }
     let (rows, zones) = try findDevice(parameters)
     guard !rows.isEmpty else { return nil }
-    known = (rows.int64(0, 0), zones, Self.refusals(rows))
+    found = (rows.int64(0, 0), zones, Self.refusals(rows))
     return KnownDevice(
       key: DeviceKey(
         number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
@@ -93,15 +97,23 @@ class PostgresReader: StoreReader {
       client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
-  /// The rows of a device with its refusals, and its zones.
+  /// Takes what was read of the history.
+  func learn(history rows: PostgresRows) throws {
+    history = try PostgresEpoch.history(rows)
+    known.see(history)
+  }
+
+  /// The rows of a device with its refusals, and its zones, behind the history.
   ///
   /// - Parameter parameters: the hash of its token.
   func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
     let answers = try connection.pipeline { pipe in
+      pipe.send(PostgresEpoch.find)
       pipe.send(Self.findDevice, parameters)
       pipe.send(Self.findZones, parameters)
     }
-    return (answers[0], Self.zones(answers[1]))
+    try learn(history: answers[0])
+    return (answers[1], Self.zones(answers[2]))
   }
 
   /// The rows of the ledger of records that a user may read, with their values, and by which requests the user created them.
@@ -141,7 +153,7 @@ class PostgresReader: StoreReader {
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneState] {
-    if let known, known.device == device.number { return known.zones }
+    if let found, found.device == device.number { return found.zones }
     return try findZones(of: device)
   }
 
@@ -152,7 +164,7 @@ class PostgresReader: StoreReader {
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
-    if let known, known.device == device { return known.refusals }
+    if let found, found.device == device { return found.refusals }
     preconditionFailure("Refusals are read with their device.")
   }
 

@@ -31,7 +31,12 @@ final class PostgresShardReader: PostgresReader {
   }
 
   override func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
-    let rows = try connection.query(Self.findDevice, parameters)
+    let answers = try connection.pipeline { pipe in
+      pipe.send(PostgresEpoch.find)
+      pipe.send(Self.findDevice, parameters)
+    }
+    try learn(history: answers[0])
+    let rows = answers[1]
     if rows.isEmpty { return (rows, []) }
     return (rows, try zones(of: rows.int64(0, 0), user: rows.text(0, 1)))
   }

@@ -25,6 +25,8 @@ extension PostgresShardWriting {
       pipe.send(PostgresStatements.begin)
       pipe.send(
         PostgresShardStatements.configure, PostgresParameters(store.lane == .fast ? "500ms" : "1s"))
+      pipe.send(PostgresEpoch.share)
+      pipe.send(PostgresEpoch.find)
       for device in wish.devices {
         let number = PostgresParameters(device)
         pipe.send(statements.lockDevice, number)
@@ -50,8 +52,9 @@ extension PostgresShardWriting {
         }
       }
     }
+    try store.learn(history: answers[3])
     for index in wish.devices.indices {
-      let start = 2 + 3 * index
+      let start = 4 + 3 * index
       store.learn(devices: answers[start], refusals: answers[start + 1], acks: answers[start + 2])
     }
     if names >= 0 { store.learn(names: answers[names]) }

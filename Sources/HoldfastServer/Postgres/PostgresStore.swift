@@ -49,8 +49,11 @@ final class PostgresStore: Store {
   /// Zones whose seq moved.
   var zonesMoved: [(zone: String, seq: Int64, clock: Int64)] = []
   private(set) var clockSeen = Stamp.zero
+  private(set) var history: History
+  private let known: KnownHistory
   let statements: PostgresStatements
   private let open: () throws(PostgresError) -> PostgresConnection
+  private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
   private var isCareful = false
   /// How much there was to take back when the part began.
@@ -62,17 +65,23 @@ final class PostgresStore: Store {
   private static let check: PostgresStatement = "SET CONSTRAINTS ALL IMMEDIATE"
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
-  /// - Parameter open: makes a connection; called again when one was lost.
+  /// - Parameters:
+  ///   - openDirectly: makes a connection for what no request does.
+  ///   - open: makes a connection; called again when one was lost.
   init(
-    _ schema: Schema, layout: PostgresLayout, lane: Lane, node: String,
+    _ schema: Schema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
+    openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
     self.schema = schema
+    self.known = known
+    history = known.now
     lists = PostgresLists(schema)
     self.layout = layout
     self.lane = lane
     self.node = node
     self.open = open
+    self.openDirectly = openDirectly
     statements = PostgresStatements(schema, layout, lane)
     guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
       let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
@@ -117,6 +126,24 @@ final class PostgresStore: Store {
     let waiting = try writing.fetch(expectations)
     clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
     return waiting
+  }
+
+  /// Takes what the transaction has read of the history.
+  func learn(history rows: PostgresRows) throws(PostgresError) {
+    // A database without an epoch is not opened.
+    guard let history = try? PostgresEpoch.history(rows) else { return }
+    self.history = history
+    known.see(history)
+  }
+
+  func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
+    // It changes all zones: on shards no statement of a request does.
+    let connection = try openDirectly()
+    defer { connection.close() }
+    guard let begun = try PostgresEpoch.begin(epoch, after: current, on: connection) else { return false }
+    history = begun
+    known.see(begun)
+    return true
   }
 
   func commit(announcing moves: Moves) throws { try writing.write(andCommit: moves) }

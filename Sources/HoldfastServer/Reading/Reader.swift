@@ -6,22 +6,21 @@ struct Reader {
   private static let zonesAtOnce = 16
 
   let store: any StoreReader
-  let history: History
+  var history: History { store.history }
   private var epoch: String { history.epoch }
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
   private let schema: SchemaWords
 
-  init(_ store: any StoreReader, history: History, answerSize: Int, _ schema: SchemaWords) {
+  init(_ store: any StoreReader, answerSize: Int, _ schema: SchemaWords) {
     self.store = store
-    self.history = history
     self.answerSize = answerSize
     self.schema = schema
   }
 
   /// The same over another view of the database.
   func reading(_ store: any StoreReader) -> Reader {
-    Reader(store, history: history, answerSize: answerSize, schema)
+    Reader(store, answerSize: answerSize, schema)
   }
 
   /// Whether a request says anything that has to be written.

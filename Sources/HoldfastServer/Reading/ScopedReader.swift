@@ -27,6 +27,8 @@ final class ScopedReader: StoreReader {
     return zone
   }
 
+  var history: History { store.history }
+
   // MARK: Zones
 
   func restored(_ zones: [String]) throws -> [String: Int64] {

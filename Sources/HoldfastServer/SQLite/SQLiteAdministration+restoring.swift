@@ -1,38 +1,64 @@
 import HoldfastCore
 import HoldfastSQLite
 
-extension SQLiteAdministration {
-  func begin(_ epoch: NewEpoch) throws {
-    try connection.transaction(.immediate) {
-      try connection.run(
-        """
-        INSERT OR REPLACE INTO holdfast_meta (key, value)
-        SELECT 'previous_epoch', value FROM holdfast_meta WHERE key = 'epoch'
-        """)
-      try connection.run(
-        "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('epoch', ?), ('epoch_began', ?)",
-        [.text(epoch.id), .text(String(epoch.began))])
-      try connection.execute(
-        """
-        UPDATE holdfast_zones SET restored = seq;
-        DELETE FROM holdfast_acks WHERE lost = 0;
-        UPDATE holdfast_acks SET epoch = '', seq = 0, purged = 0;
-        UPDATE holdfast_devices SET unheard = 1;
-        DELETE FROM holdfast_handed;
-        DELETE FROM holdfast_claims;
-        INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
-        SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
-        """)
-      for table in schema.tables {
-        try connection.run(
-          """
-          INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
-          SELECT zone, ?, id, rev, 0, seq, 0 FROM "\(table.name)"
-          """, [.text(table.name)])
-      }
-    }
+/// The history of a database: docs/RESTORING.md, section 3.
+enum SQLiteEpoch {
+  /// The history as it is in the connection's transaction.
+  static func history(on connection: Connection) throws -> History {
+    let rows = try connection.rows("SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
+    return try history(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
   }
 
+  static func history(_ rows: [(String, String)]) throws -> History {
+    guard let history = History(meta: Dictionary(rows, uniquingKeysWith: { first, _ in first })) else {
+      throw ServerError(.damaged, "The database has no epoch: it is damaged. Restore it from a backup.")
+    }
+    return history
+  }
+
+  /// Begins an epoch: in the transaction of the connection, or in one of its own.
+  ///
+  /// - Parameter current: see `Store.beginEpoch`.
+  /// - Returns: the history from now on; nil when nothing was done.
+  static func begin(
+    _ epoch: NewEpoch, after current: String? = nil, _ schema: Schema, on connection: Connection
+  ) throws -> History? {
+    if connection.isInTransaction { return try write(epoch, current, schema, connection) }
+    return try connection.transaction(.immediate) { try write(epoch, current, schema, connection) }
+  }
+
+  private static func write(
+    _ epoch: NewEpoch, _ current: String?, _ schema: Schema, _ connection: Connection
+  ) throws -> History? {
+    let before = try history(on: connection)
+    if let current, current != before.epoch { return nil }
+    for (key, value) in before.meta(of: epoch) {
+      try connection.run(
+        "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
+    }
+    try connection.execute(
+      """
+      UPDATE holdfast_zones SET restored = seq;
+      DELETE FROM holdfast_acks WHERE lost = 0;
+      UPDATE holdfast_acks SET epoch = '', seq = 0, purged = 0;
+      UPDATE holdfast_devices SET unheard = 1;
+      DELETE FROM holdfast_handed;
+      DELETE FROM holdfast_claims;
+      INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+      SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
+      """)
+    for table in schema.tables {
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+        SELECT zone, ?, id, rev, 0, seq, 0 FROM "\(table.name)"
+        """, [.text(table.name)])
+    }
+    return try history(on: connection)
+  }
+}
+
+extension SQLiteAdministration {
   func restoreReport() throws -> [[String]] {
     try connection.rows(
       """

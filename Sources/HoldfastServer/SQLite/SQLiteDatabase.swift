@@ -6,7 +6,7 @@ struct SQLiteDatabase: ServerDatabase {
   /// The database file.
   let path: String
   let schema: Schema
-  let history: History
+  let known: KnownHistory
   let readerCount: Int? = nil
   let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
@@ -31,19 +31,17 @@ struct SQLiteDatabase: ServerDatabase {
     file path: String, exists: Bool, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
   ) throws {
     self.path = path
-    let known = try exists && Self.isOurs(path)
-    guard known || schema != nil else {
+    let isOurs = try exists && Self.isOurs(path)
+    guard isOurs || schema != nil else {
       throw ServerError(
         .schemaMissing,
         "There is no database \(path) yet. Start the server once with --schema FILE.")
     }
     let connection = try Self.writer(path)
-    if known {
+    if isOurs {
       try connection.makeLogDurable()
       try Self.migrate(connection)
-      history = History(
-        epoch: try Self.meta("epoch", connection),
-        previous: try connection.value("SELECT value FROM holdfast_meta WHERE key = 'previous_epoch'")?.text)
+      known = KnownHistory(try SQLiteEpoch.history(on: connection))
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
@@ -51,12 +49,12 @@ struct SQLiteDatabase: ServerDatabase {
     } else {
       let schema = try schema ?? Schema(json: [])
       self.schema = schema
-      history = History(epoch: hexadecimal(random(4)))
-      try Self.create(connection, schema, epoch: history.epoch)
+      known = KnownHistory(History(epoch: hexadecimal(random(4))))
+      try Self.create(connection, schema, epoch: known.now.epoch)
     }
   }
 
-  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path)) }
+  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path), known) }
 
   func patientStore() throws -> (any Store)? { nil }
 
@@ -65,7 +63,7 @@ struct SQLiteDatabase: ServerDatabase {
       {
         let connection = try Connection(path: path, access: .readWrite)
         try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
-        return try SQLiteReader(schema, on: connection)
+        return try SQLiteReader(schema, on: connection, known)
       }, body)
   }
 
@@ -78,7 +76,7 @@ struct SQLiteDatabase: ServerDatabase {
   func close() { readers.close() }
 
   func administration() throws -> any StoreAdministration {
-    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path)), schema)
+    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known), schema)
   }
 
   private static func writer(_ path: String) throws -> Connection {

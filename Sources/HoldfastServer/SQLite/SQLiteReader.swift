@@ -5,6 +5,9 @@ import HoldfastSQLite
 final class SQLiteReader: StoreReader {
   let connection: Connection
   let schema: Schema
+  private(set) var history: History
+  private let known: KnownHistory
+  private let findHistory: Statement
   private let feed: SQLiteChangeFeed
   private let begin: Statement
   private let end: Statement
@@ -27,9 +30,13 @@ final class SQLiteReader: StoreReader {
     AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
     """
 
-  init(_ schema: Schema, on connection: Connection) throws {
+  init(_ schema: Schema, on connection: Connection, _ known: KnownHistory) throws {
     self.connection = connection
     self.schema = schema
+    self.known = known
+    history = known.now
+    findHistory = try connection.statement(
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
@@ -52,6 +59,8 @@ final class SQLiteReader: StoreReader {
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
+    history = try SQLiteEpoch.history(findHistory.pairs())
+    known.see(history)
     try token.withBytes { (bytes: UnsafeRawBufferPointer) in try findDevice.bind(blob: bytes, at: 1) }
     defer { findDevice.reset() }
     guard try findDevice.step() else { return nil }

@@ -17,14 +17,23 @@ final class SQLiteStore: Store {
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
   let clockSeen = Stamp.zero
+  private(set) var history: History
+  private let schema: Schema
+  private let known: KnownHistory
+  private let findHistory: Statement
   private let begin: Statement
   private let end: Statement
   private let beginSet: Statement
   private let endSet: Statement
   private let undoSet: Statement
 
-  init(_ schema: Schema, on connection: Connection) throws {
+  init(_ schema: Schema, on connection: Connection, _ known: KnownHistory) throws {
     self.connection = connection
+    self.schema = schema
+    self.known = known
+    history = known.now
+    findHistory = try connection.statement(
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
     tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
     tombstones = try SQLiteTombstones(on: connection)
     zones = try SQLiteZones(schema, on: connection)
@@ -48,7 +57,18 @@ final class SQLiteStore: Store {
 
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     try begin.run()
+    history = try SQLiteEpoch.history(findHistory.pairs())
+    known.see(history)
     return []
+  }
+
+  func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
+    guard let begun = try SQLiteEpoch.begin(epoch, after: current, schema, on: connection) else {
+      return false
+    }
+    history = begun
+    known.see(begun)
+    return true
   }
 
   func commit(announcing moves: Moves) throws { try end.run() }

@@ -7,6 +7,14 @@ extension Statement {
     return try step() ? text(0) : nil
   }
 
+  /// All rows of two columns of text. Leaves the statement reset.
+  func pairs() throws(SQLiteError) -> [(String, String)] {
+    defer { reset() }
+    var rows: [(String, String)] = []
+    while try step() { rows.append((text(0), text(1))) }
+    return rows
+  }
+
   /// Whether there is a row. Leaves the statement reset.
   func hasRow() throws(SQLiteError) -> Bool {
     defer { reset() }

@@ -7,8 +7,8 @@ final class RecordStores {
   let tables: [any RecordTable]
   let tombstones: any TombstoneTable
   let ledger: ZoneLedger
-  /// The database's; nil for an operator, whom no device tells of another.
-  let history: History?
+  /// The transaction's; nil for an operator, whom no device tells of another.
+  var history: History?
   let rules: RulesInForce
   /// The indexes of the built-in tables, and of their columns.
   let members: Int
@@ -20,11 +20,10 @@ final class RecordStores {
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
-    _ schema: Schema, on store: any Store, history: History? = nil, rules: RulesInForce = RulesInForce(),
+    _ schema: Schema, on store: any Store, rules: RulesInForce = RulesInForce(),
     random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
-    self.history = history
     self.rules = rules
     self.random = random
     self.store = store

@@ -17,13 +17,14 @@ final class Service {
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
-  let history: History
+  /// That of the transaction.
+  var history: History { store.history }
   /// What was handed back in this transaction.
   var returns = ReturnLedger()
   let restText: RestText
   /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
   /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
-  let replica: Position.Replica
+  var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
   private let patience: Patience
@@ -34,20 +35,17 @@ final class Service {
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, history: History, _ patience: Patience, rules: Rules,
-    clock: ServiceClock,
+    _ store: any Store, _ schema: Schema, _ patience: Patience, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
-    self.history = history
     self.patience = patience
     self.environment = environment
     self.clock = clock
     self.log = log
     stores = RecordStores(
-      schema, on: store, history: history, rules: RulesInForce(rules, log: log), random: environment.random)
+      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
     restText = RestText(schema)
-    replica = Position.Replica(random: Fingerprint(of: history.epoch).value)
   }
 
   /// Applies commands in one transaction, which is on disk when this returns.
@@ -100,6 +98,7 @@ final class Service {
     stores.ledger.beginBatch()
     returns = ReturnLedger()
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
+    stores.history = history
     let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
     var results: [Result<Outcome, Problem>?] = []
     results.reserveCapacity(commands.count)

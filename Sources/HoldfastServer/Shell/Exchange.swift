@@ -76,7 +76,7 @@ final class Exchange: Sendable {
     func service(_ store: any Store, _ patience: Service.Patience) -> ThreadsOwn {
       ThreadsOwn(
         service: Service(
-          store, database.schema, history: database.history, patience, rules: configuration.rules,
+          store, database.schema, patience, rules: configuration.rules,
           clock: clock,
           environment: environment,
           log: failed))
@@ -127,6 +127,18 @@ final class Exchange: Sendable {
       case .leads: webhook?.lead(true)
       case .deaf: webhook?.lead(false)
       case .hearing: break
+      }
+    }
+    let isAlone = listener == nil
+    database.known.observe { [weak events] history in
+      log.event(
+        "epoch", level: "warning",
+        "A new epoch has begun, \(history.epoch), as \(history.reason). Devices hand back what the database lacks."
+      )
+      // Others are told by the database.
+      if isAlone {
+        events?.hear(.deaf)
+        events?.hear(.hearing)
       }
     }
     // Alone on its database, it leads.

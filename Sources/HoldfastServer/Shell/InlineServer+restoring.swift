@@ -4,6 +4,7 @@ extension InlineServer {
     let database = try SQLiteDatabase(
       file: file, exists: true, schema: nil, random: environment.random)
     defer { database.close() }
-    try database.administration().begin(NewEpoch(environment))
+    _ = try database.administration().store.beginEpoch(
+      NewEpoch(environment, because: .restored), after: nil)
   }
 }

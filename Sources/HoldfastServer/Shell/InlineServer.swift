@@ -67,12 +67,12 @@ public final class InlineServer {
     let store = try database.store()
     let clock = ServiceClock(try store.latestClock())
     service = Service(
-      store, database.schema, history: database.history, .little, rules: rules, clock: clock,
+      store, database.schema, .little, rules: rules, clock: clock,
       environment: environment,
       log: log)
     patient = try database.patientStore().map {
       Service(
-        $0, database.schema, history: database.history, .much, rules: rules, clock: clock,
+        $0, database.schema, .much, rules: rules, clock: clock,
         environment: environment,
         log: log)
     }

@@ -10,7 +10,6 @@ final class Snapshots: Sendable {
 
   let cache: SnapshotCache
   private let database: any ServerDatabase
-  private let builder: SnapshotBuilder
   private let random: @Sendable (Int) -> [UInt8]
   private let built = Atomic<Int>(0)
   /// Whether the folder goes with the server.
@@ -26,7 +25,6 @@ final class Snapshots: Sendable {
   ) throws(ServerError) {
     self.database = database
     self.random = random
-    builder = SnapshotBuilder(schema: database.schema, epoch: database.epoch)
     isTemporary = folder == nil
     let place: String
     if let folder { place = folder } else { place = try Self.makeTemporaryFolder() }
@@ -48,6 +46,7 @@ final class Snapshots: Sendable {
   /// - Throws: `Problem.notFound` when there is no such zone; `ServerError`; what the database throws.
   func snapshot(of zone: String, atLeast seq: Int64) throws -> Snapshot {
     let key = key(zone)
+    let builder = SnapshotBuilder(schema: database.schema, epoch: key.epoch)
     if let snapshot = cache.latest(key, atLeast: seq) { return snapshot }
     let plain = cache.draft(random(8))
     let compressed = plain + ".zst"

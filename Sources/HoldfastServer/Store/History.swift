@@ -1,22 +1,77 @@
+import HoldfastCore
+import Synchronization
+
 /// A history that begins: docs/RESTORING.md, section 3.
 struct NewEpoch: Sendable {
+  /// Why it begins, as the database keeps it for the log of each server.
+  enum Reason: String, Sendable {
+    case restored = "a backup was restored"
+    case commanded = "an operator has said so"
+    case deviceAhead = "a device has proved that the database went back behind what was confirmed to it"
+    case otherDatabase =
+      "the database is not the one that was served last: it was put back, copied or promoted"
+  }
+
   /// 8 hex digits.
   let id: String
   /// Milliseconds since 1970.
   let began: Int64
+  let reason: Reason
 
-  init(_ environment: ServerEnvironment) {
-    id = hexadecimal(environment.random(4))
-    began = environment.now()
+  init(_ environment: ServerEnvironment, because reason: Reason) {
+    self.init(random: environment.random, now: environment.now(), because: reason)
+  }
+
+  init(random: (Int) -> [UInt8], now: Int64, because reason: Reason) {
+    id = hexadecimal(random(4))
+    began = now
+    self.reason = reason
   }
 }
 
 /// The identity of a server's history; docs/RESTORING.md, section 3.
-struct History: Sendable {
+struct History: Sendable, Equatable {
+  /// How many epochs before the present one are remembered.
+  static let memory = 16
+
   /// The epoch of now: 8 hex digits.
   let epoch: String
+  /// Those before it, the latest first; each was ended by a restore, or by what came to the same. Empty when the database never was restored.
+  var earlier: [String] = []
+  /// When the epoch began, in milliseconds since 1970; 0 for the first.
+  var began: Int64 = 0
+  /// Why it began; empty for the first.
+  var reason = ""
+
   /// The one from whose middle the database was restored; nil when it never was.
-  var previous: String?
+  var previous: String? { earlier.first }
+
+  /// What the database says of it, by the keys of its `meta`; nil when there is no epoch.
+  init?(meta: [String: String]) {
+    guard let epoch = meta["epoch"] else { return nil }
+    self.epoch = epoch
+    earlier = [meta["previous_epoch"]].compactMap { $0 }
+    earlier += (meta["earlier_epochs"] ?? "").split(separator: " ").map(String.init)
+    began = meta["epoch_began"].flatMap { Int64($0) } ?? 0
+    reason = meta["epoch_reason"] ?? ""
+  }
+
+  init(epoch: String, previous: String? = nil) {
+    self.epoch = epoch
+    earlier = [previous].compactMap { $0 }
+  }
+
+  /// The rows of `meta` by which a database begins a history after this one.
+  func meta(of next: NewEpoch) -> [(key: String, value: String)] {
+    [
+      ("epoch", next.id), ("previous_epoch", epoch),
+      ("earlier_epochs", earlier.prefix(Self.memory - 1).joined(separator: " ")),
+      ("epoch_began", String(next.began)), ("epoch_reason", next.reason.rawValue),
+    ]
+  }
+
+  /// The keys of `meta` that `init(meta:)` takes, as SQL lists them.
+  static let keys = "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason'"
 
   /// Whether an ack is of another history.
   func isForeign(_ ack: SyncCommand.Ack) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
@@ -29,5 +84,31 @@ struct History: Sendable {
     guard let previous, let restored else { return false }
     // What moved since behind a page that came is on none of those that are still to come: half a download is true in one history alone.
     return ack.epoch == previous && ack.purged == 0 && ack.seq <= restored
+  }
+}
+
+/// The history as this process saw it last. Each transaction that writes, and each answer, reads it anew from the database, where a new epoch may
+/// begin at any moment; what asks here can do with one that ended a moment ago: its tokens are judged like any of the epoch before.
+final class KnownHistory: Sendable {
+  private let value: Mutex<(history: History, onChange: (@Sendable (History) -> Void)?)>
+
+  init(_ history: History) { value = Mutex((history, nil)) }
+
+  var now: History { value.withLock { $0.history } }
+
+  /// Says from now on that another epoch was seen.
+  func observe(_ onChange: @escaping @Sendable (History) -> Void) {
+    value.withLock { $0.onChange = onChange }
+  }
+
+  /// Takes what a transaction has read.
+  func see(_ history: History) {
+    let onChange = value.withLock { value -> (@Sendable (History) -> Void)? in
+      // What a transaction read that began earlier comes late.
+      guard value.history != history, !value.history.earlier.contains(history.epoch) else { return nil }
+      value.history = history
+      return value.onChange
+    }
+    onChange?(history)
   }
 }

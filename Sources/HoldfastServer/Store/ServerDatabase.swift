@@ -4,8 +4,8 @@ import HoldfastCore
 protocol ServerDatabase: Sendable {
   /// The schema in force.
   var schema: Schema { get }
-  /// Which history this is.
-  var history: History { get }
+  /// Which history this is, as it was seen last.
+  var known: KnownHistory { get }
   /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
   var readerCount: Int? { get }
 
@@ -43,6 +43,8 @@ protocol ServerDatabase: Sendable {
 }
 
 extension ServerDatabase {
+  var history: History { known.now }
+
   /// The identity of this history: 8 hex digits.
   var epoch: String { history.epoch }
 }

@@ -39,6 +39,16 @@ protocol Store: AnyObject {
   /// - Returns: which of the commands have to wait for somebody else's transaction; nothing is to be done for them in this one.
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int>
 
+  /// The history that the transaction works in: no other begins before it has ended.
+  var history: History { get }
+
+  /// Begins a new epoch, in a transaction of its own, at any moment: what other transactions write comes whole before it or behind it, and each
+  /// sees it from then on. No transaction is open. Who opens a database and has only a connection calls `SQLiteEpoch.begin` or `PostgresEpoch.begin`.
+  ///
+  /// - Parameter current: the epoch that it is to follow, or nil for whichever. When another has begun meanwhile, nothing is done.
+  /// - Returns: whether it has begun.
+  func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool
+
   /// Makes all written since `begin` durable.
   ///
   /// - Parameter moves: what it changed, for other servers on the same database.

@@ -31,9 +31,6 @@ protocol StoreAdministration: AnyObject {
   /// The id of the record of a membership, or nil.
   func membership(of user: String, in zone: String) throws -> String?
 
-  /// Begins a new epoch: docs/RESTORING.md, section 3.
-  func begin(_ epoch: NewEpoch) throws
-
   /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, about how many changes are
   /// missing; of the zones in which anything was claimed.
   func restoreReport() throws -> [[String]]

@@ -5,6 +5,9 @@ protocol StoreReader: CollectionReader {
   /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
+  /// The history as it was when the last device was looked up.
+  var history: History { get }
+
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 
