@@ -169,9 +169,9 @@ extension TestServer {
   }
 
   /// A server on what a backup holds; of now, unless given.
-  func restored(_ backup: String? = nil) throws -> TestServer {
+  func restored(_ backup: String? = nil, schema: Schema? = nil) throws -> TestServer {
     let path = try backup ?? backUp()
-    let server = try TestServer(location: { folder in
+    let server = try TestServer(schema, location: { folder in
       let place = try Engine.used.makeLocation(in: folder)
       _ = try Restore(place, environment: self.world.environment).run(path)
       return place

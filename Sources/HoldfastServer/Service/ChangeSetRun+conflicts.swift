@@ -33,11 +33,12 @@ extension ChangeSetRun {
   // MARK: Choosing
 
   /// Writes which value of a conflict somebody chose. The first choice holds.
-  func choose(_ operation: Operation, in live: Record, role: Role) throws {
+  func choose(_ operation: Operation, in live: Record) throws {
     let conflict = Conflict(live)
     guard let choice = operation.settings.first?.value else { return Trace.took(.updateChangedNothing) }
-    let least = schema.table(conflict["record_table"].text ?? "")?.roles.update ?? .owner
-    if role < least { throw Problem(.roleInsufficient, "To choose takes the role \(least).") }
+    // Of a table that is gone it takes the greatest role.
+    let table = schema.index(of: conflict["record_table"].text ?? "") ?? stores.members
+    try require(.update, of: table, in: live.zone, why: ": to choose")
     let known = conflict[Table.resolutionColumn]
     if choice == known { return Trace.took(.updateChangedNothing) }
     if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }

@@ -5,28 +5,23 @@ extension ChangeSetRun {
   func create(_ operation: Operation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
-      guard let role = try ledger.role(of: author.user, in: live.zone) else { throw Problem(.recordExists) }
+      guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordExists) }
       Trace.took(.createMerged)
-      return try merge(operation, into: live, role: role, base: 0)
+      return try merge(operation, into: live, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
       guard let zone = try homeOrGrave(of: operation, under: nil) else { return }
       Trace.took(.created)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
-    guard let role = try ledger.role(of: author.user, in: tombstone.zone) else {
-      throw Problem(.recordExists)
-    }
+    guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
     guard try isRestore(operation, of: tombstone) else { return try bury(operation, under: tombstone) }
     guard let zone = try homeOrGrave(of: operation, under: tombstone) else { return }
     Trace.took(.restored)
     if zone == tombstone.zone {
       try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
     } else {
-      // To restore it elsewhere takes it from its zone, as a move does.
-      if role < store.table.roles.create {
-        throw Problem(.roleInsufficient, "\(store.table.name) takes the role \(store.table.roles.create).")
-      }
+      try requireTaking(of: operation.table, from: tombstone.zone)
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
@@ -89,12 +84,10 @@ extension ChangeSetRun {
       if try !ledger.exists(zone) { try bringForward(root: zone) }
     case .server: throw Problem(.readOnlyTable, table.name)
     }
-    guard let role = try ledger.role(of: author.user, in: zone) else {
+    guard try ledger.role(of: author.user, in: zone) != nil else {
       throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
     }
-    if role < table.roles.create {
-      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.create).")
-    }
+    try require(.create, of: operation.table, in: zone)
     return zone
   }
 
@@ -124,10 +117,7 @@ extension ChangeSetRun {
   func bury(_ operation: Operation, under tombstone: Tombstone) throws {
     Trace.took(operation.kind == .create ? .createBuried : .updateBuried)
     let table = schema.tables[operation.table]
-    let least = operation.kind == .create ? table.roles.create : table.roles.update
-    guard let role = try ledger.role(of: author.user, in: tombstone.zone), role >= least else {
-      throw Problem(.roleInsufficient, table.name)
-    }
+    try require(operation.kind == .create ? .create : .update, of: operation.table, in: tombstone.zone)
     try stores.tombstones.insert(
       tombstone, seq: try ledger.next(tombstone.zone), of: operation.id, in: table.name, isDeparture: false)
     let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map {

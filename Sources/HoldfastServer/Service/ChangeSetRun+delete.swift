@@ -3,15 +3,10 @@ import HoldfastCore
 extension ChangeSetRun {
   /// A delete: always wins, and takes the children along as their references say.
   func delete(_ operation: Operation) throws {
-    let table = schema.tables[operation.table]
     guard let live = try stores.tables[operation.table].record(operation.id),
-      let role = try ledger.role(of: author.user, in: live.zone)
+      try ledger.role(of: author.user, in: live.zone) != nil
     else { return try deleteNothing(operation) }
-    let isOwnMembership = table.zone == .explicit && live.values[stores.memberUser] == .text(author.user)
-    let least = table.zone == .explicit ? Role.owner : table.roles.delete
-    if role < least, !isOwnMembership {
-      throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).")
-    }
+    try requireDelete(of: live)
     Trace.took(.deleted)
     try remove(live, at: stamp(of: operation))
     try removeMember(live)
@@ -62,11 +57,14 @@ extension ChangeSetRun {
   func remove(
     _ first: Record, at stamp: Stamp, rev: Int64 = 0, isLogged: (Record) throws -> Bool = { _ in true }
   ) throws {
-    var waiting = [first]
-    while let record = waiting.popLast() {
+    // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
+    var waiting = [Going(record: first)]
+    while let going = waiting.popLast() {
+      let record = going.record
       let store = stores.tables[record.table]
       // A record that can be reached in two ways was removed already.
       guard try store.zone(of: record.id) != nil else { continue }
+      if going.isInside, record.id != first.id, !isErasing { try requireDelete(of: record) }
       try store.remove(record.id)
       if store.table.zone == .root { try stores.followRoot(of: record.zone) }
       let tombstone = Tombstone(
@@ -78,13 +76,21 @@ extension ChangeSetRun {
       let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
       if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
       try log(overlaps, of: record.id, table: record.table, zone: record.zone)
-      for link in schema.links(to: record.table) { try detach(record.id, link, at: stamp, &waiting) }
+      for link in schema.links(to: record.table) { try detach(going, link, at: stamp, &waiting) }
     }
   }
 
-  private func detach(_ parent: String, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Record])
-    throws
-  {
+  /// A record that is deleted.
+  private struct Going {
+    let record: Record
+    /// Whether only references inside the zone lead from it to the record that was named.
+    var isInside = true
+  }
+
+  private func detach(
+    _ going: Going, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Going]
+  ) throws {
+    let parent = going.record.id
     let store = stores.tables[link.table]
     var onDelete = link.onDelete
     if onDelete == .restrict, isErasing {
@@ -98,7 +104,7 @@ extension ChangeSetRun {
       guard let child = try store.record(id) else { continue }
       if onDelete == .cascade {
         Trace.took(.cascaded)
-        waiting.append(child)
+        waiting.append(Going(record: child, isInside: going.isInside && link.isInZone))
         continue
       }
       Trace.took(.setToNull)

@@ -3,13 +3,6 @@ import HoldfastCore
 extension ChangeSetRun {
   /// Moves a record, whose columns are changed already, to another zone with all that is under it.
   func move(_ record: Record, to zone: String) throws {
-    let table = schema.tables[record.table]
-    guard let role = try ledger.role(of: author.user, in: zone) else {
-      throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
-    }
-    if role < table.roles.update {
-      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).")
-    }
     Trace.took(.moved)
     var waiting = [record]
     while var moved = waiting.popLast() {
@@ -30,6 +23,7 @@ extension ChangeSetRun {
 
   /// Takes one record from its zone, in which a departure stays, to another.
   private func leave(_ record: inout Record, for zone: String) throws {
+    try requireMove(of: record.table, from: record.zone, to: zone)
     let name = schema.tables[record.table].name
     let departure = Tombstone(zone: record.zone, rev: record.rev, stamp: author.clock, device: author.device)
     try stores.tombstones.insert(

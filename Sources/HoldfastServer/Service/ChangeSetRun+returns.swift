@@ -78,8 +78,6 @@ extension ChangeSetRun {
       Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)
   }
 
-  private enum Right { case create, update, delete }
-
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
   private func isUntouched(_ seq: Int64, _ zone: String, _ known: HandedRecord?) throws -> Bool {
     if seq == known?.seq { return true }
@@ -89,21 +87,11 @@ extension ChangeSetRun {
   /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
   private func require(_ right: Right, of item: ReturnedRecord, in zone: String, _ live: Record?) throws {
     let table = schema.tables[item.table]
-    guard let role = try ledger.role(of: author.user, in: zone) else {
+    if try ledger.role(of: author.user, in: zone) == nil {
       throw Problem(.recordUnknown, "The zone of a record in \(table.name).")
     }
-    if right == .delete, table.zone == .explicit, live?.values[stores.memberUser] == .text(author.user) {
-      return
-    }
-    let least: Role =
-      switch (table.zone, right) {
-      case (.server, _): .editor
-      case (.explicit, _): .owner
-      case (_, .create): table.roles.create
-      case (_, .update): table.roles.update
-      case (_, .delete): table.roles.delete
-      }
-    if role < least { throw Problem(.roleInsufficient, "\(table.name) takes the role \(least).") }
+    if right == .delete, let live { return try requireDelete(of: live) }
+    try require(right, of: item.table, in: zone)
   }
 
   // MARK: Live records
@@ -201,6 +189,7 @@ extension ChangeSetRun {
     }
     let known = try handed(tombstone.zone)
     if try isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
+      if tombstone.zone != item.zone { try requireTaking(of: item.table, from: tombstone.zone) }
       // A departure has the rev that the record has in the other zone, a deletion a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
       if item.rev <= tombstone.rev, !isDeparted { return nil }

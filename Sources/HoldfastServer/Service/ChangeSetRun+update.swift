@@ -5,9 +5,9 @@ extension ChangeSetRun {
   func update(_ operation: Operation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
-      guard let role = try ledger.role(of: author.user, in: live.zone) else { throw Problem(.recordUnknown) }
-      if operation.table == stores.conflicts { return try choose(operation, in: live, role: role) }
-      return try merge(operation, into: live, role: role, base: operation.rev)
+      guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordUnknown) }
+      if operation.table == stores.conflicts { return try choose(operation, in: live) }
+      return try merge(operation, into: live, base: operation.rev)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
@@ -17,11 +17,9 @@ extension ChangeSetRun {
   }
 
   /// Merges an edit into a live record: an update, or a create of what is there already.
-  func merge(_ operation: Operation, into live: Record, role: Role, base rev: Int64) throws {
+  func merge(_ operation: Operation, into live: Record, base rev: Int64) throws {
     let table = schema.tables[live.table]
-    if role < table.roles.update {
-      throw Problem(.roleInsufficient, "\(table.name) takes the role \(table.roles.update).")
-    }
+    try require(.update, of: live.table, in: live.zone)
     if table.zone == .explicit { try checkMember(operation, live) }
     var merge = RecordMerge(live)
     for setting in operation.settings {
@@ -49,6 +47,7 @@ extension ChangeSetRun {
   func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
     var record = changed
     let table = schema.tables[record.table]
+    try requireDependence(of: live, by: columns)
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
       let zone = try parentZone(record.table, column: name, id: record.values[parent].text)
       if zone != live.zone { return try move(record, to: zone) }

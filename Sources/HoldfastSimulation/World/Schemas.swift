@@ -58,6 +58,7 @@ enum Schemas {
       .init(table: "items", column: "after_id", target: "items", cascades: false),
       .init(table: "items", column: "group_id", target: "groups", cascades: false),
       .init(table: "parts", column: "item_id", target: "items"),
+      .init(table: "seals", column: "item_id", target: "items"),
       .init(table: "pairs", column: "list_id", target: "lists"),
       .init(table: "cards", column: "list_id", target: "lists"),
       .init(table: "labels", column: "list_id", target: "lists"),
@@ -89,6 +90,13 @@ enum Schemas {
             "item_id", .reference, required: true, reference: Reference(to: "items", onDelete: .cascade)),
           Column("text", .text),
         ]),
+      Table(
+        "seals", zone: .parent("item_id"),
+        columns: [
+          Column(
+            "item_id", .reference, required: true, reference: Reference(to: "items", onDelete: .cascade)),
+          Column("text", .text),
+        ], roles: TableRoles(delete: .owner)),
       Table(
         "pairs", zone: .parent("list_id"),
         columns: [list, Column("pair", .text, required: true), Column("size", .integer, required: true)]),

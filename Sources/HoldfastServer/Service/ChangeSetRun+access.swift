@@ -1,0 +1,64 @@
+import HoldfastCore
+
+/// The one place that decides whether a role suffices (I10). Sync, REST, batches, restores, recovered records, moves and cascades all ask here.
+///
+/// A move is a delete in the source and a create in the target, for every record that goes along. A restore into another zone takes the record
+/// from its zone, so it needs what a restore there and a move from there need. Deletes of a parent are deletes of the children that they take
+/// along inside the zone.
+extension ChangeSetRun {
+  /// What is done to a record.
+  enum Right { case create, update, delete }
+
+  /// Requires that the author may do something to records of a table in a zone.
+  ///
+  /// - Parameter why: what the record does, where that is not what the operation says.
+  /// - Throws: `Problem`: `roleInsufficient`, also for a stranger to the zone; `tokenLimited` for a table that the service token does not name.
+  func require(_ right: Right, of table: Int, in zone: String, why: String = "") throws {
+    if let scope = ledger.scope, !scope.has(table: schema.tables[table]) {
+      throw Problem(.tokenLimited, "It does not name the table \(schema.tables[table].name).")
+    }
+    let least = least(right, of: table)
+    guard let role = try ledger.role(of: author.user, in: zone), role >= least else {
+      throw Problem(.roleInsufficient, "\(schema.tables[table].name)\(why) takes the role \(least).")
+    }
+  }
+
+  /// Requires that the author may delete a record. Everybody may delete the own membership.
+  func requireDelete(of live: Record) throws {
+    let isMember = schema.tables[live.table].zone == .explicit
+    if isMember, live.values[stores.memberUser] == .text(author.user) { return }
+    try require(.delete, of: live.table, in: live.zone)
+  }
+
+  /// Requires that a record may leave one zone for another.
+  func requireMove(of table: Int, from source: String, to target: String) throws {
+    try require(.delete, of: table, in: source, why: ": to move a record out of its zone")
+    try require(.create, of: table, in: target, why: ": to move a record into a zone")
+  }
+
+  /// Requires that a deleted record may be brought back in another zone than its own.
+  func requireTaking(of table: Int, from source: String) throws {
+    try require(.create, of: table, in: source, why: ": to restore a record")
+    try require(.delete, of: table, in: source, why: ": to restore a record in another zone")
+  }
+
+  /// Requires that a record may depend on what the members of another zone delete: a reference that cascades across zones lets them delete it.
+  func requireDependence(of record: Record, by columns: [Int]) throws {
+    let links = schema.links(of: record.table)
+    guard links.contains(where: { !$0.isInZone && $0.onDelete == .cascade && columns.contains($0.column) })
+    else { return }
+    try require(.delete, of: record.table, in: record.zone, why: ": a reference that can delete the record")
+  }
+
+  private func least(_ right: Right, of index: Int) -> Role {
+    let table = schema.tables[index]
+    return switch (table.zone, right) {
+    case (.explicit, _): .owner
+    // What the server alone writes is only handed back.
+    case (.server, _): .editor
+    case (_, .create): table.roles.create
+    case (_, .update): table.roles.update
+    case (_, .delete): table.roles.delete
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Holdfast
+import HoldfastCore
+import HoldfastSQLite
+
+/// The rules that a change set keeps as a whole.
+extension Scenario {
+  static var rules: [Scenario] {
+    [
+      Scenario(
+        name: "A move by who may not delete what goes along", guards: "I10", users: [0, 1],
+        takes: [.roleInsufficient],
+        script: { stage in
+          let (list, item) = stage.makeListWithItem()
+          let seal = stage.makeSeal(0, of: item)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          let own = stage.makeList(1)
+          stage.settle()
+          stage.goOffline(1)
+          // Out of the list, gone where its author is the owner, and back.
+          stage.set(1, "items", item, "list_id", .text(own))
+          stage.delete(1, "seals", seal)
+          stage.set(1, "items", item, "list_id", .text(list))
+          stage.goOnline(1)
+          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.settle()
+          stage.expect("I10", stage.isThere("seals", seal), "an editor has not deleted the seal")
+          for device in [0, 1] {
+            let row = stage[device].view.tables[RecordKey(table: "items", id: item)]
+            stage.expect("I7", row?.zone == list, "the item is in its list on device \(device)")
+            stage.expect("I7", stage.isThere("seals", seal, on: device), "and so is its seal")
+          }
+        }),
+      Scenario(
+        name: "A deletion by who may not delete what goes along", guards: "I10", users: [0, 1],
+        takes: [.roleInsufficient],
+        script: { stage in
+          let (list, item) = stage.makeListWithItem()
+          let seal = stage.makeSeal(0, of: item)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.goOffline(1)
+          stage.delete(1, "items", item)
+          stage.goOnline(1)
+          stage.interrupted("device1", "server") { stage.sync(1) }
+          stage.settle()
+          for device in [0, 1] {
+            stage.expect("I10", stage.isThere("seals", seal, on: device), "the seal is on device \(device)")
+            stage.expect("I7", stage.isThere("items", item, on: device), "and the item too")
+          }
+        }),
+    ]
+  }
+}
+
+extension Stage {
+  /// Makes a record that owners alone may delete.
+  func makeSeal(_ device: Int, of item: String) -> String {
+    let (seal, text) = (newID(), token())
+    write(device) {
+      try $0.execute(
+        "INSERT INTO seals (id, item_id, text) VALUES (?, ?, ?)", [.text(seal), .text(item), .text(text)])
+    }
+    return seal
+  }
+}
