@@ -62,7 +62,8 @@ final class ZstandardDecompressor {
       }
       hasEnded = rest == 0
       try buffer.withUnsafeBytes { try emit(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
-      if input.pos == input.size, count < buffer.count { return }
+      // A content that ends with the buffer has ended all the same: to go on would begin another stream.
+      if input.pos == input.size, hasEnded || count < buffer.count { return }
     }
   }
 }
