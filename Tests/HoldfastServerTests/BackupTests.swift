@@ -171,11 +171,13 @@ extension TestServer {
   /// A server on what a backup holds; of now, unless given.
   func restored(_ backup: String? = nil, schema: Schema? = nil) throws -> TestServer {
     let path = try backup ?? backUp()
-    let server = try TestServer(schema, location: { folder in
-      let place = try Engine.used.makeLocation(in: folder)
-      _ = try Restore(place, environment: self.world.environment).run(path)
-      return place
-    })
+    let server = try TestServer(
+      schema,
+      location: { folder in
+        let place = try Engine.used.makeLocation(in: folder)
+        _ = try Restore(place, environment: self.world.environment).run(path)
+        return place
+      })
     // Its ids and tokens are others.
     server.world.advance(3_600_000)
     _ = server.world.random(100_003)
