@@ -38,6 +38,7 @@ sim-soak: setup ## simulate the scenarios, then one seed after the other for MIN
 bench: setup ## measure speed, each figure beside its limit; fails when a floor is missed
 	swift build -c release --product holdfast
 	HOLDFAST_BIN=$(DEMO_BIN) Scripts/bench.sh
+	HOLDFAST_BIN=$(DEMO_BIN) Scripts/bench-triggers.sh
 
 conformance: setup ## hold the REST interface against clients of others: Python, Varnish, schemathesis
 	@Scripts/setup.sh python3-venv varnish gcc libc6-dev

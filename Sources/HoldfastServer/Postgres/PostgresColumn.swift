@@ -68,6 +68,15 @@ struct PostgresColumn: Sendable, Hashable {
     }
   }
 
+  /// An array of such texts, to be compared with this id or reference by way of its index.
+  func keys(_ texts: String) -> String {
+    switch kind {
+    case .uuid: "\(texts)::uuid[]"
+    case .citext: "\(texts)::\(type)[]"
+    default: key(texts)
+    }
+  }
+
   /// Whether two rows differ in the column, as a device sees it.
   func differs(_ old: String, _ new: String) -> String {
     "\(exact(old)) IS DISTINCT FROM \(exact(new))"

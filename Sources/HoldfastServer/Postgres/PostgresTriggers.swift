@@ -23,7 +23,7 @@ struct PostgresTriggers {
 
   /// All functions, replacing those that are there.
   var functions: String {
-    Self.shared + grantAccess + schema.tables.indices.map { functions(of: $0) }.joined()
+    Self.shared + Self.ledger + grantAccess + schema.tables.indices.map { functions(of: $0) }.joined()
   }
 
   /// The functions of one table.
@@ -74,14 +74,21 @@ struct PostgresTriggers {
   /// The name of a table of the schema as a literal.
   func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
 
-  /// A function in plpgsql. Each statement of it is planned for the rows at hand: a plan for one row would take hours for a million. A table
-  /// that grew since it was last analyzed seems to have few rows that match; what `SET` forbids is only quick if that is so.
+  /// Settings of functions that gather what a statement did. Rows before and after it are put together by hashing, whatever their number.
+  static let gathering = """
+    SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
+    """
+
+  /// A function in plpgsql.
+  ///
+  /// - Parameter settings: what the planner may take; see `keyed`.
   func function(
-    _ name: String, returns: String = "trigger", declare: [String] = [], _ body: String
+    _ name: String, returns: String = "trigger", settings: String = gathering, declare: [String] = [],
+    _ body: String
   ) -> String {
     """
     CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET jit = off SET work_mem = '128MB' SET enable_mergejoin = off SET enable_material = off
+      SET search_path = pg_catalog, pg_temp \(settings)
     AS $holdfast$
     \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
     \(body)

@@ -55,8 +55,8 @@ extension PostgresTriggers {
     case .root:
       """
         IF EXISTS (SELECT FROM holdfast.members m WHERE m."group" IS NOT NULL) THEN
-          PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m."group" FROM \(rows) r
-            JOIN holdfast.members m ON m."group" = \(relations[index].id.id("r"))));
+          PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m."group" FROM \(rows) r, LATERAL (
+            SELECT a."group" FROM holdfast.members a WHERE a."group" = \(relations[index].id.id("r")) OFFSET 0) m));
         END IF;
 
       """

@@ -8,7 +8,7 @@ extension PostgresTriggers {
     let (own, others) = (inner(schema.links(of: index)), inner(schema.links(to: index)))
     if own.isEmpty, others.isEmpty { return nil }
     return function(
-      "\(function(index, "check"))(ids text[])", returns: "void",
+      "\(function(index, "check"))(ids text[])", returns: "void", settings: keyed,
       declare: isUsers(index) ? ["home text := holdfast.account_home()"] : [],
       own.map { check($0, of: "child") }.joined()
         + others.filter { !own.contains($0) }.map { check($0, of: "parent") }.joined()
@@ -47,18 +47,22 @@ extension PostgresTriggers {
     let (child, parent) = (zoneSource(link.table), zoneSource(link.target))
     let (table, target) = (relations[link.table], relations[link.target])
     let column = table.columns[link.column]
-    let isChild = side == "child"
     let given =
-      isChild
-      ? "t.\(table.id.quoted) = \(table.id.key("s.id"))" : "t.\(column.quoted) = \(column.key("s.id"))"
+      side == "child"
+      ? """
+      unnest(ids) s (id) CROSS JOIN LATERAL (SELECT a.* FROM \(table.relation) a
+              WHERE a.\(table.id.quoted) = \(table.id.key("s.id")) AND a.\(column.quoted) IS NOT NULL OFFSET 0) t
+      """
+      : """
+      (SELECT a.* FROM \(table.relation) a WHERE a.\(column.quoted) = ANY (\(column.keys("ids"))) OFFSET 0) t
+      """
     return """
         IF EXISTS (
           SELECT FROM (
-            SELECT t.\(column.quoted) AS target, \(child.zone) AS zone
-            FROM unnest(ids) s (id) JOIN \(table.relation) t ON \(given)\(child.joins)
-            WHERE t.\(column.quoted) IS NOT NULL
+            SELECT t.\(column.quoted) AS target, \(child.zone) AS zone FROM \(given)\(child.joins)
           ) c JOIN LATERAL (
-            SELECT \(parent.zone) AS zone FROM \(target.relation) t\(parent.joins) WHERE t.\(target.id.quoted) = c.target
+            SELECT \(parent.zone) AS zone FROM (
+              SELECT a.* FROM \(target.relation) a WHERE a.\(target.id.quoted) = c.target OFFSET 0) t\(parent.joins)
           ) p ON true WHERE p.zone <> c.zone
         ) THEN
           RAISE EXCEPTION '\(schema.tables[link.table].name).\(column.name) would refer to a record of another zone'

@@ -6,65 +6,85 @@ extension PostgresTriggers {
   /// What is in the table and not in the ledger is created, or lives again one rev above its tombstone; what is in the ledger alone has been
   /// deleted; what is in another zone has moved, and all that is under it. With `is_whole` a record that stands where it stood counts as
   /// changed in all columns: it was replaced.
+  ///
+  /// Tables and ledger are looked up once, in the statement that also reads the seqs of the zones: what was found holds when no zone has moved
+  /// before its lock was had.
   func settle(_ index: Int) -> String {
     let source = zoneSource(index)
     let relation = relations[index]
-    let truth = """
-      SELECT s.id, t.\(relation.id.quoted) IS NOT NULL AS stands, \(source.zone) AS zone
-        FROM unnest(ids) s (id) LEFT JOIN \(relation.relation) t ON t.\(relation.id.quoted) = \(relation.id.key("s.id"))\(source.joins)
-      """
-    let ledger = "l.record_table = \(name(index)) AND l.id = s.id AND l.state < 2"
+    let id = relation.id
     return function(
-      "\(function(index, "settle"))(ids text[], is_whole boolean)", returns: "void",
+      "\(function(index, "settle"))(ids text[], is_whole boolean)", returns: "void", settings: keyed,
       declare: [
-        "now bigint := holdfast.now()", "zones text[]", "seqs numeric", "moved text[]", "made text[]",
+        "now bigint := holdfast.now()", "keys text[]", "stand boolean[]", "places text[]", "former text[]",
+        "states smallint[]", "revs bigint[]", "marks text[]", "zones text[]", "seqs numeric", "moved text[]",
+        "made text[]", "buried text[]",
       ]
         + (isUsers(index) || schema.tables[index].zone == .root
           ? ["home text := holdfast.account_home()"] : []),
       """
+        IF coalesce(cardinality(ids), 0) = 0 THEN
+          RETURN;
+        END IF;
         IF EXISTS (SELECT FROM unnest(ids) i WHERE octet_length(i) NOT BETWEEN 1 AND 64) THEN
           RAISE EXCEPTION 'an id of \(schema.tables[index].name) is empty or has more than 64 bytes'
             USING ERRCODE = 'check_violation';
         END IF;
-      \(complaint(index, truth))\(makeZones(index, truth))  LOOP
-          SELECT array_agg(z.zone), sum(z.seq) INTO zones, seqs FROM holdfast.zones z WHERE z.zone IN (
-            SELECT s.zone FROM (\(truth)) s
-            UNION ALL SELECT l.zone FROM unnest(ids) s (id) JOIN holdfast.records l ON \(ledger));
-          EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+        LOOP
+          WITH found AS MATERIALIZED (
+            SELECT s.id, t.\(id.quoted) IS NOT NULL AS stands, \(source.zone) AS zone, l.zone AS former, l.state, l.rev, l.stamps
+            FROM unnest(ids) s (id)
+            LEFT JOIN LATERAL (SELECT a.* FROM \(relation.relation) a WHERE a.\(id.quoted) = \(id.key("s.id")) OFFSET 0) t ON true\(source.joins)
+            LEFT JOIN LATERAL (SELECT r.zone, r.state, r.rev, r.stamps FROM holdfast.records r
+              WHERE r.record_table = \(name(index)) AND r.id = s.id AND r.state < 2 ORDER BY r.state LIMIT 1) l ON true
+          ), place AS MATERIALIZED (
+            SELECT f.zone FROM found f WHERE f.stands UNION SELECT f.former FROM found f WHERE f.former IS NOT NULL
+          )
+          SELECT array_agg(f.id), array_agg(f.stands), array_agg(f.zone), array_agg(f.former), array_agg(f.state),
+            array_agg(f.rev), array_agg(f.stamps),
+            array_agg(f.id) FILTER (WHERE f.stands AND f.state = 0 AND f.former <> f.zone),
+            array_agg(f.id) FILTER (WHERE f.stands AND is_whole AND f.former IS NULL),
+            array_agg(f.id) FILTER (WHERE f.stands AND f.state = 1 AND f.former <> f.zone),
+            (SELECT array_agg(p.zone) FROM place p),
+            (SELECT sum(z.seq) FROM place p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
+            INTO keys, stand, places, former, states, revs, marks, moved, made, buried, zones, seqs FROM found f;
+      \(complaint(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
         END LOOP;
-        WITH event AS MATERIALIZED (
-          SELECT s.id, e.zone, e.state, coalesce(l.rev, 0) + 1 AS rev, l.id IS NULL AS is_new,
-            CASE WHEN l.state = 0 AND l.zone <> s.zone THEN l.stamps END AS stamps,
-            z.seq + row_number() OVER (PARTITION BY e.zone ORDER BY s.id) AS seq, greatest(now, z.clock + 1) AS stamp
-          FROM (\(truth)) s LEFT JOIN holdfast.records l ON \(ledger)
-          CROSS JOIN LATERAL (
-            SELECT 0 AS state, s.zone WHERE s.stands AND (l.state IS DISTINCT FROM 0 OR l.zone <> s.zone OR is_whole)
-            UNION ALL SELECT CASE WHEN s.stands THEN 2 ELSE 1 END, l.zone
-            WHERE l.state = 0 AND (NOT s.stands OR l.zone <> s.zone)
-          ) e JOIN holdfast.zones z ON z.zone = e.zone
-          WHERE is_whole OR l.id IS NOT NULL
-        ), elsewhere AS (
-          UPDATE holdfast.records l SET state = 2 FROM event e
-          WHERE e.state = 0 AND l.record_table = \(name(index)) AND l.id = e.id AND l.state = 1 AND l.zone <> e.zone
-        ), written AS (
-          INSERT INTO holdfast.records
-            (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
-          SELECT e.zone, e.seq, \(name(index)), e.id, e.rev, e.state,
-            CASE WHEN e.state = 0 THEN coalesce(e.stamps, holdfast.mark(e.rev, e.stamp)) END,
-            CASE WHEN e.state > 0 THEN e.stamp END, CASE WHEN e.state > 0 THEN 0 END,
-            CASE WHEN e.state > 0 THEN e.seq END FROM event e
-          ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev,
-            state = excluded.state, stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device,
-            deleted_seq = excluded.deleted_seq
-        ) SELECT array_agg(e.id) FILTER (WHERE e.state = 2), array_agg(e.id) FILTER (WHERE e.is_new)
-          INTO moved, made FROM event e;
+        IF buried IS NOT NULL THEN
+          UPDATE holdfast.records l SET state = 2 FROM (
+            SELECT r.tid FROM unnest(buried) u (id), LATERAL (SELECT r.ctid AS tid FROM holdfast.records r
+              WHERE r.record_table = \(name(index)) AND r.id = u.id AND r.state = 1 OFFSET 0) r
+          ) k WHERE l.ctid = k.tid;
+        END IF;
+        INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
+        SELECT e.zone, e.seq, \(name(index)), e.id, e.rev, e.state,
+          CASE WHEN e.state = 0 THEN coalesce(e.stamps, holdfast.mark(e.rev, e.stamp)) END,
+          CASE WHEN e.state > 0 THEN e.stamp END, CASE WHEN e.state > 0 THEN 0 END, CASE WHEN e.state > 0 THEN e.seq END
+        FROM (
+          SELECT n.id, n.zone, n.state, n.rev, n.stamps, max(n.base) OVER w + n.place AS seq,
+            max(n.stamp) OVER w AS stamp
+          FROM (\(numbered(
+            """
+            SELECT s.id, e.zone, e.state, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND s.former <> s.zone THEN s.stamps END AS stamps
+            FROM unnest(keys, stand, places, former, states, revs, marks) s (id, stands, zone, former, state, rev, stamps)
+            CROSS JOIN LATERAL (
+              SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole)
+              UNION ALL SELECT CASE WHEN s.stands THEN 2 ELSE 1 END, s.former
+              WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone)
+            ) e WHERE is_whole OR s.former IS NOT NULL
+            """
+          ))) n WINDOW w AS (PARTITION BY n.zone)
+        ) e
+        ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev,
+          state = excluded.state, stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device,
+          deleted_seq = excluded.deleted_seq;
         PERFORM holdfast.advance(zones, now);
-      \(follow(index, truth))\(check(index, "ids"))\(owner(index))
+      \(follow(index))\(check(index, "ids"))\(owner(index))
       """)
   }
 
   /// What is said of records that belong nowhere.
-  private func complaint(_ index: Int, _ truth: String) -> String {
+  private func complaint(_ index: Int) -> String {
     if makesZones(index) && isPlain(index) { return "" }
     let (what, hint) =
       switch schema.tables[index].zone {
@@ -77,36 +97,42 @@ extension PostgresTriggers {
         ("the record that they are under is not there", "Insert it before, or in the same statement.")
       case .explicit, .server, .root, .public: ("there is no such zone", "Take a zone of holdfast.zones.")
       }
+    let isNowhere =
+      makesZones(index)
+      ? "array_position(zones, NULL) IS NOT NULL"
+      : "EXISTS (SELECT FROM unnest(zones) p (zone) WHERE NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = p.zone))"
     return """
-        IF EXISTS (SELECT FROM (\(truth)) s WHERE s.stands AND \(
-          makesZones(index)
-            ? "s.zone IS NULL" : "NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = s.zone)")) THEN
-          RAISE EXCEPTION 'records of \(schema.tables[index].name) have no zone: \(what)'
-            USING ERRCODE = 'foreign_key_violation', HINT = '\(hint)';
-        END IF;
+          IF \(isNowhere) THEN
+            RAISE EXCEPTION 'records of \(schema.tables[index].name) have no zone: \(what)'
+              USING ERRCODE = 'foreign_key_violation', HINT = '\(hint)';
+          END IF;
 
       """
   }
 
   /// The zones of root records that are new. A child may come before its root in a transaction: its foreign key says whether it may stay.
-  private func makeZones(_ index: Int, _ truth: String) -> String {
+  private func makeZones(_ index: Int) -> String {
     guard makesZones(index) else { return "" }
     return """
-        INSERT INTO holdfast.zones (zone, seq) SELECT DISTINCT s.zone, 0 FROM (\(truth)) s
-          WHERE s.stands AND NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = s.zone) ON CONFLICT DO NOTHING;
+          INSERT INTO holdfast.zones (zone, seq) SELECT p.zone, 0 FROM unnest(zones) p (zone)
+            WHERE NOT EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = p.zone) ON CONFLICT DO NOTHING;
 
       """
   }
 
   /// Takes along what is under records that moved, and keeps the column `zone` right where there is one.
-  private func follow(_ index: Int, _ truth: String) -> String {
+  private func follow(_ index: Int) -> String {
     let relation = relations[index]
+    let id = relation.id
     var sql = ""
     if relation.hasZone, !isPlain(index) {
       sql += """
           PERFORM set_config('holdfast.service', 'on', true);
-          UPDATE \(relation.relation) t SET "zone" = s.zone FROM (\(truth)) s
-            WHERE s.stands AND t.\(relation.id.quoted) = \(relation.id.key("s.id")) AND t."zone" <> s.zone;
+          UPDATE \(relation.relation) t SET "zone" = k.zone FROM (
+            SELECT a.tid, u.zone FROM unnest(keys, stand, places) u (id, stands, zone), LATERAL (
+              SELECT a.ctid AS tid FROM \(relation.relation) a WHERE a.\(id.quoted) = \(id.key("u.id")) AND a."zone" <> u.zone OFFSET 0) a
+            WHERE u.stands
+          ) k WHERE t.ctid = k.tid;
           PERFORM set_config('holdfast.service', '', true);
 
         """
@@ -117,7 +143,7 @@ extension PostgresTriggers {
     for (child, column) in children {
       sql += """
             PERFORM \(function(child, "settle"))(ARRAY(SELECT \(relations[child].id.id("t"))
-              FROM \(relations[child].relation) t JOIN unnest(moved) m (id) ON t.\(column.quoted) = \(column.key("m.id"))), false);
+              FROM \(relations[child].relation) t WHERE t.\(column.quoted) = ANY (\(column.keys("moved")))), false);
 
         """
     }

@@ -4,18 +4,20 @@ extension PostgresTriggers {
   /// - `now()` is the database's clock as a stamp.
   /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
   ///   were looked up, none of them has moved meanwhile.
-  /// - `advance(zones, now)` makes the zones' rows say what the ledger says, and tells those who listen.
   /// - `account_home()` is the user whom `holdfast.account` names.
   static let shared = """
     CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
       SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16
     $$;
+    CREATE OR REPLACE FUNCTION holdfast.stamp_text(stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+      SELECT '.' || lpad(to_hex(stamp), 16, '0') || '.0'
+    $$;
     CREATE OR REPLACE FUNCTION holdfast.mark(rev bigint, stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-      SELECT rev || '.' || lpad(to_hex(stamp), 16, '0') || '.0'
+      SELECT rev || holdfast.stamp_text(stamp)
     $$;
     CREATE OR REPLACE FUNCTION holdfast.hold(zones text[]) RETURNS numeric LANGUAGE sql VOLATILE
-      SET search_path = pg_catalog, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
       SELECT sum(held.seq) FROM (
         SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE
       ) held
@@ -44,19 +46,6 @@ extension PostgresTriggers {
         GROUP BY (w.place - 1) / 100 LOOP
         PERFORM pg_notify('holdfast', '0 ' || payload);
       END LOOP;
-    END $$;
-    CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
-      SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-    DECLARE
-      moved text[];
-    BEGIN
-      WITH given AS (
-        UPDATE holdfast.zones z SET seq = last.seq, clock = greatest(now, z.clock + 1)
-        FROM unnest(zones) u (zone), LATERAL (
-          SELECT r.seq FROM holdfast.records r WHERE r.zone = u.zone ORDER BY r.seq DESC LIMIT 1) last
-        WHERE z.zone = u.zone AND last.seq > z.seq RETURNING z.zone
-      ) SELECT array_agg(g.zone ORDER BY g.zone) INTO moved FROM given g;
-      PERFORM holdfast.tell(CASE WHEN EXISTS (SELECT FROM unnest(moved) m WHERE m LIKE '@%') THEN '{*}' ELSE moved END);
     END $$;
 
     """
