@@ -8,6 +8,7 @@ import Testing
 struct DeviceFormTests {
   /// What takes a database back to a form from the one behind it, the latest first.
   private static let stepsBack: [(form: Int64, sql: String)] = [
+    (7, "DROP TABLE holdfast_replaced; DROP TABLE holdfast_cascaded;"),
     (6, "ALTER TABLE holdfast_local DROP COLUMN heard; DROP TABLE holdfast_unheard;"),
     (5, "ALTER TABLE holdfast_quarantine DROP COLUMN deleted;"),
     (
@@ -32,7 +33,7 @@ struct DeviceFormTests {
   private static func goBack(_ path: String, to form: Int64) throws {
     let connection = try Connection(path: path)
     let triggers = try connection.rows(
-      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('conflicts', 'members')")
+      "SELECT name FROM sqlite_master WHERE type = 'trigger'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     for step in stepsBack where step.form >= form { try connection.execute(step.sql) }
     try connection.execute("PRAGMA user_version = \(form)")

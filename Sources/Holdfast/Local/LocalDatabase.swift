@@ -42,10 +42,9 @@ package final class LocalDatabase {
     forms = schema.tables.map { PageParser.Form($0) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
-      // Recursive, so that a cascade inside one table goes all the way down, and REPLACE is recorded as the delete that it is.
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
+        "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
       )
       if access == .readOnly { return }
       _ = try connection.row("PRAGMA journal_mode = WAL")
@@ -120,6 +119,7 @@ package final class LocalDatabase {
     if version < 5 { try connection.execute(DeviceTables.fifthForm) }
     if version < 6 { try connection.execute(DeviceTables.sixthForm) }
     if version < 7 { try connection.execute(DeviceTables.seventhForm) }
+    if version < 8 { try connection.execute(DeviceTables.eighthForm) }
     let tables = DeviceTables(schema: schema)
     for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
       let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }
@@ -219,11 +219,11 @@ package final class LocalDatabase {
     if connection.pagesInLog >= pages { try? connection.checkpoint() }
   }
 
-  /// Runs `body` with the triggers at rest; nobody else sees them so, as the transaction ends before.
+  /// Runs `body` with the triggers at rest, also inside another such; nobody else sees them so, as the transaction ends before.
   func whileApplying<T>(_ body: () throws -> T) throws -> T {
-    try connection.run("UPDATE holdfast_local SET applying = 1")
+    try connection.run("UPDATE holdfast_local SET applying = applying + 1")
     let result = try body()
-    try connection.run("UPDATE holdfast_local SET applying = 0")
+    try connection.run("UPDATE holdfast_local SET applying = applying - 1")
     return result
   }
 

@@ -284,6 +284,10 @@ extension LocalDatabase {
 
   /// Brings what was written before the first sign-in into the user's own zone.
   private func moveIn(_ user: String) throws {
+    try whileApplying { try moveRecordsIn(user) }
+  }
+
+  private func moveRecordsIn(_ user: String) throws {
     for table in schema.tables where table.zone == .user {
       try connection.run("UPDATE \"\(table.name)\" SET \"zone\" = ? WHERE \"zone\" IS NULL", [.text(user)])
       try connection.run(

@@ -20,6 +20,7 @@ extension LocalDatabase {
   func seal(isStrict: Bool) throws -> Bool {
     let loose = try looseRecords()
     if loose.isEmpty { return false }
+    try connection.execute("DELETE FROM holdfast_replaced; DELETE FROM holdfast_cascaded")
     if !isStrict { Trace.took(.looseSealed) }
     let before = try state()
     var state = before
@@ -152,7 +153,7 @@ extension LocalDatabase {
       if isStrict, !Identifier.isUUID(record.id) {
         throw Problem(.invalidID, "The id of a record in \(table.name).")
       }
-      if zone == nil { try completeZone(record.table, record.id) }
+      if zone == nil { _ = try whileApplying { try completeZone(record.table, record.id) } }
       let settings = values.enumerated().map { Operation.Setting(column: $0.offset, value: $0.element) }
       if isStrict { for setting in settings { try table.columns[setting.column].check(setting.value) } }
       writer.write(

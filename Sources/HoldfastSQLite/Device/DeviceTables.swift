@@ -7,7 +7,7 @@ package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
   /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 7
+  package static let formatVersion: Int64 = 8
 
   let schema: Schema
 
@@ -61,6 +61,7 @@ package struct DeviceTables {
     \(undo)
     \(fourthForm)
     \(unheard)
+    \(eighthForm)
     """
 
   /// What the fourth form has over the third: what is handed back to a restored server, and what that takes.
@@ -94,6 +95,18 @@ package struct DeviceTables {
   package static let seventhForm =
     "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; \(unheard)"
 
+  /// What the eighth form has over the seventh: what an INSERT may be about to replace, and what a deletion takes with it in tables that refer to
+  /// themselves. Both are empty between transactions.
+  package static let eighthForm = """
+    CREATE TABLE IF NOT EXISTS holdfast_replaced (
+      record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS holdfast_cascaded (
+      root TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (root, record_table, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS holdfast_cascaded_of_record ON holdfast_cascaded (record_table, id);
+    """
+
   private static let unheard =
     "CREATE TABLE holdfast_unheard (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);"
 
@@ -105,7 +118,7 @@ package struct DeviceTables {
     """
 
   /// The wall clock in milliseconds, as SQLite tells it.
-  private static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
+  static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
   /// A UUIDv7 made in SQL, for writers that name no id.
   private static let newID = """
     (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
@@ -165,19 +178,21 @@ package struct DeviceTables {
 
   private func createTrigger(_ table: Table) -> String {
     let zone = table.zone == .explicit ? "" : "\"zone\" = \(zone(of: table)), "
-    return trigger(
-      "create", "AFTER INSERT", on: table, "",
-      [
-        "UPDATE \"\(table.name)\" SET \(zone)\"rev\" = 0 WHERE \"id\" = NEW.\"id\"",
-        edits("('\(table.name)', NEW.\"id\", 'create', '', NULL, 0, \(Self.now))"),
-      ])
+    return replaceTriggers(table)
+      + trigger(
+        "create", "AFTER INSERT", on: table, " AND NOT \(isReplaced(table))",
+        [
+          // First, as it is what allows the second.
+          edits("('\(table.name)', NEW.\"id\", 'create', '', NULL, 0, \(Self.now))"),
+          "UPDATE \"\(table.name)\" SET \(zone)\"rev\" = 0 WHERE \"id\" = NEW.\"id\"",
+        ])
   }
 
   private func updateTriggers(_ table: Table) -> String {
     trigger(
       "identity", "BEFORE UPDATE OF \"id\"", on: table, " AND NEW.\"id\" IS NOT OLD.\"id\"",
       [refusal("the id of a record can not change")])
-      + table.columns.map { updateTrigger(table, $0.name) }.joined()
+      + keptTrigger(table) + table.columns.map { updateTrigger(table, $0.name) }.joined()
   }
 
   private func updateTrigger(_ table: Table, _ name: String) -> String {
@@ -206,30 +221,39 @@ package struct DeviceTables {
 
   private func deleteTriggers(_ index: Int) -> String {
     let table = schema.tables[index]
+    let cycle = CascadeCycle(of: index, in: schema)
+    // Of what a deletion of its own table takes along, that deletion is the only one to say so.
+    let isFirst = cycle.map { " AND NOT \($0.isCascaded(table.name, "OLD.\"id\""))" } ?? ""
     var rows = ["('\(table.name)', OLD.\"id\", 'delete', '', OLD.\"zone\", OLD.\"rev\", \(Self.now))"]
     for column in table.columns {
       rows.append(
         "('\(table.name)', OLD.\"id\", 'delete', '\(column.name)', OLD.\"\(column.name)\", OLD.\"rev\", \(Self.now))"
       )
     }
-    var actions = [edits(rows.joined(separator: ", "))]
+    var actions = [
+      "DELETE FROM holdfast_replaced WHERE record_table = '\(table.name)' AND id = OLD.\"id\"",
+      edits(rows.joined(separator: ", ")),
+    ]
+    if let cycle { actions += cycle.actions(refusal: refusal) }
     var guards = ""
     for link in schema.links(to: index) where link.isInZone {
       let (child, column) = (
         schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
       )
       switch link.onDelete {
-      case .cascade: actions.append("DELETE FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\"")
-      case .setNull:
+      case .cascade where cycle == nil:
+        actions.append("DELETE FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\"")
+      case .setNull where cycle == nil:
         actions.append("UPDATE \"\(child)\" SET \"\(column)\" = NULL WHERE \"\(column)\" = OLD.\"id\"")
+      case .cascade, .setNull: continue
       case .restrict:
         guards += trigger(
           "restrict_\(child)_\(column)", "BEFORE DELETE", on: table,
-          " AND EXISTS (SELECT 1 FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\")",
+          "\(isFirst) AND EXISTS (SELECT 1 FROM \"\(child)\" WHERE \"\(column)\" = OLD.\"id\")",
           [refusal("records of \(child) still refer to this one")])
       }
     }
-    return guards + trigger("delete", "AFTER DELETE", on: table, "", actions)
+    return guards + trigger("delete", "AFTER DELETE", on: table, isFirst, actions)
   }
 
   private func uniqueTriggers(_ table: Table) -> String {
@@ -246,7 +270,7 @@ package struct DeviceTables {
   }
 
   /// The zone of the new row of a trigger.
-  private func zone(of table: Table) -> String {
+  func zone(of table: Table) -> String {
     switch table.zone {
     case .root: "NEW.\"id\""
     case .user: "(SELECT user FROM holdfast_local)"
@@ -259,7 +283,7 @@ package struct DeviceTables {
     }
   }
 
-  private func trigger(
+  func trigger(
     _ name: String, _ event: String, on table: Table, _ condition: String, _ actions: [String]
   ) -> String {
     """
@@ -269,9 +293,9 @@ package struct DeviceTables {
     """
   }
 
-  private func edits(_ rows: String) -> String {
+  func edits(_ rows: String) -> String {
     "INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) VALUES \(rows)"
   }
 
-  private func refusal(_ text: String) -> String { "SELECT RAISE(ABORT, 'holdfast: \(text)')" }
+  func refusal(_ text: String) -> String { "SELECT RAISE(ABORT, 'holdfast: \(text)')" }
 }
