@@ -39,16 +39,19 @@ extension Statement {
   /// A column, from 0, as bytes; NULL is empty.
   public func blob(_ index: Int) -> [UInt8] { withBlob(index) { [UInt8]($0) } }
 
-  /// A column, from 0, as a value of its own kind.
+  /// A column, from 0, as a value of its own kind. A text that is no UTF-8 is given as its bytes, so that nothing of it is lost.
   public func value(_ index: Int) -> SQLiteValue {
     switch columnKind(index) {
     case .null: .null
     case .integer: .integer(integer(index))
     case .real: .real(real(index))
-    case .text: .text(text(index))
+    case .text: validText(index).map { .text($0) } ?? .blob(blob(index))
     case .blob: .blob(blob(index))
     }
   }
+
+  /// A text column, from 0; nil when its bytes are no UTF-8.
+  private func validText(_ index: Int) -> String? { String(validating: textBytes(index), as: UTF8.self) }
 
   /// Every column of the row, in order.
   public var values: [SQLiteValue] { (0..<columnCount).map { value($0) } }

@@ -143,23 +143,6 @@ struct LocalRuleTests {
   }
 
   @Test(
-    "values of the wrong kind from a foreign writer are sent as they are, and taken back when refused (I3)")
-  func foreignValues() async throws {
-    let fixture = try Fixture()
-    try await fixture.signIn()
-    try await fixture.answer(IDs.part(IDs.listChange + "," + IDs.itemChange("Milk")))
-    try Connection(path: fixture.path).execute(
-      "UPDATE items SET title = x'ff00', done = 'maybe', price = 9e999")
-    try await fixture.answer("\"zones\":[]")
-    let columns = try #require(try await fixture.outbox().first?.elements?.first?["columns"])
-    #expect(columns["done"] == "maybe")
-    try await fixture.refuse(1)
-    #expect(try await fixture.value("SELECT title FROM items") == .text("Milk"))
-    #expect(try await fixture.value("SELECT done FROM items") == .integer(0))
-    #expect(try await fixture.value("SELECT price FROM items") == .null)
-  }
-
-  @Test(
     "of three sets on one column the middle one is refused: the last value stays, the first is its base (I3)")
   func middleRefused() async throws {
     let fixture = try Fixture()

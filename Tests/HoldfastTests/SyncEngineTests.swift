@@ -114,8 +114,9 @@ struct SyncEngineTests {
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Large")) }
     let transport = Answering { number, request in
       let body = String(decoding: request.body ?? [], as: UTF8.self)
+      if !body.contains("change_sets") { return Self.nothing }
       if body.contains("Large") {
-        if number == 4 {
+        if number == 3 {
           // Another process was told the same, and has done what is to be done.
           try await fixture.store.write { try $0.insert(List(id: IDs.other, title: "Small")) }
           let first = try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) }
@@ -131,5 +132,44 @@ struct SyncEngineTests {
     await #expect(throws: StoreError.self) { try await engine.sync() }
     #expect(try await fixture.store.quarantined().count == 1)
     #expect(try await fixture.outbox().count == 1)
+  }
+
+  @Test(
+    "of many sets the one for which the server calls requests malformed waits in quarantine, alone (I3, I12)")
+  func malformed() async throws {
+    let fixture = try Fixture()
+    try await fixture.signIn()
+    try await fixture.answer("\"resend\":false")
+    let ids = (0..<20).map { Identifier.make(milliseconds: 1, random: (UInt64($0), 1)) }
+    for (number, id) in ids.enumerated() {
+      try await fixture.store.write { try $0.insert(List(id: id, title: number == 7 ? "Poison" : "List")) }
+    }
+    let taken = Mutex<Set<String>>([])
+    let transport = Answering { _, request in
+      let text = request.body ?? []
+      if String(decoding: text, as: UTF8.self).contains("Poison") {
+        return TransportAnswer(status: 400, body: Problem(.malformedJSON, "At 7").document)
+      }
+      let body = try JSONValue(parsing: text)
+      let sets = body["change_sets"]?.elements ?? []
+      taken.withLock { $0.formUnion(sets.compactMap { $0.elements?.first?["id"]?.stringValue }) }
+      let state = try await fixture.store.writer.perform { local in
+        let last = (body["first"]?.integerValue ?? 1) - 1 + Int64(sets.count)
+        let row = try local.connection.value(
+          "SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(last)])
+        let known = try local.state()
+        return (sets.isEmpty ? known.confirmed : last, row?.text ?? known.confirmedChain.text)
+      }
+      return TransportAnswer(
+        status: 200,
+        body: Fixture.whole(#"{"clock":"0193aaaa00000000","confirmed":\#(state.0),"chain":"\#(state.1)"}"#))
+    }
+    _ = try await SyncEngine(store: fixture.store, transport: transport).sync()
+    let quarantined = try await fixture.store.quarantined()
+    #expect(quarantined.map { $0.operations.map(\.id) } == [[ids[7]]])
+    #expect(quarantined.first?.problem?.code == .malformedJSON)
+    #expect(taken.withLock { $0 } == Set(ids).subtracting([ids[7]]))
+    #expect(try await fixture.outbox().isEmpty)
+    #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(19))
   }
 }

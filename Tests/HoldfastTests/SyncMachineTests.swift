@@ -96,17 +96,66 @@ struct SyncMachineTests {
     #expect(machine.handle(.timer).contains(.send(changeSetLimit: SyncMachine.changeSetLimit)))
   }
 
-  @Test("413 sends less, and only a single change set that is too large goes to quarantine (I12)")
-  func tooLarge() {
+  private func refusal(_ items: Int, isTooLarge: Bool = false) -> SyncMachine.Event {
+    .failed(.unacceptable(items: items, isTooLarge: isTooLarge, reason: "no"))
+  }
+
+  @Test(
+    "a request that can't be taken sends less; a single set goes to quarantine when a request without it is taken (I12)",
+    arguments: [true, false])
+  func unacceptable(isTooLarge: Bool) {
     var machine = syncing()
-    var sizes: [Int] = []
-    while true {
-      let actions = machine.handle(.failed(.tooLarge))
-      if actions.first == .quarantineOldest { break }
-      for case .send(let limit) in actions { sizes.append(limit) }
+    var (sizes, items) = ([Int](), SyncMachine.changeSetLimit)
+    while items > 1 {
+      for case .send(let limit) in machine.handle(refusal(items, isTooLarge: isTooLarge)) { items = limit }
+      sizes.append(items)
     }
-    #expect(sizes.last == 1)
-    #expect(sizes == sizes.sorted(by: >))
+    #expect(sizes.last == 1 && sizes == sizes.sorted(by: >))
+    #expect(machine.handle(refusal(1, isTooLarge: isTooLarge)) == [.send(changeSetLimit: 0)])
+    #expect(machine.handle(.answered(hasMore: true)) == [.send(changeSetLimit: 1)])
+    #expect(
+      machine.handle(refusal(1, isTooLarge: isTooLarge))
+        == [.quarantineOldest, .send(changeSetLimit: SyncMachine.changeSetLimit)])
+  }
+
+  @Test("a server that refuses every request, or all with change sets, does not empty the outbox (I3, I12)")
+  func refusingServer() {
+    var machine = syncing()
+    for _ in 0..<100 {
+      _ = machine.handle(refusal(1))
+      // The one without change sets.
+      #expect(!machine.handle(refusal(0)).contains(.quarantineOldest))
+      #expect(machine.state == .waiting)
+      _ = machine.handle(.timer)
+    }
+    var quarantined = 0
+    for _ in 0..<80 {
+      var actions = machine.handle(refusal(1))
+      if actions.first == .send(changeSetLimit: 0) { actions = machine.handle(.answered(hasMore: true)) }
+      actions = machine.handle(refusal(1))
+      if actions.first == .quarantineOldest { quarantined += 1 }
+      if machine.state == .waiting { _ = machine.handle(.timer) }
+    }
+    #expect(quarantined <= 1 + 80 / FaultSearch.proofsWithoutSuccess)
+    // One that is taken ends the suspicion.
+    _ = machine.handle(.answered(hasMore: true, items: 1))
+    _ = machine.handle(refusal(1))
+    _ = machine.handle(.answered(hasMore: true))
+    #expect(machine.handle(refusal(1)).first == .quarantineOldest)
+  }
+
+  @Test("a set that is taken after the request without it was not at fault (I12)")
+  func innocent() {
+    var machine = syncing()
+    _ = machine.handle(refusal(1))
+    _ = machine.handle(.answered(hasMore: true))
+    #expect(machine.handle(.answered(hasMore: false, items: 1)).last == .finish(nil))
+    _ = machine.handle(.syncNow)
+    // A failure in between proves nothing.
+    _ = machine.handle(refusal(1))
+    _ = machine.handle(.failed(.later(reason: "", retryAfter: nil)))
+    _ = machine.handle(.timer)
+    #expect(machine.handle(refusal(1)) == [.send(changeSetLimit: 0)])
   }
 
   @Test("a copy of a device asks for a new identity and goes on (I1)")

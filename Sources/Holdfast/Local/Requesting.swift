@@ -17,6 +17,9 @@ package struct PreparedRequest: Sendable {
   let oldest: String?
   /// The numbers of what it hands back.
   var returns: [Int64] = []
+
+  /// How many change sets it has, or records that are handed back.
+  var items: Int { changeSets + returns.count }
 }
 
 /// Making requests of the outbox and the acks.
@@ -24,7 +27,7 @@ extension LocalDatabase {
   /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
   /// - Parameters:
-  ///   - changeSetLimit: the greatest number of change sets, at least 1.
+  ///   - changeSetLimit: the greatest number of change sets, or of records that are handed back.
   ///   - app: what the server is told of the app; nil for nothing.
   package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
@@ -96,7 +99,7 @@ extension LocalDatabase {
     try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
-  /// Moves the oldest change set, or what was handed back, which was alone in a request, into quarantine: the server takes none of its size.
+  /// Moves the oldest change set, or what was handed back, which was alone in a request, into quarantine: the server can't take it.
   ///
   /// - Returns: false when it is no longer the oldest, as when another process was told the same.
   func quarantineOldest(of request: PreparedRequest, problem: [UInt8]) throws -> Bool {

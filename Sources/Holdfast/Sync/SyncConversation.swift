@@ -51,8 +51,8 @@ package final class SyncConversation: @unchecked Sendable {
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
   var refusedToken: String?
-  /// The request that was too large.
-  private var tooLarge: PreparedRequest?
+  /// The last request that the server could not take, and its problem document.
+  private var unacceptable: (request: PreparedRequest, problem: [UInt8])?
   private var steps = 0
 
   /// - Parameters:
@@ -131,9 +131,9 @@ package final class SyncConversation: @unchecked Sendable {
     case .download: askForSnapshot(database)
     case .identify: identify(database)
     case .quarantineOldest:
-      guard let request = tooLarge else { return }
-      tooLarge = nil
-      let isMoved = try? database.quarantineOldest(of: request, problem: Problem(.bodyTooLarge).document)
+      guard let (request, problem) = unacceptable else { return }
+      unacceptable = nil
+      let isMoved = try? database.quarantineOldest(of: request, problem: problem)
       if isMoved == true { summary.quarantined += 1 }
     case .schedule(let wait): effects.append(.schedule(wait))
     case .stopTimer: effects.append(.stopTimer)
@@ -146,7 +146,7 @@ package final class SyncConversation: @unchecked Sendable {
       switch failure {
       case nil: (waitingZones.isEmpty ? .idle : .waiting(waitingZones), .success(summary))
       case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
-      case .expired, .diverged, .tooLarge:
+      case .expired, .diverged, .unacceptable:
         (
           .signedOut,
           .failure(
@@ -192,7 +192,11 @@ package final class SyncConversation: @unchecked Sendable {
         // What is said to an identity that was replaced meanwhile does not concern the one of now.
         if try !database.isCurrent(request) { throw Inapplicable.outdated }
         if failure == .expired { refusedToken = request.token }
-      case .tooLarge: tooLarge = request
+      case .unacceptable(_, let isTooLarge, _):
+        let problem = Problem(document: answer.body) == nil ? nil : answer.body
+        unacceptable = (
+          request, problem ?? Problem(isTooLarge ? .bodyTooLarge : .invalidRequest).document
+        )
       case .later: break
       }
       return .failed(failure)
@@ -226,7 +230,8 @@ package final class SyncConversation: @unchecked Sendable {
     }
     waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
     return .answered(
-      hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait)
+      hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,
+      items: request.items)
   }
 
   private func failure(of answer: TransportAnswer, _ request: PreparedRequest) -> SyncMachine.Failure {
@@ -234,11 +239,15 @@ package final class SyncConversation: @unchecked Sendable {
     switch answer.status {
     case 401: return .expired
     case 409 where problem?.code == .deviceDiverged: return .diverged
-    case 413 where request.changeSets > 0 || !request.returns.isEmpty: return .tooLarge
     default:
-      return .later(
-        reason: problem?.description ?? "The server answered with status \(answer.status).",
-        retryAfter: answer.retryAfter)
+      let reason = problem?.description ?? "The server answered with status \(answer.status)."
+      // What has no problem of ours may come from a proxy, and says nothing of the body; but for its size.
+      let isUnacceptable =
+        answer.status == 413
+        || [400, 422].contains(answer.status) && problem != nil && problem?.code != .protocolUnsupported
+      return isUnacceptable
+        ? .unacceptable(items: request.items, isTooLarge: answer.status == 413, reason: reason)
+        : .later(reason: reason, retryAfter: answer.retryAfter)
     }
   }
 

@@ -13,8 +13,10 @@ package struct SyncMachine {
     case expired
     /// This database is a copy of another device's.
     case diverged
-    /// 413.
-    case tooLarge
+    /// 413, or a body that the server calls malformed.
+    ///
+    /// - Parameter items: how many change sets, or records that are handed back, the request had.
+    case unacceptable(items: Int, isTooLarge: Bool, reason: String)
   }
 
   package enum Event: Equatable, Sendable {
@@ -23,7 +25,8 @@ package struct SyncMachine {
     /// - Parameters:
     ///   - hasLargeZone: whether a zone is to be downloaded as a snapshot.
     ///   - wait: after which something is to be asked again; nil for nothing.
-    case answered(hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil)
+    ///   - items: how many change sets, or records that are handed back, the request had.
+    case answered(hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil, items: Int = 0)
     /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
     case downloaded(isLast: Bool)
     case failed(Failure)
@@ -72,7 +75,7 @@ package struct SyncMachine {
   private var failures = 0
   /// Whether a new identity was given since the last answer; a second time means that something is wrong.
   private var isIdentified = false
-  private var limit = SyncMachine.changeSetLimit
+  private var search = FaultSearch()
   private let random: @Sendable () -> UInt64
 
   init(isSignedIn: Bool, random: @escaping @Sendable () -> UInt64) {
@@ -121,10 +124,13 @@ package struct SyncMachine {
       return [.schedule(Self.debounce)]
     case (.waiting, .edited): return []
     case (_, .launched), (_, .syncNow), (_, .reachable), (.idle, .timer), (.waiting, .timer): return begin()
-    case (.syncing, .answered(let hasMore, let hasLargeZone, let wait)):
+    case (.syncing, .answered) where search.isProbing:
+      search.probed()
+      return [.send(changeSetLimit: search.limit)]
+    case (.syncing, .answered(let hasMore, let hasLargeZone, let wait, let items)):
       failures = 0
       isIdentified = false
-      limit = Self.changeSetLimit
+      search.accepted(items: items)
       if hasLargeZone, !goOn { return [.download] }
       return hasMore || goOn ? begin() : rest(wait)
     case (.syncing, .downloaded(let isLast)):
@@ -143,7 +149,8 @@ package struct SyncMachine {
     state = .syncing
     goOn = false
     isDebouncing = false
-    return [.stopTimer, .send(changeSetLimit: limit)]
+    search.restart()
+    return [.stopTimer, .send(changeSetLimit: search.limit)]
   }
 
   private mutating func rest(_ wait: Duration?) -> [Action] {
@@ -189,14 +196,16 @@ package struct SyncMachine {
     case .diverged:
       Trace.took(.engineDiverged)
       return [.identify]
-    case .tooLarge where limit > 1:
-      Trace.took(.engineTooLarge)
-      limit = max(1, limit / 8)
-      return [.send(changeSetLimit: limit)]
-    case .tooLarge:
-      Trace.took(.engineTooLargeAlone)
-      limit = Self.changeSetLimit
-      return [.quarantineOldest, .send(changeSetLimit: limit)]
+    case .unacceptable(let items, let isTooLarge, let reason):
+      switch search.refused(items: items, isTooLarge: isTooLarge) {
+      case .send(let limit):
+        Trace.took(limit == 0 ? .engineProbed : .engineUnacceptable)
+        return [.send(changeSetLimit: limit)]
+      case .quarantine:
+        Trace.took(.engineUnacceptableAlone)
+        return [.quarantineOldest, .send(changeSetLimit: search.limit)]
+      case .wait: return fail(.later(reason: reason, retryAfter: nil))
+      }
     case .later(_, let retryAfter):
       state = .waiting
       let bound = min(Self.backOff.longest, Self.backOff.first << min(failures, 16))
@@ -225,7 +234,7 @@ extension Transition {
     case (.waiting, .edited): self = .engineEditedWhileWaiting
     case (.idle, .timer): self = .engineTimer
     case (.waiting, .timer): self = .engineRetried
-    case (.syncing, .answered(_, hasLargeZone: true, _)): self = .engineLarge
+    case (.syncing, .answered(_, hasLargeZone: true, _, _)): self = .engineLarge
     case (.syncing, .answered): self = after == .idle ? .engineRested : .engineWentOn
     case (.syncing, .downloaded): self = .engineDownloaded
     case (.syncing, .failed):

@@ -19,10 +19,7 @@ extension Column {
       }
     case (.json, .text(let text)):
       if text.utf8.count > 100_000 { throw Problem(.valueTooLong, "\(name) has more than 100000 bytes.") }
-      // What is deeper than this might be read by nobody inside an answer, which has a depth of its own.
-      if isTooDeep(text) {
-        throw Problem(.invalidValue, "\(name) nests deeper than \(Column.jsonDepthLimit).")
-      }
+      try checkJSON(text)
       if policy == .set, !MergePolicy.isSet(text) {
         throw Problem(.invalidValue, "\(name) must be an array of texts, each once.")
       }
@@ -49,10 +46,15 @@ extension Column {
   /// How deep arrays and objects may nest in a value of JSON. `[]` is 1 deep.
   package static let jsonDepthLimit = 32
 
-  private func isTooDeep(_ text: String) -> Bool {
+  /// Checks that a text is JSON, and no deeper than a message can hold: requests and answers nest values, and have a depth of their own.
+  private func checkJSON(_ text: String) throws(Problem) {
     do {
       try JSONReader.read(text, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }
-      return false
-    } catch { return (error as? JSONError)?.code == .tooDeep }
+    } catch {
+      guard (error as? JSONError)?.code == .tooDeep else {
+        throw Problem(.invalidValue, "\(name) must be JSON.")
+      }
+      throw Problem(.invalidValue, "\(name) nests deeper than \(Column.jsonDepthLimit).")
+    }
   }
 }

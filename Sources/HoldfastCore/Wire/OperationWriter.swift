@@ -14,9 +14,10 @@ public struct OperationWriter: ~Copyable {
   ///   - rev: written for updates and deletes.
   ///   - settings: with bases, which are written for updates.
   ///   - zone: of a create in a table with an explicit zone.
+  ///   - unsendable: by column, what is written instead of a value that no message can carry.
   public mutating func write(
     _ kind: Operation.Kind, table: Table, id: String, rev: Int64, stamp: Stamp, settings: [Operation.Setting],
-    zone: String? = nil
+    zone: String? = nil, unsendable: [Int: JSONValue] = [:]
   ) {
     writer.beginObject()
     writer.key("op")
@@ -40,7 +41,11 @@ public struct OperationWriter: ~Copyable {
       }
       for setting in settings {
         writer.key(named: table.columns[setting.column].name)
-        writer.value(setting.value, of: table.columns[setting.column])
+        if let other = unsendable[setting.column] {
+          writer.rawValue(other.bytes)
+        } else {
+          writer.value(setting.value, of: table.columns[setting.column])
+        }
       }
       writer.endObject()
     }
@@ -74,8 +79,8 @@ extension JSONWriter {
     case (.integer(let number), _): int64(number)
     case (.real(let number), _): doubleOrNull(number)
     case (.text(let text), .json):
-      // A text that is no JSON goes as a string.
-      if (try? JSONReader.read(text, { try $0.skipValue() })) != nil {
+      // A text that is no JSON goes as a string, and so does what nests too deep for a message to hold it.
+      if (try? JSONReader.read(text, maximumDepth: Column.jsonDepthLimit, { try $0.skipValue() })) != nil {
         var text = text
         text.withUTF8 { rawValue($0) }
       } else {

@@ -75,6 +75,17 @@ extension DeviceTables {
         " AND NEW.\(row) IS NOT OLD.\(row)", refused)
   }
 
+  /// An id that no message could carry, or that is not the same to every reader.
+  func idTrigger(_ table: Table) -> String {
+    let isText = """
+      typeof(NEW."id") = 'text' AND length(CAST(NEW."id" AS BLOB)) = length(NEW."id") AND length(NEW."id") BETWEEN 1 AND 64 \
+      AND NEW."id" NOT GLOB '*[^ -~]*'
+      """
+    return trigger(
+      "id", "AFTER INSERT", on: table, " AND NOT (\(isText))",
+      [refusal("an id is a text of 1 to 64 printable ASCII characters")])
+  }
+
   /// What Holdfast keeps in a record's own row, and nobody else changes: but what a trigger gives to a record that was just created or replaced.
   func keptTrigger(_ table: Table) -> String {
     let isNew = """

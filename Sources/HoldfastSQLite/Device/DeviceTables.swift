@@ -178,7 +178,7 @@ package struct DeviceTables {
 
   private func createTrigger(_ table: Table) -> String {
     let zone = table.zone == .explicit ? "" : "\"zone\" = \(zone(of: table)), "
-    return replaceTriggers(table)
+    return replaceTriggers(table) + idTrigger(table)
       + trigger(
         "create", "AFTER INSERT", on: table, " AND NOT \(isReplaced(table))",
         [

@@ -37,7 +37,7 @@ extension Scenario {
         }),
       Scenario(
         name: "Key derived from the batch", guards: "I1", bodyLimit: 1200,
-        takes: [.replaySkipped, .engineTooLarge],
+        takes: [.replaySkipped, .engineUnacceptable],
         script: { stage in
           stage.goOffline(0, 1)
           let list = stage.makeList(0)

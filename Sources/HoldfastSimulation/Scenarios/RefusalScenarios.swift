@@ -120,7 +120,7 @@ extension Scenario {
         }),
       Scenario(
         name: "A change set too large for the server", guards: "I3, I12", bodyLimit: 3000,
-        takes: [.engineTooLargeAlone],
+        takes: [.engineUnacceptableAlone],
         script: { stage in
           let list = stage.makeList(0)
           stage.settle()
@@ -136,6 +136,52 @@ extension Scenario {
             "I12", stage.isThere("items", before) && stage.isThere("items", after),
             "those around it are there")
           stage.expect("I3", stage.problems(on: 0) == ["body-too-large"], "it waits in quarantine")
+        }),
+      Scenario(
+        name: "A change set for which the server calls requests malformed", guards: "I3, I12",
+        takes: [.engineUnacceptable, .engineProbed, .engineUnacceptableAlone],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.goOffline(0)
+          var items = (0..<5).map { _ in stage.makeItem(0, in: list) }
+          let bad = stage.makeItem(0, in: list)
+          let title = stage.value("items", bad, "title", on: 0) ?? ""
+          items += (0..<5).map { _ in stage.makeItem(0, in: list) }
+          stage.goOnline(0)
+          let malformed = TransportAnswer(status: 400, body: Problem(.malformedJSON).document)
+          stage.fate = { passing in
+            guard passing.isRequest, passing.isSync, passing.json["change_sets"] != nil,
+              String(decoding: passing.body, as: UTF8.self).contains(title)
+            else { return .passes }
+            stage.world.oracle.refused(device: "device0", code: "malformed-json")
+            return .becomes(malformed)
+          }
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          stage.settle()
+          for item in items {
+            stage.expect("I12", stage.isThere("items", item), "the items around it are on the server")
+          }
+          stage.expect("I3", stage.isQuarantined(title, on: 0), "the one at fault waits in quarantine")
+          stage.expect("I3", stage.problems(on: 0) == ["malformed-json"], "with what the server says of it")
+        }),
+      Scenario(
+        name: "A server that calls every request malformed", guards: "I3, I12", takes: [.engineFailed],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.settle()
+          stage.goOffline(0)
+          let items = (0..<5).map { _ in stage.makeItem(0, in: list) }
+          stage.goOnline(0)
+          let malformed = TransportAnswer(status: 400, body: Problem(.invalidRequest).document)
+          stage.requests(of: 0, .becomes(malformed))
+          for _ in 0..<20 { stage.sync(0) }
+          stage.pass(3_600_000)
+          stage.expect("I3", stage[0].view.outbox.count == 5, "all edits still wait")
+          stage.expectNoRefusal()
+          stage.calm()
+          stage.pass(300_000)
+          stage.expectOnce(items.map { ("items", $0) })
         }),
     ]
   }

@@ -21,7 +21,8 @@ struct Scenario {
   let script: (Stage) throws -> Void
 
   static var all: [Scenario] {
-    exactlyOnce + copies + inFlight + refusals + conflicts + ordering + relations + rules + access + downloads
+    exactlyOnce + copies + inFlight + refusals + foreignPrograms + conflicts + ordering + relations + rules
+      + access + downloads
       + answers
       + faults + changes + removals + invitations + push + forgetting + restores
   }

@@ -244,7 +244,8 @@ struct Person {
   /// Deletes a record and makes it again with the same id.
   private mutating func bringBack() throws {
     guard let note = try pick("notes") else { return }
-    try run("INSERT OR REPLACE INTO notes (id, \(noteText())) VALUES (?, ?)", [.text(note), newToken()])
+    try run("DELETE FROM notes WHERE id = ?", [.text(note)])
+    try run("INSERT INTO notes (id, \(noteText())) VALUES (?, ?)", [.text(note), newToken()])
     recreated.insert(RecordKey(table: "notes", id: note))
   }
 

@@ -144,6 +144,40 @@ struct TextMergeTests {
     }
   }
 
+  @Test("changes of many words of a long text all survive, as long as they are at different places (I3)")
+  func long() {
+    var random = SeededRandom(seed: 4)
+    let words = (0..<12_000).map { _ in "w\(Int.random(in: 0..<5000, using: &random))" }
+    func edited(_ remainder: Int, _ mark: String) -> String {
+      words.enumerated().map { $0.offset % 20 == remainder ? "\(mark)\($0.offset)" : $0.element }
+        .joined(separator: " ")
+    }
+    let merged = Self.merge(words.joined(separator: " "), edited(3, "m"), edited(13, "t"))
+    guard case .text(let text)? = merged?.value else { return #expect(Bool(false), "no text") }
+    #expect(merged?.isLossy == false)
+    let here = Self.words(text)
+    for place in 0..<600 {
+      #expect(
+        here.contains(Array("m\(place * 20 + 3)".utf8)) && here.contains(Array("t\(place * 20 + 13)".utf8)))
+    }
+  }
+
+  @Test(
+    "the work of a comparison grows with the length of the texts alone",
+    arguments: [("a b ", "b a "), (". ", ", "), ("x", "y"), (".", ",")])
+  func work(_ one: String, _ other: String) {
+    for size in [500, 5000, 50_000] {
+      var random = SeededRandom(seed: 5)
+      let mixed = (0..<size).map { _ in Bool.random(using: &random) ? one : other }.joined()
+      let texts = TextTokens([String(repeating: one + other, count: size / 2), mixed]).texts.map {
+        $0.map(\.number)
+      }
+      let difference = TokenDifference(from: texts[0], to: texts[1])
+      let tokens = texts[0].count + texts[1].count
+      #expect(difference.stepsLeft >= -(tokens + TokenDifference.depthLimit))
+    }
+  }
+
   @Test(
     "texts made to take long are merged with bounded work, and keep the ends that they share",
     arguments: [
