@@ -116,7 +116,7 @@ struct SyncEngineTests {
       let body = String(decoding: request.body ?? [], as: UTF8.self)
       if !body.contains("change_sets") { return Self.nothing }
       if body.contains("Large") {
-        if number == 3 {
+        if number == 5 {
           // Another process was told the same, and has done what is to be done.
           try await fixture.store.write { try $0.insert(List(id: IDs.other, title: "Small")) }
           let first = try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) }

@@ -197,7 +197,7 @@ package struct SyncMachine {
       Trace.took(.engineDiverged)
       return [.identify]
     case .unacceptable(let items, let isTooLarge, let reason):
-      switch search.refused(items: items, isTooLarge: isTooLarge) {
+      switch search.refused(items: items, isTooLarge: isTooLarge, reason: reason) {
       case .send(let limit):
         Trace.took(limit == 0 ? .engineProbed : .engineUnacceptable)
         return [.send(changeSetLimit: limit)]
