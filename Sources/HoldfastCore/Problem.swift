@@ -53,6 +53,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
   case appTooOld = "app-too-old"
+  case userLimit = "user-limit"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -176,6 +177,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         426, "This version of the app is not served any more",
         "Update the app; what it wrote is kept, and sent then."
       )
+    case .userLimit:
+      (422, "A limit of the user is reached", "detail names it; give up what is not needed.")
     }
   }
 }

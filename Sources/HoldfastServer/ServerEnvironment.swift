@@ -8,6 +8,8 @@ public struct ServerEnvironment: Sendable {
   public var passwords: PasswordHashing
   /// The size in bytes of an answer from which on no further change is begun.
   package var answerSize = 4 << 20
+  /// What one user may have.
+  public var limits = UserLimits()
 
   /// An environment of its parts.
   public init(

@@ -202,7 +202,7 @@ import Testing
   )
   func ownZone() throws {
     let member: JSONValue = ["zone": .string(alice.user), "columns": ["name": "bob", "role": "editor"]]
-    try RestClient(alice).send("POST", "/v1/tables/members", member)
+    try server.accept(try RestClient(alice).send("POST", "/v1/tables/members", member).id, by: "bob")
     let ids = [alice.newID(), alice.newID()]
     try alice.sync(ids.map { .create("notes", $0, ["text": "mine"]) })
     try bob.pull()

@@ -169,7 +169,9 @@ import Testing
   func together() throws {
     let joined: JSONValue = ["zone": .string(team), "name": "bob", "role": "viewer"]
     let (_, sent) = name(team, in: list, as: .editor, by: alice)
-    #expect(try alice.sync([sent, .create("members", alice.newID(), joined)]).refused.isEmpty)
+    let member = alice.newID()
+    #expect(try alice.sync([sent, .create("members", member, joined)]).refused.isEmpty)
+    try server.accept(member, by: "bob")
     try bob.pull()
     #expect(bob.column("items", item, "title") == "Milk")
   }

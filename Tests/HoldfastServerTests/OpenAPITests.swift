@@ -119,6 +119,14 @@ extension Address {
       case .invitation: "/v1/zones/some/invitations/some"
       case .acceptance: "/v1/invitations/accept"
       case .invitationLook: "/v1/invitations/look"
+      case .memberships: "/v1/memberships"
+      case .membership: "/v1/memberships/some"
+      case .membershipAcceptance: "/v1/memberships/some/accept"
+      case .ownMembership: "/v1/zones/some/membership"
+      case .grants: "/v1/zones/some/grants"
+      case .grant: "/v1/zones/some/grants/some"
+      case .blocks: "/v1/blocks"
+      case .block: "/v1/blocks/some"
       }
     }
     let all: [Address] = [
@@ -127,6 +135,8 @@ extension Address {
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"), .export(table: nil), .export(table: 0),
       .invitations("some"), .invitation("some", id: "some"), .acceptance, .invitationLook,
+      .memberships, .membership("some"), .membershipAcceptance("some"), .ownMembership("some"),
+      .grants("some"), .grant("some", id: "some"), .blocks, .block("some"),
     ]
     return all.map(path)
   }

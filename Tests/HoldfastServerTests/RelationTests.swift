@@ -38,12 +38,13 @@ import Testing
   @Test("a member may stand before the list in one set (child before parent)")
   func memberBeforeList() throws {
     let bob = try server.signUp("bob")
-    let other = alice.newID()
+    let (other, member) = (alice.newID(), alice.newID())
     let answer = try alice.sync([
-      .create("members", alice.newID(), ["zone": .string(other), "name": "bob", "role": "editor"]),
+      .create("members", member, ["zone": .string(other), "name": "bob", "role": "editor"]),
       .create("lists", other, ["title": "Both"]),
     ])
     #expect(answer.refused.isEmpty)
+    try server.accept(member, by: "bob")
     try bob.pull()
     #expect(bob.has("lists", other))
     try settle()

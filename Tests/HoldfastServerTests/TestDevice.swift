@@ -190,8 +190,15 @@ final class TestDevice {
     return id
   }
 
-  /// Makes another user a member of a list.
+  /// Makes another user a member of a list, who accepts where that takes the own word.
   func share(_ list: String, with name: String, as role: Role = .editor) throws -> String {
+    let id = try offer(list, to: name, as: role)
+    try server.accept(id, by: name)
+    return id
+  }
+
+  /// Makes another user a member of a list, as far as that takes no word of theirs.
+  func offer(_ list: String, to name: String, as role: Role = .editor) throws -> String {
     let id = newID()
     try sync([
       .create("members", id, ["zone": .string(list), "name": .string(name), "role": .string(role.rawValue)])

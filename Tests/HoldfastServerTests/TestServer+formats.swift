@@ -7,6 +7,13 @@ extension TestServer {
   /// What takes a database back to a format from the one behind it, the latest first.
   private static let stepsBack: [(format: Int64, sqlite: String, postgres: String)] = [
     (
+      9,
+      """
+      DROP TABLE holdfast_left; DROP TABLE holdfast_blocks; ALTER TABLE members DROP COLUMN invited_by;
+      """,
+      "DROP TABLE holdfast.departures, holdfast.blocks; ALTER TABLE holdfast.members DROP COLUMN invited_by;"
+    ),
+    (
       8, "ALTER TABLE holdfast_handed DROP COLUMN base;", "ALTER TABLE holdfast.handed DROP COLUMN base;"
     ),
     (

@@ -15,6 +15,8 @@ final class TestWorld: Sendable {
 
   /// The size of an answer from which on no further change is begun, of servers opened from now on.
   let answerSize = Mutex<Int>(4 << 20)
+  /// What one user may have, on servers opened from now on.
+  let limits = Mutex<UserLimits>(UserLimits())
 
   var now: Int64 { time.withLock { $0 } }
 
@@ -41,6 +43,7 @@ final class TestWorld: Sendable {
       now: { self.now }, random: { self.random($0) },
       passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
     environment.answerSize = answerSize.withLock { $0 }
+    environment.limits = limits.withLock { $0 }
     return environment
   }
 }
@@ -112,6 +115,8 @@ final class TestServer {
   var inline: InlineServer?
   let location: DatabaseLocation
   private(set) var failures = Failures()
+  /// The tokens of the users' last sessions, by their names.
+  private var tokens: [String: String] = [:]
 
   /// Collects what the server logged as unexpected.
   final class Failures: Sendable {
@@ -253,7 +258,15 @@ final class TestServer {
     let answer = try post(
       path, ["name": .string(name), "password": "correct horse", "device": .object(members)])
     try #require(answer.status < 300)
-    return try JSONValue(parsing: answer.body)
+    let session = try JSONValue(parsing: answer.body)
+    tokens[name] = session["token"]?.stringValue
+    return session
+  }
+
+  /// A user accepts a membership, if it waits for the user's word.
+  func accept(_ membership: String, by name: String) throws {
+    guard let token = tokens[name] else { return }
+    _ = try respond(to: Self.request("POST", "/v1/memberships/\(membership)/accept", [], token: token))
   }
 
   private func log() -> @Sendable (String) -> Void {

@@ -40,7 +40,7 @@ enum Commands {
         .watch,
       ]
     ),
-    ("Together", [.share, .members, .unshare, .invite, .accept]),
+    ("Together", [.share, .members, .unshare, .invite, .invitations, .accept, .decline, .leave]),
     (
       "Account and sync",
       [

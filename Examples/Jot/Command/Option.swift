@@ -38,6 +38,7 @@ extension Option {
   static let after = Option("after", "ITEM", "behind another item")
   static let to = Option("to", "LIST", "into another list")
   static let role = Option("role", "ROLE", "viewer, editor (unless said otherwise) or owner")
+  static let block = Option("block", "and block who sent it: nothing of theirs is shown to you any more")
   static let removeData = Option("remove-data", "remove all lists from this device too")
   static let discardUnsent = Option("discard-unsent", "even edits that the server does not have yet")
   static let stop = Option("stop", "end to follow, and remove the catalogue from this device")

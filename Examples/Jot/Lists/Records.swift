@@ -43,6 +43,12 @@ struct Member: Record {
   var role: String
   /// The zone whose members it is.
   var group: String?
+  /// Who invited a member that has not accepted yet; the server writes it.
+  var invitedBy: String?
+
+  enum CodingKeys: String, CodingKey {
+    case id, zone, user, name, role, group, invitedBy = "invited_by"
+  }
 
   /// The name of the account, or its id as long as the server has not said the name; of a group its zone.
   var label: String { name ?? user ?? group.map { "members of \($0)" } ?? "" }

@@ -25,11 +25,14 @@ extension Command {
   ) { call in
     let members = try await call.open().store.read { try $0.members(of: try $0.list(call.words[0])) }
     let json = members.map { member in
-      JSONValue.object([.init("name", .string(member.label)), .init("role", .string(member.role))])
+      JSONValue.object([
+        .init("name", .string(member.label)), .init("role", .string(member.role)),
+        .init("user", JSONValue(member.user)), .init("accepted", .bool(member.invitedBy == nil)),
+      ])
     }
     call.show(.array(json)) { terminal in
       var columns = Columns("name", "role")
-      for member in members { columns.add(member.label, member.role) }
+      for member in members { columns.add(member.label, member.role + (member.invitedBy == nil ? "" : " (invited)")) }
       return columns.text(terminal)
     }
   }

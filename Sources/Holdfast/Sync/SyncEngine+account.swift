@@ -67,14 +67,24 @@ extension SyncEngine {
     await handle(.signedOut)
   }
 
+  /// Asks for something that this device's user may see.
+  func get(_ path: String) async throws -> [UInt8] {
+    let token = try await store.writer.perform { try $0.state().token }
+    return try await content(of: TransportRequest(method: "GET", path: path, token: token))
+  }
+
   /// Sends a request of this device's user.
   ///
   /// - Returns: the content of the answer.
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
   func ask(_ method: String, _ path: String, _ body: JSONValue) async throws -> [UInt8] {
     let token = try await store.writer.perform { try $0.state().token }
-    let answer = try await send(
-      TransportRequest(method: method, path: path, token: token, body: body.bytes))
+    return try await content(
+      of: TransportRequest(method: method, path: path, token: token, body: body.bytes))
+  }
+
+  private func content(of request: TransportRequest) async throws -> [UInt8] {
+    let answer = try await send(request)
     if let problem = Problem(document: answer.body), answer.status >= 400 { throw problem }
     guard answer.status < 300 else { throw Problem(.internalError) }
     return answer.body

@@ -79,13 +79,16 @@ public struct Table: Hashable, Sendable {
   /// Whether the table is one of Holdfast's own.
   public var isBuiltIn: Bool { zone == .explicit || zone == .server }
 
+  /// The column of `members` that the server alone writes: the id of the user who invited, until the invited user accepts; else null.
+  public static let inviterColumn = "invited_by"
+
   /// Who belongs to a zone, and in which role.
   public static let members = Table(
     "members", zone: .explicit,
     columns: [
       Column("user", .text, maximumLength: 64), Column("name", .text, maximumLength: 64),
       Column("role", .text, required: true, oneOf: Role.allCases.map(\.rawValue)),
-      Column("group", .text, maximumLength: 64),
+      Column("group", .text, maximumLength: 64), Column(inviterColumn, .text, maximumLength: 64),
     ],
     unique: [["user"], ["group"]], roles: TableRoles(create: .owner, update: .owner, delete: .viewer))
 

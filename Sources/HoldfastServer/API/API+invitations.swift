@@ -48,20 +48,7 @@ extension API {
     let key = try read { try device(of: request, $0).key }
     try requireJSON(request)
     let token = TokenHash(of: try InvitationBody.token(request.body))
-    return .write(.accept(key, token)) { result in
-      switch result {
-      case .success(.membership(let member, let isNew)):
-        .json(
-          status: isNew ? 201 : 200,
-          JSONValue.object([
-            .init("id", .string(member.id)), .init("zone", .string(member.zone)),
-            .init("user", .string(member.user)), .init("name", .string(member.name)),
-            .init("role", .string(member.role.rawValue)),
-          ]).bytes)
-      case .success: .problem(Problem(.internalError))
-      case .failure(let problem): .problem(problem)
-      }
-    }
+    return .write(.accept(key, token), Self.membership)
   }
 
   /// `POST /v1/invitations/look`: to whomever has the token, what it would give.
@@ -87,7 +74,7 @@ extension API {
   }
 
   /// The first text of a zone's root record, null where it has none; nil when the zone has ended. That of a user's own zone is null.
-  private func title(of zone: String, _ store: any StoreReader) throws -> JSONValue? {
+  func title(of zone: String, _ store: any StoreReader) throws -> JSONValue? {
     for (index, table) in schema.tables.enumerated() where table.zone == .root {
       guard case .live(let record, _)? = try store.records([zone], of: index, for: nil)[zone] else {
         continue

@@ -62,7 +62,10 @@ final class API: Sendable {
   /// Lends a reader for the time that `body` runs.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
     try database.read { store in
-      try body(Reader(store, answerSize: environment.answerSize, schemaWords))
+      try body(
+        Reader(
+          store, answerSize: environment.answerSize, zoneLimit: environment.limits.zonesOfDevice,
+          schemaWords))
     }
   }
 
@@ -123,6 +126,14 @@ final class API: Sendable {
     case .invitation(let zone, let id): return try revokeInvitation(request, id, to: zone)
     case .acceptance: return try accept(request)
     case .invitationLook: return try lookAtInvitation(request)
+    case .memberships: return try memberships(request)
+    case .membership(let id): return try declineMembership(request, id)
+    case .membershipAcceptance(let id): return try acceptMembership(request, id)
+    case .ownMembership(let zone): return try leave(request, zone: zone)
+    case .grants(let zone): return try grants(request, of: zone)
+    case .grant(let zone, let id): return try withdrawGrant(request, id, of: zone)
+    case .blocks: return try blocks(request)
+    case .block(let user): return try setBlock(request, user: user)
     case .changes(let zone): return try changes(request, zone: zone)
     }
   }

@@ -37,6 +37,19 @@ enum Address: Equatable {
   case invitation(String, id: String)
   case acceptance
   case invitationLook
+  /// The memberships that wait for the user's word.
+  case memberships
+  /// One of them, by its id.
+  case membership(String)
+  case membershipAcceptance(String)
+  /// The user's own membership of the zone of this name.
+  case ownMembership(String)
+  /// What names the zone of this name as a group.
+  case grants(String)
+  case grant(String, id: String)
+  /// The users whom the user has blocked.
+  case blocks
+  case block(String)
   /// The changes of the zone of this name.
   case changes(String)
 
@@ -63,6 +76,8 @@ enum Address: Equatable {
     case ["v1", "zones"]: self = .zones
     case ["v1", "invitations", "accept"]: self = .acceptance
     case ["v1", "invitations", "look"]: self = .invitationLook
+    case ["v1", "memberships"]: self = .memberships
+    case ["v1", "blocks"]: self = .blocks
     case ["v1", "schema"]: self = .schema
     case ["openapi.json"]: self = .openAPI
     case ["healthz"]: self = .health
@@ -74,17 +89,29 @@ enum Address: Equatable {
 
   /// The address that ends with a name, or has one in the middle.
   private static func named(_ parts: [String], _ schema: Schema) throws(Problem) -> Address {
-    if parts.count == 3, parts[0] == "v1", parts[1] == "devices", !parts[2].isEmpty {
-      return .device(parts[2])
+    if parts.count == 3, parts[0] == "v1", !parts[2].isEmpty {
+      switch parts[1] {
+      case "devices": return .device(parts[2])
+      case "memberships": return .membership(parts[2])
+      case "blocks": return .block(parts[2])
+      default: throw Problem(.notFound)
+      }
     }
-    if parts.count == 5, parts[0] == "v1", parts[1] == "zones", parts[3] == "invitations" {
-      return .invitation(parts[2], id: parts[4])
+    if parts.count == 5, parts[0] == "v1", parts[1] == "zones" {
+      switch parts[3] {
+      case "invitations": return .invitation(parts[2], id: parts[4])
+      case "grants": return .grant(parts[2], id: parts[4])
+      default: throw Problem(.notFound)
+      }
     }
     guard parts.count == 4, parts[0] == "v1" else { throw Problem(.notFound) }
     switch (parts[1], parts[2], parts[3]) {
     case ("zones", let zone, "changes"): return .changes(zone)
     case ("zones", let zone, "invitations"): return .invitations(zone)
     case ("zones", let zone, "snapshot"): return .snapshot(zone)
+    case ("zones", let zone, "membership"): return .ownMembership(zone)
+    case ("zones", let zone, "grants"): return .grants(zone)
+    case ("memberships", let id, "accept"): return .membershipAcceptance(id)
     case ("account", "export", let table):
       guard let table = schema.index(called: table) else {
         throw Problem(.notFound, "The schema has no table \(table.prefix(64)).")
@@ -113,14 +140,17 @@ enum Address: Equatable {
   /// What may be done here, besides `HEAD` and `OPTIONS`.
   private func actions(in schema: Schema) -> [String] {
     switch self {
-    case .sync, .accounts, .batch, .resolution, .acceptance, .invitationLook: ["POST"]
+    case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook: ["POST"]
     case .sessions: ["POST", "DELETE"]
     case .devices, .invitations: ["GET", "POST"]
     case .password: ["PUT"]
     case .records(let table), .record(let table, _), .restoration(let table, _):
       schema.tables[table].zone == .server ? choosing : reading + writing
-    case .account, .currentSession, .device, .invitation: ["DELETE"]
-    case .export, .snapshot, .events, .zones, .changes, .schema, .openAPI, .health, .readiness: ["GET"]
+    case .block: ["PUT", "DELETE"]
+    case .account, .currentSession, .device, .invitation, .membership, .ownMembership, .grant: ["DELETE"]
+    case .export, .snapshot, .events, .zones, .changes, .memberships, .grants, .blocks, .schema, .openAPI,
+      .health, .readiness:
+      ["GET"]
     }
   }
 

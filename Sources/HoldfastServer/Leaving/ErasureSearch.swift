@@ -35,8 +35,8 @@ struct ErasureSearch {
   /// The zones of the next user behind an id.
   func departures(after id: String) throws -> FoundForgettable {
     guard let user = try store.erasedUser(after: id) else { return FoundForgettable() }
-    let zones = try store.sight(of: user, publicZones: []).zones
-    return FoundForgettable(items: zones.map { .departure(user: user, zone: $0.zone) }, next: user)
+    let zones = try store.sight(of: user, publicZones: []).zones.map(\.zone) + store.pendingZones(of: user)
+    return FoundForgettable(items: zones.map { .departure(user: user, zone: $0) }, next: user)
   }
 
   /// The next records of a user's zones, and behind those of each zone its membership.

@@ -25,7 +25,9 @@ extension Service {
     guard try stores.ledger.exists(zone), let own = try stores.membership(of: user, in: zone) else {
       return Forgotten()
     }
-    if try isShared(zone, besides: user) {
+    if own.values[stores.memberInviter] != .null {
+      // It was never accepted: nobody hangs on it.
+    } else if try isShared(zone, besides: user) {
       guard try hasHeir(zone, of: user, by: author) else { return Forgotten() }
     } else if try store.zones.hasRecords(zone) {
       return Forgotten()

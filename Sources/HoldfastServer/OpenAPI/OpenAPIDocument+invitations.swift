@@ -54,15 +54,12 @@ extension OpenAPIDocument {
   }
 
   var acceptInvitation: OpenAPIOperation {
-    let member = OpenAPISchema.object(
-      ["id", "zone", "user", "name"].map { .init($0, Self.text) } + [.init("role", role)],
-      required: ["id", "zone", "user", "name", "role"], isOpen: true)
-    return OpenAPIOperation(
+    OpenAPIOperation(
       method: "post", id: "accept_invitation", summary: "Makes the user a member of the invitation's zone.",
       body: (token, Self.json),
       answers: [
-        OpenAPIOperation.answer(200, "The membership that there was already.", member),
-        OpenAPIOperation.answer(201, "The new membership.", member),
+        OpenAPIOperation.answer(200, "The membership that there was already.", ownMember),
+        OpenAPIOperation.answer(201, "The new membership.", ownMember),
       ], problems: [404, 422, 507])
   }
 

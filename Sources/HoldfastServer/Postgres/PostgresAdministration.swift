@@ -151,7 +151,8 @@ class PostgresAdministration: StoreAdministration {
     return try rows(
       """
       SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
-      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
+        AND m.invited_by IS NULL)
       AND NOT EXISTS (SELECT 1 FROM holdfast.records r WHERE r.zone = z.zone AND r.id = z.zone AND r.state = 0
         AND split_part(r.stamps, ';', 1) LIKE '%.0'
         AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))

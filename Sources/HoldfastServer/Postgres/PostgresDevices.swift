@@ -54,6 +54,10 @@ final class PostgresDevices: DeviceTable {
     "SELECT 1 FROM holdfast.acks WHERE device = $1 AND zone = $2 AND seq >= $3 AND NOT lost"
   private static let findForeignAcks: PostgresStatement =
     "SELECT zone FROM holdfast.acks WHERE device = $1 AND epoch NOT IN ('', $2) AND NOT lost"
+  private static let findUserAck: PostgresStatement = """
+    SELECT a.zone FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number AND a.zone = $2
+    WHERE d.account = $1 AND a.epoch NOT IN ('', $3) AND NOT a.lost LIMIT 1
+    """
   private static let dropToken: PostgresStatement = """
     UPDATE holdfast.devices SET token_hash = CASE WHEN issued_after IS NULL THEN NULL ELSE token_hash END,
       issued_after = CASE WHEN issued_after IS NULL THEN NULL ELSE $2::bigint END WHERE number = $1
@@ -142,6 +146,17 @@ final class PostgresDevices: DeviceTable {
     if rows[number]?.hasForgottenAcks == true { return false }
     let found = try store.connection.query(Self.findForeignAcks, PostgresParameters(number, epoch))
     return found.indices.contains { acks[AckKey(device: number, zone: found.text($0, 0))] == nil }
+  }
+
+  func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
+    let isPending = acks.contains { key, ack in
+      guard key.zone == zone, rows[key.device]?.user == user, let ack, !doubtedAcks.contains(key) else {
+        return false
+      }
+      return !ack.epoch.isEmpty && ack.epoch != epoch
+    }
+    if isPending { return true }
+    return try !store.connection.query(Self.findUserAck, PostgresParameters(user, zone, epoch)).isEmpty
   }
 
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {

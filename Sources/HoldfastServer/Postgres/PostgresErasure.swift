@@ -26,6 +26,14 @@ struct PostgresErasure {
     "SELECT i.zone, i.id FROM holdfast.invitations i WHERE i.inviter = $1 LIMIT $2"
   private static let dropInvitation: PostgresStatement =
     "DELETE FROM holdfast.invitations WHERE zone = $1 AND id = $2"
+  private static let findDepartures: PostgresStatement =
+    "SELECT l.zone FROM holdfast.departures l WHERE l.\"user\" = $1 LIMIT $2"
+  private static let dropDeparture: PostgresStatement =
+    "DELETE FROM holdfast.departures WHERE zone = $1 AND \"user\" = $2"
+  private static let dropBlocks: PostgresStatement =
+    "DELETE FROM holdfast.blocks WHERE account = $1 OR blocked = $1 RETURNING account"
+  private static let findMember: PostgresStatement =
+    "SELECT m.id FROM holdfast.members m WHERE m.\"user\" = $1 LIMIT 1"
   private static let findAccess: PostgresStatement =
     "SELECT m.zone FROM holdfast.access m WHERE m.\"user\" = $1 LIMIT 1"
   private static let setEnded: PostgresStatement =
@@ -44,16 +52,20 @@ struct PostgresErasure {
     }
     let invitations = try connection.query(
       Self.findInvitations, PostgresParameters(user, Int64(ForgettingTerms.step)))
+    let left = try connection.query(
+      Self.findDepartures, PostgresParameters(user, Int64(ForgettingTerms.step))
+    ).texts
     try connection.pipeline { pipe in
+      for zone in left { pipe.send(Self.dropDeparture, PostgresParameters(zone, user)) }
       for row in invitations.indices {
         pipe.send(
           Self.dropInvitation, PostgresParameters(invitations.text(row, 0), invitations.text(row, 1)))
       }
     }
-    let results = try [Self.dropResultIDs, Self.dropResults].map {
+    let results = try [Self.dropResultIDs, Self.dropResults, Self.dropBlocks].map {
       try connection.query($0, PostgresParameters(user)).count
     }
-    count += invitations.count + results.reduce(0, +)
+    count += invitations.count + left.count + results.reduce(0, +)
     return Forgotten(remains: count, hasMore: count > 0)
   }
 
@@ -77,7 +89,8 @@ struct PostgresErasure {
   /// Ends the erasure, if nothing is left.
   func end(_ user: String) throws -> Forgotten {
     guard try forgetRemains(of: user).remains == 0,
-      try connection.query(Self.findAccess, PostgresParameters(user)).isEmpty
+      try connection.query(Self.findAccess, PostgresParameters(user)).isEmpty,
+      try connection.query(Self.findMember, PostgresParameters(user)).isEmpty
     else { return Forgotten() }
     let ended = try connection.query(
       Self.setEnded, PostgresParameters(user, Erasure.done.rawValue, Erasure.begun.rawValue))

@@ -7,7 +7,7 @@ enum PostgresMigrations {
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
-    (9, PostgresTables.bases),
+    (9, PostgresTables.bases), (10, PostgresTables.consents),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
@@ -15,7 +15,7 @@ enum PostgresMigrations {
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
-    (9, PostgresTables.bases),
+    (9, PostgresTables.bases), (10, PostgresTables.consents),
   ]
 
   /// The format that this version makes and takes.
@@ -31,6 +31,7 @@ enum PostgresMigrations {
       try connection.execute(step.sql)
     }
     if 1..<6 ~= format { try connection.execute(PostgresTables.groups) }
+    if 1..<10 ~= format { try connection.execute(PostgresTables.inviter) }
     if format > 0 { try addAccess(after: format, on: connection) }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",

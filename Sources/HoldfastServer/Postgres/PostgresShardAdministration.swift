@@ -66,6 +66,7 @@ final class PostgresShardAdministration: PostgresAdministration {
       array: try rows(
         """
         SELECT z.zone FROM holdfast.zones z LEFT JOIN holdfast.members m ON m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
+          AND m.invited_by IS NULL
         WHERE NOT z.public AND m.id IS NULL
         """
       ).map { $0[0] })

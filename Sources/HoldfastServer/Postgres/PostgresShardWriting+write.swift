@@ -16,6 +16,7 @@ extension PostgresShardWriting {
       writeRecords(changes, pipe)
       if let moves {
         writeRoles(pipe)
+        store.consentTable.write(to: pipe)
         writeDevices(pipe)
         writeAcks(losses, pipe)
         PostgresRequestStatements.write(store.requestTable, isDistributed: true, pipe)

@@ -76,6 +76,7 @@ extension PostgresStore {
       }
       if let moves {
         writeRoles(pipe)
+        consentTable.write(to: pipe)
         writeDevices(pipe)
         writeAcks(pipe)
         PostgresRequestStatements.write(requestTable, isDistributed: false, pipe)

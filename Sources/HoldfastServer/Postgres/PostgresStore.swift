@@ -25,11 +25,13 @@ final class PostgresStore: Store {
   private(set) lazy var results: any ResultTable = PostgresResults(self)
   private(set) lazy var forgetting: any ForgettingTable = PostgresForgettingTable(self)
   private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
+  private(set) lazy var consentTable = PostgresConsents(self)
   private(set) lazy var returns: any ReturnTable = PostgresReturns(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
   var zones: any ZoneTable { zoneTable }
+  var consents: any ConsentTable { consentTable }
   var devices: any DeviceTable { deviceTable }
   var accounts: any AccountTable { accountTable }
   var requests: any RequestTable { requestTable }
@@ -38,6 +40,7 @@ final class PostgresStore: Store {
   let memberUser: Int
   let memberRole: Int
   let memberGroup: Int
+  let memberInviter: Int
 
   var working = PostgresWorkingSet()
   /// The lists of what has changed.
@@ -57,7 +60,14 @@ final class PostgresStore: Store {
   private var opened: PostgresConnection?
   private var isCareful = false
   /// How much there was to take back when the part began.
-  private var part: (zonesMade: Int, losses: Int, roles: [PostgresZones.Membership: Role?]) = (0, 0, [:])
+  private var part = Part()
+
+  private struct Part {
+    var zonesMade = 0
+    var losses = 0
+    var roles: [PostgresZones.Membership: Role?] = [:]
+    var left: [PostgresZones.Membership: Bool] = [:]
+  }
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -84,9 +94,10 @@ final class PostgresStore: Store {
     self.openDirectly = openDirectly
     statements = PostgresStatements(schema, layout, lane)
     guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
-      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
+      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group"),
+      let inviter = Table.members.index(of: Table.inviterColumn)
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, memberUser, memberRole, memberGroup) = (members, user, role, group)
+    (self.members, memberUser, memberRole, memberGroup, memberInviter) = (members, user, role, group, inviter)
     tables = schema.tables.indices.map { PostgresRecordTable($0, self) }
   }
 
@@ -118,10 +129,11 @@ final class PostgresStore: Store {
     zonesWritten = 0
     zonesMoved.removeAll(keepingCapacity: true)
     zoneTable.begin()
+    consentTable.begin()
     accountTable.begin()
     deviceTable.begin()
     requestTable.begin()
-    part = (0, 0, [:])
+    part = Part()
     self.isCareful = isCareful
     let waiting = try writing.fetch(expectations)
     clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
@@ -158,7 +170,9 @@ final class PostgresStore: Store {
 
   func beginPart() throws {
     working.beginPart()
-    part = (zonesMade.count, deviceTable.losses.count, zoneTable.changed)
+    part = Part(
+      zonesMade: zonesMade.count, losses: deviceTable.losses.count, roles: zoneTable.changed,
+      left: consentTable.changed)
     if isCareful { try connection.run(Self.savepoint) }
   }
 
@@ -179,6 +193,7 @@ final class PostgresStore: Store {
     zonesMade.removeLast(zonesMade.count - part.zonesMade)
     zonesWritten = min(zonesWritten, part.zonesMade)
     zoneTable.changed = part.roles
+    consentTable.changed = part.left
     deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
     if isCareful {
       try connection.pipeline { pipe in

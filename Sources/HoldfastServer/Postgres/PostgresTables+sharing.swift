@@ -18,6 +18,22 @@ extension PostgresTables {
 
     """
 
+  /// Who has left which zone, and who has blocked whom.
+  static let consents = """
+    CREATE TABLE holdfast.departures (
+      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, PRIMARY KEY (zone, "user")
+    );
+    CREATE INDEX departures_of_user ON holdfast.departures ("user");
+    CREATE TABLE holdfast.blocks (
+      account text COLLATE "C" NOT NULL, blocked text COLLATE "C" NOT NULL, PRIMARY KEY (account, blocked)
+    );
+    CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
+
+    """
+
+  /// What the tenth format has besides, where `members` stands already.
+  static let inviter = "ALTER TABLE holdfast.members ADD COLUMN invited_by text COLLATE \"C\";\n"
+
   /// What the sixth format has besides, where `members` stands already.
   static let groups = """
     ALTER TABLE holdfast.members ADD COLUMN "group" text COLLATE "C";

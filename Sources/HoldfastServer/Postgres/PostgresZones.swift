@@ -29,14 +29,14 @@ final class PostgresZones: ZoneTable {
   private static let findRoles: PostgresStatement =
     "SELECT \"user\", role FROM holdfast.access WHERE zone = $1"
   private static let findOwnRole: PostgresStatement =
-    "SELECT id, role FROM holdfast.members WHERE zone = $1 AND \"user\" = $2"
+    "SELECT id, role FROM holdfast.members WHERE zone = $1 AND \"user\" = $2 AND invited_by IS NULL"
   private static let findMembers: PostgresStatement =
-    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1"
+    "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1 AND invited_by IS NULL"
   private static let findGroups: PostgresStatement =
     "SELECT id, \"user\", \"group\", role FROM holdfast.members WHERE zone = $1 AND \"group\" IS NOT NULL"
   private static let countMembers: PostgresStatement = "SELECT count(*) FROM holdfast.members WHERE zone = $1"
   private static let findOwners: PostgresStatement =
-    "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner' AND \"user\" IS NOT NULL"
+    "SELECT id FROM holdfast.members WHERE zone = $1 AND role = 'owner' AND \"user\" IS NOT NULL AND invited_by IS NULL"
 
   private static let findRecords: PostgresStatement = """
     SELECT r.record_table, r.id FROM holdfast.records r
@@ -113,6 +113,7 @@ final class PostgresZones: ZoneTable {
     let (table, userColumn, roleColumn) = (store.members, store.memberUser, store.memberRole)
     for (key, entry) in store.working.changed where key.table == table {
       if entry.home == zone, entry.values?[userColumn] == .text(user) {
+        if entry.values?[store.memberInviter] != .null { return nil }
         return entry.values?[roleColumn].text.flatMap(Role.init)
       }
     }
@@ -130,7 +131,9 @@ final class PostgresZones: ZoneTable {
 
   private func members(_ statement: PostgresStatement, of zone: String) throws -> [Member] {
     var members = store.working.changed.compactMap { key, entry -> Member? in
-      guard key.table == store.members, entry.home == zone, let values = entry.values else { return nil }
+      guard key.table == store.members, entry.home == zone, let values = entry.values,
+        values[store.memberInviter] == .null
+      else { return nil }
       return Member(
         id: key.id, user: values[store.memberUser].text, group: values[store.memberGroup].text,
         role: values[store.memberRole].text)
@@ -163,7 +166,7 @@ final class PostgresZones: ZoneTable {
     let owner = Value.text(Role.owner.rawValue)
     for (key, entry) in store.working.changed where key.table == store.members {
       if entry.home == zone, entry.values?[store.memberRole] == owner,
-        entry.values?[store.memberUser].text != nil
+        entry.values?[store.memberUser].text != nil, entry.values?[store.memberInviter] == .null
       {
         return true
       }

@@ -23,10 +23,11 @@ extension PostgresTriggers {
         WITH due AS MATERIALIZED (
           SELECT DISTINCT ON (g.zone, g.account) g.zone, g.account, g.role FROM (
             SELECT m.zone, m."user" AS account, m.role FROM holdfast.members m
-            WHERE m.zone = ANY (concerned) AND m."user" IS NOT NULL
+            WHERE m.zone = ANY (concerned) AND m."user" IS NOT NULL AND m.invited_by IS NULL
             UNION ALL SELECT m.zone, o."user", m.role FROM holdfast.members m
-            JOIN holdfast.members o ON o.zone = m."group" AND o."user" IS NOT NULL
+            JOIN holdfast.members o ON o.zone = m."group" AND o."user" IS NOT NULL AND o.invited_by IS NULL
             WHERE m.zone = ANY (concerned) AND (EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = m."group")\(root))
+              AND NOT EXISTS (SELECT FROM holdfast.departures d WHERE d.zone = m.zone AND d."user" = o."user")
           ) g ORDER BY g.zone, g.account, array_position(ARRAY['owner', 'editor', 'viewer'], g.role)
         ), gone AS (
           DELETE FROM holdfast.access a WHERE a.zone = ANY (concerned)

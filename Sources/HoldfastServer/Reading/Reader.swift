@@ -10,17 +10,20 @@ struct Reader {
   private var epoch: String { history.epoch }
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
+  /// How many zones are offered to a device.
+  private let zoneLimit: Int
   private let schema: SchemaWords
 
-  init(_ store: any StoreReader, answerSize: Int, _ schema: SchemaWords) {
+  init(_ store: any StoreReader, answerSize: Int, zoneLimit: Int, _ schema: SchemaWords) {
     self.store = store
     self.answerSize = answerSize
+    self.zoneLimit = zoneLimit
     self.schema = schema
   }
 
   /// The same over another view of the database.
   func reading(_ store: any StoreReader) -> Reader {
-    Reader(store, answerSize: answerSize, schema)
+    Reader(store, answerSize: answerSize, zoneLimit: zoneLimit, schema)
   }
 
   /// Whether a request says anything that has to be written.
@@ -65,7 +68,8 @@ struct Reader {
     writer.bool(mustResend)
     writer.key("zones")
     writer.beginArray()
-    if !mustResend { try writeParts(zones, of: device.key, to: &writer) }
+    let offered = offered(zones)
+    if !mustResend { try writeParts(offered, of: device.key, to: &writer) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
@@ -76,6 +80,10 @@ struct Reader {
     writer.endArray()
     writeHeld(zones.filter { $0.role.isEmpty && isHeld($0) }, unknown, to: &writer)
     if let refusedReturns { write(refusedReturns, of: request.returns.count, to: &writer) }
+    if offered.count < zones.count {
+      writer.key("withheld")
+      writer.int64(Int64(zones.count - offered.count))
+    }
     writer.key("schema")
     writer.string(schema.fingerprint)
     if let renamed = schema.renamed {
@@ -84,6 +92,14 @@ struct Reader {
     }
     writer.endObject()
     return writer.bytes
+  }
+
+  /// The zones that a device follows, and as many of the others as it may: so it never has more acks than a request takes.
+  private func offered(_ zones: [ZoneState]) -> [ZoneState] {
+    if zones.count <= zoneLimit { return zones }
+    let known = zones.filter(\.isStored)
+    let others = zones.filter { !$0.isStored && !$0.role.isEmpty }.sorted { $0.zone < $1.zone }
+    return known + others.prefix(max(0, zoneLimit - known.count))
   }
 
   private func writeRefused(_ device: Int64, to writer: inout JSONWriter) throws {

@@ -123,6 +123,16 @@ final class ScopedReader: StoreReader {
 
   func invitation(_ token: TokenHash) throws -> Invitation? { nil }
 
+  func pendingMemberships(of user: String) throws -> [PendingMembership] { [] }
+
+  func pendingZones(of user: String) throws -> [String] { [] }
+
+  func grants(of group: String) throws -> [GroupGrant] { [] }
+
+  func blocks(of user: String) throws -> [BlockedUser] { [] }
+
+  func ownRole(of user: String, in zone: String) throws -> Role? { nil }
+
   func erasedUser(after id: String) throws -> String? { nil }
 
   func erasedZones() throws -> [String: Int64] { [:] }

@@ -65,7 +65,8 @@ extension SQLiteAdministration {
     return try connection.rows(
       """
       SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))
-      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL
+        AND m.invited_by IS NULL)
       """
     ).map { "owner: the zone \($0[0].text ?? "") has none" }
   }

@@ -141,6 +141,7 @@ struct SQLiteDatabase: ServerDatabase {
     try connection.transaction(.immediate) {
       try connection.execute(SQLiteTables.own(after: format))
       if format < 6 { try connection.execute(SQLiteTables.groupsAdded) }
+      if format < 10 { try connection.execute(SQLiteTables.inviterAdded) }
       try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }

@@ -125,6 +125,14 @@ final class SQLiteDeviceTable: DeviceTable {
       [.integer(number), .text(epoch)]) != nil
   }
 
+  func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
+    try connection.value(
+      """
+      SELECT 1 FROM holdfast_devices d JOIN holdfast_acks a ON a.device = d.number AND a.zone = ?2
+      WHERE d.user = ?1 AND a.epoch NOT IN ('', ?3) AND a.lost = 0 LIMIT 1
+      """, [.text(user), .text(zone), .text(epoch)]) != nil
+  }
+
   func forgetAcks(_ number: Int64) throws {
     try dropAcks.bind(number, at: 1)
     try dropAcks.run()

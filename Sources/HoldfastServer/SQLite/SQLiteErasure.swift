@@ -12,6 +12,8 @@ struct SQLiteErasure {
     ("holdfast_result_ids", ["user", "token_hash", "chunk"], "user"),
     ("holdfast_results", ["user", "token_hash"], "user"),
     ("holdfast_invitations", ["zone", "id"], "inviter"),
+    ("holdfast_left", ["zone", "user"], "user"), ("holdfast_blocks", ["user", "blocked"], "user"),
+    ("holdfast_blocks", ["user", "blocked"], "blocked"),
   ]
 
   private let connection: Connection
@@ -47,7 +49,8 @@ struct SQLiteErasure {
   /// Ends the erasure, if nothing is left.
   func end(_ user: String) throws -> Forgotten {
     guard try forgetRemains(of: user).remains == 0,
-      try connection.value("SELECT 1 FROM holdfast_access WHERE user = ? LIMIT 1", [.text(user)]) == nil
+      try connection.value("SELECT 1 FROM holdfast_access WHERE user = ? LIMIT 1", [.text(user)]) == nil,
+      try connection.value("SELECT 1 FROM members WHERE user = ? LIMIT 1", [.text(user)]) == nil
     else { return Forgotten() }
     try connection.run(
       "UPDATE holdfast_accounts SET erasure = ? WHERE id = ? AND erasure = ?",

@@ -13,6 +13,7 @@ final class SQLiteStore: Store {
   let forgetting: any ForgettingTable
   let invitations: any InvitationTable
   let returns: any ReturnTable
+  let consents: any ConsentTable
   /// The connection that writes.
   let connection: Connection
   /// Nobody else writes, so nothing is to be learned about the time.
@@ -44,6 +45,7 @@ final class SQLiteStore: Store {
     forgetting = SQLiteForgetting(on: connection)
     invitations = SQLiteInvitations(on: connection)
     returns = SQLiteReturns(on: connection)
+    consents = SQLiteConsents(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

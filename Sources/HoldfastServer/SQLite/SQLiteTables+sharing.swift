@@ -12,6 +12,19 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     """
 
+  /// Who has left which zone, and who has blocked whom.
+  static let consents = """
+    CREATE TABLE holdfast_left (zone TEXT NOT NULL, user TEXT NOT NULL, PRIMARY KEY (zone, user)) WITHOUT ROWID;
+    CREATE INDEX holdfast_left_of_user ON holdfast_left (user);
+    CREATE TABLE holdfast_blocks (
+      user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_blocks_of_blocked ON holdfast_blocks (blocked);
+    """
+
+  /// What the tenth format has besides, where `members` stands already.
+  static let inviterAdded = "ALTER TABLE members ADD COLUMN invited_by TEXT;"
+
   /// What the sixth format has besides, where `members` stands already.
   static let groupsAdded = """
     ALTER TABLE members ADD COLUMN "group" TEXT;

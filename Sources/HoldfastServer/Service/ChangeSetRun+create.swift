@@ -50,6 +50,7 @@ extension ChangeSetRun {
     try log(lost, of: record.id, table: record.table, zone: zone)
     if table.zone == .explicit {
       Trace.took(.joined)
+      if let group = values[stores.memberGroup].text { try spareBlockers(of: group, from: zone) }
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root, !isNew { try stores.followRoot(of: zone) }
@@ -71,6 +72,8 @@ extension ChangeSetRun {
       zone = operation.id
       if tombstone == nil {
         if try ledger.exists(zone) { throw Problem(.recordExists) }
+        // A program of the operator's has no limit.
+        if ledger.scope == nil { try stores.checkZoneCount(of: author.user) }
         try ledger.create(zone)
         return zone
       }

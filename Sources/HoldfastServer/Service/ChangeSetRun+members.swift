@@ -11,6 +11,7 @@ extension ChangeSetRun {
       guard values[user] == .null, values[name] == .null else {
         throw Problem(.invalidValue, "members takes a user or a group, not both.")
       }
+      values[stores.memberInviter] = .null
       return try checkGroup(group, of: zone)
     }
     if let id = values[user].text {
@@ -22,19 +23,60 @@ extension ChangeSetRun {
     } else {
       throw Problem(.valueMissing, "members takes user, name or group.")
     }
+    guard let id = values[user].text else { return }
+    values[stores.memberInviter] = try mustAsk(id, for: zone) ? .text(author.user) : .null
   }
 
-  /// A group is a zone of which its author is a member, as else who belongs to it could be learned.
+  /// Whether a user becomes a member by accepting: docs/SHARING.md, section 2.
+  private func mustAsk(_ user: String, for zone: String) throws -> Bool {
+    // A service token is the operator's word.
+    if user == author.user || author.device == 0 || ledger.scope != nil { return false }
+    let consents = stores.store.consents
+    if let history = stores.history, history.previous != nil,
+      try stores.store.devices.hasAck(of: zone, by: user, notOf: history.epoch)
+    {
+      // The user's own device says that it had the zone before the restore.
+      return false
+    }
+    if try !consents.hasBlocked(user, author.user), try !consents.hasLeft(user, zone),
+      try consents.share(user, author.user),
+      try consents.zoneCount(of: user, upTo: stores.limits.zones) < stores.limits.zones
+    {
+      return false
+    }
+    let inviters = try consents.inviters(of: user)
+    if inviters.count(where: { $0 == author.user }) >= stores.limits.invitationsOfInviter {
+      throw Problem(
+        .sharingLimit,
+        "The user has not answered \(stores.limits.invitationsOfInviter) invitations of yours yet.")
+    }
+    let shown = try inviters.filter { try !consents.hasBlocked(user, $0) }
+    if shown.count >= stores.limits.invitations, try !consents.hasBlocked(user, author.user) {
+      throw Problem(.sharingLimit, "The user has not answered \(stores.limits.invitations) invitations yet.")
+    }
+    return true
+  }
+
+  /// A group is named by its own owners: they say what its members are given.
   private func checkGroup(_ group: String, of zone: String) throws {
     guard group != zone else { throw Problem(.invalidValue, "A zone can't be its own group.") }
     guard try ledger.exists(group), ledger.scope?.has(zone: group) ?? true,
-      try stores.store.zones.ownRole(of: author.user, in: group) != nil, try stores.isLive(group)
+      try stores.store.zones.ownRole(of: author.user, in: group) == .owner, try stores.isLive(group)
     else { throw Problem(.referenceMissing, "members.group") }
     if try stores.store.zones.groups(of: zone).count >= RecordStores.groupsOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(RecordStores.groupsOfZone) groups.")
     }
     if try stores.zones(naming: group).count >= RecordStores.zonesOfGroup {
       throw Problem(.sharingLimit, "A zone is the group of at most \(RecordStores.zonesOfGroup) others.")
+    }
+  }
+
+  /// A zone that somebody names as a group is not given to those of its members who have blocked that user.
+  func spareBlockers(of group: String, from zone: String) throws {
+    let blockers = try stores.store.consents.blockers(of: author.user)
+    if blockers.isEmpty { return }
+    for user in try stores.store.zones.members(of: group).compactMap(\.user) where blockers.contains(user) {
+      if try ledger.role(of: user, in: zone) == nil { try stores.store.consents.setLeft(true, user, zone) }
     }
   }
 

@@ -229,8 +229,7 @@ extension ChangeSetRun {
     let zone = try home(of: item)
     if table.zone == .explicit {
       try completeMember(&values, in: zone)
-      if let user = values[stores.memberUser].text, try stores.store.zones.ownRole(of: user, in: zone) != nil
-      {
+      if let user = values[stores.memberUser].text, try stores.membership(of: user, in: zone) != nil {
         // Who handed the zone back is a member by another record.
         let tombstone = Tombstone(zone: zone, rev: item.rev + 1, stamp: author.clock, device: author.device)
         _ = try put(tombstone, of: item)
@@ -244,7 +243,10 @@ extension ChangeSetRun {
       table: item.table, id: item.id, zone: zone, seq: seq, rev: item.rev, stamps: stamps.text, values: values
     )
     try insert(record)
-    if table.zone == .explicit { try stores.followMember(values, in: zone) }
+    if table.zone == .explicit {
+      if let group = values[stores.memberGroup].text { try spareBlockers(of: group, from: zone) }
+      try stores.followMember(values, in: zone)
+    }
     if table.zone == .root { try stores.followRoot(of: zone) }
     if table.zone == .root, try !stores.store.zones.hasOwner(zone) {
       let name = try stores.store.accounts.name(ofID: author.user) ?? ""

@@ -23,6 +23,8 @@ enum Command: Sendable {
   case invite(DeviceKey, Invitation, TokenHash)
   case revokeInvitation(DeviceKey, id: String, zone: String)
   case accept(DeviceKey, TokenHash)
+  /// What a user says of the own memberships.
+  case membership(DeviceKey, MembershipChange)
   /// Keeps the ids of a result.
   case keepResult(KeptResult)
   /// The team's program was told of zones.
@@ -133,7 +135,8 @@ extension Command {
     case .rest(let command): command.key
     case .changePassword(let change): change.key
     case .copyDevice(let key, _, _), .signOut(let key), .revoke(let key, _), .revokeOthers(let key),
-      .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _):
+      .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
+      .membership(let key, _):
       key
     case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
     }

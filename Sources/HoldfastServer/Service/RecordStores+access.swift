@@ -11,6 +11,8 @@ extension RecordStores {
   func followMember(_ values: [Value], in zone: String) throws {
     if values[memberGroup] != .null { return try settleAccess(to: zone) }
     guard let user = values[memberUser].text else { return }
+    // Who has not accepted gets nothing by it.
+    if values[memberInviter] != .null { return ledger.changedMember(user) }
     _ = try settleAccess(of: user, to: zone)
     try followGroups(of: zone, user)
     // Own devices are told of a role that is another, too.
@@ -46,7 +48,8 @@ extension RecordStores {
     // From here on nobody else changes who belongs to the zone.
     guard try ledger.exists(zone) else { return false }
     var roles = try [store.zones.ownRole(of: user, in: zone)].compactMap { $0 }
-    for member in try store.zones.groups(of: zone) {
+    let groups = try store.zones.groups(of: zone)
+    for member in try groups.isEmpty || store.consents.hasLeft(user, zone) ? [] : groups {
       guard let group = member.group, try store.zones.ownRole(of: user, in: group) != nil, try isLive(group)
       else { continue }
       roles.append(member.role)
@@ -60,11 +63,12 @@ extension RecordStores {
   private func settleAccess(to zone: String) throws {
     guard try ledger.exists(zone) else { return }
     var roles: [String: Role] = [:]
+    let leavers = try store.consents.leavers(of: zone)
     for member in try store.zones.members(of: zone) {
       var users = [member.user].compactMap { $0 }
       // Who joins the group or leaves it meanwhile waits for its lock.
       if let group = member.group, try ledger.exists(group), try isLive(group) {
-        users = try store.zones.members(of: group).compactMap(\.user)
+        users = try store.zones.members(of: group).compactMap(\.user).filter { !leavers.contains($0) }
       }
       for user in users { roles[user] = max(roles[user] ?? member.role, member.role) }
     }

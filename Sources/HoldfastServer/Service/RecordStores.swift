@@ -17,14 +17,18 @@ final class RecordStores {
   let memberName: Int
   let memberRole: Int
   let memberGroup: Int
+  let memberInviter: Int
+  /// What one user may have.
+  let limits: UserLimits
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
     _ schema: Schema, on store: any Store, rules: RulesInForce = RulesInForce(),
-    random: @escaping @Sendable (Int) -> [UInt8]
+    limits: UserLimits = UserLimits(), random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
     self.rules = rules
+    self.limits = limits
     self.random = random
     self.store = store
     tables = store.tables
@@ -33,10 +37,11 @@ final class RecordStores {
     guard let members = schema.index(of: Table.members.name),
       let conflicts = schema.index(of: Table.conflicts.name),
       let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
-      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group")
+      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group"),
+      let inviter = Table.members.index(of: Table.inviterColumn)
     else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup) = (
-      members, conflicts, user, name, role, group
+    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup, memberInviter) = (
+      members, conflicts, user, name, role, group, inviter
     )
   }
 
@@ -72,12 +77,13 @@ final class RecordStores {
         table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
+    try store.consents.setLeft(false, user, zone)
     _ = try settleAccess(of: user, to: zone)
     ledger.changedMember(user)
     return id
   }
 
-  /// The record of a user's own membership of a zone, or nil.
+  /// The record of a user's own membership of a zone, also of one that is not accepted yet; or nil.
   func membership(of user: String, in zone: String) throws -> Record? {
     var values = [Value](repeating: .null, count: Table.members.columns.count)
     values[memberUser] = .text(user)

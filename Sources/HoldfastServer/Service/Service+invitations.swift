@@ -32,19 +32,27 @@ extension Service {
     }
     let member = try stores.membership(of: user, in: zone)
     let role = member?.values[stores.memberRole].text.flatMap(Role.init)
+    let isPending = member.map { $0.values[stores.memberInviter] != .null } ?? false
     // Also when it is used up: the answer to the one who did it may have been lost.
-    if let member, let role, role >= invitation.role { return outcome(member.id, role, isNew: false) }
+    if let member, let role, !isPending, role >= invitation.role { return outcome(member.id, role, isNew: false) }
     guard invitation.isGood(at: now.milliseconds),
       // Who is being erased may be an owner for some steps yet.
       try store.accounts.name(ofID: invitation.inviter) != nil,
       try stores.ledger.role(of: invitation.inviter, in: zone) == .owner
     else { throw Problem(.invitationInvalid) }
     let author = Author(device: key.number, user: user, clock: now)
+    if let member, isPending {
+      let greater = max(role ?? invitation.role, invitation.role)
+      try stores.accept(member, as: greater, by: author)
+      try store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
+      return outcome(member.id, greater, isNew: true)
+    }
     if let member {
       try store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
       try ChangeSetRun([], by: author, on: stores).setRole(invitation.role, of: member)
       return outcome(member.id, invitation.role, isNew: false)
     }
+    try stores.checkZoneCount(of: user)
     if try store.zones.memberCount(of: zone) >= RecordStores.membersOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(RecordStores.membersOfZone) members and groups.")
     }

@@ -33,7 +33,12 @@ extension Service {
     if request.answers > 0 { try store.devices.forgetRefusals(number, upTo: request.answers) }
     let ahead = try zonesAhead(in: command)
     let isOld = command.isOld(device)
-    if isOld { Trace.took(.oldRequest) } else { try takeAcks(command, of: device, ahead: ahead) }
+    if isOld {
+      Trace.took(.oldRequest)
+    } else {
+      try takeAcks(command, of: device, ahead: ahead)
+      try acceptRecovered(in: command, by: Author(device: number, user: device.user, clock: now))
+    }
     // An old one that brings nothing must not make those old that the device sends meanwhile.
     let isEmpty = replays == request.changeSets.count && request.returns.isEmpty
     let written = isOld && isEmpty ? device.clock : now
@@ -82,6 +87,18 @@ extension Service {
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
       moves.devices.insert(number)
+    }
+  }
+
+  /// Accepts memberships that were handed back after a restore, for a user whose own device says that it had the zones: nobody else could.
+  private func acceptRecovered(in command: SyncCommand, by author: Author) throws {
+    guard history.previous != nil else { return }
+    for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
+      guard try stores.ledger.exists(zone), let member = try stores.membership(of: author.user, in: zone),
+        member.values[stores.memberInviter] != .null
+      else { continue }
+      // Beyond a limit it waits for the user's word.
+      do { try stores.accept(member, by: author) } catch is Problem {}
     }
   }
 

@@ -44,7 +44,8 @@ final class Service {
     self.clock = clock
     self.log = log
     stores = RecordStores(
-      schema, on: store, rules: RulesInForce(rules, log: log), random: environment.random)
+      schema, on: store, rules: RulesInForce(rules, log: log), limits: environment.limits,
+      random: environment.random)
     restText = RestText(schema)
   }
 
@@ -157,6 +158,7 @@ final class Service {
       try revokeInvitation(id, to: zone, by: key)
       return .done
     case .accept(let key, let token): return try accept(token, by: key, at: now)
+    case .membership(let key, let wish): return try membership(wish, by: key, at: now)
     case .keepResult(let result):
       try store.results.keep(result, at: environment.now())
       return .done

@@ -47,6 +47,9 @@ protocol DeviceTable: AnyObject {
   /// Whether a device has an ack of another history than that of an epoch, of a zone that it did not lose since.
   func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool
 
+  /// Whether a user's device has an ack of a zone of another history than that of an epoch, and the user did not lose the zone since.
+  func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool
+
   /// Whether a device has a zone up to some seq, and did not lose it since.
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool
 

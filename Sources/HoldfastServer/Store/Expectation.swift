@@ -44,6 +44,7 @@ extension Command {
       .signInByProvider,
       .accept, .keepResult, .told, .forget, .probe:
       Expectation(device: key)
+    case .membership(let key, let change): change.expectation(key, schema)
     case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])
     case .revokeInvitation(_, _, let zone): Expectation(device: key, user: key?.user, zones: [zone])
     }

@@ -24,6 +24,8 @@ protocol Store: AnyObject {
   /// What nobody needs any more.
   var forgetting: any ForgettingTable { get }
   var invitations: any InvitationTable { get }
+  /// What users have agreed to, and what not.
+  var consents: any ConsentTable { get }
 
   /// The latest stamp that is in the database.
   func latestClock() throws -> Stamp
@@ -187,16 +189,16 @@ protocol ZoneTable: AnyObject {
   /// Writes what a user may do in a zone: what its members say.
   func setRole(_ role: Role?, of user: String, in zone: String) throws
 
-  /// The role of a zone's own member; nil for others, also for those of its groups.
+  /// The role of a zone's own member; nil for others, also for those of its groups, and for who has not accepted yet.
   func ownRole(of user: String, in zone: String) throws -> Role?
 
-  /// The own members of a zone, and its groups.
+  /// The own members of a zone who have accepted, and its groups.
   func members(of zone: String) throws -> [Member]
 
   /// The groups of a zone.
   func groups(of zone: String) throws -> [Member]
 
-  /// How many own members and groups a zone has.
+  /// How many own members and groups a zone has, those who have not accepted yet included.
   func memberCount(of zone: String) throws -> Int
 
   /// Whether a zone has an owner of its own; those of a group do not count, as the group may lose them.

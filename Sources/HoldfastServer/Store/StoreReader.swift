@@ -43,6 +43,21 @@ protocol StoreReader: CollectionReader {
   /// The invitation of a token, or nil.
   func invitation(_ token: TokenHash) throws -> Invitation?
 
+  /// The memberships that wait for a user's word, the latest first; not those of whom the user has blocked.
+  func pendingMemberships(of user: String) throws -> [PendingMembership]
+
+  /// The zones of all of them, in order.
+  func pendingZones(of user: String) throws -> [String]
+
+  /// The zones that name another as their group, the latest first.
+  func grants(of group: String) throws -> [GroupGrant]
+
+  /// The users whom a user has blocked, by their names.
+  func blocks(of user: String) throws -> [BlockedUser]
+
+  /// The role of a zone's own member; nil for others.
+  func ownRole(of user: String, in zone: String) throws -> Role?
+
   /// Zones that were read before, as they are at the moment from which their changes will be read.
   ///
   /// - Parameter user: who reads; nil for the server itself.

@@ -64,6 +64,7 @@ extension Oracle {
   private func expectWritten(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
     let key = difference.key
     server.last[key] = row
+    expectConsent(difference, row, in: view)
     if difference.isCreate { expectCreation(of: key, row) }
     // A record of which the server has forgotten that it was there is a new one when somebody brings it back.
     let isKnown = !difference.isCreate || server.view.tombstones.contains { $0.key == key && !$0.isDeparture }
@@ -112,7 +113,7 @@ extension Oracle {
   }
 
   /// Whether the server makes such a record itself: a conflict, or the membership of who makes a zone.
-  private func isOwn(_ key: RecordKey, _ row: Row) -> Bool {
+  func isOwn(_ key: RecordKey, _ row: Row) -> Bool {
     if key.table == "conflicts" { return true }
     guard key.table == "members", let zone = row.zone, let user = row["user"]?.string else { return false }
     if zone == user || rules.publicZones.contains(zone) { return true }

@@ -71,6 +71,8 @@ final class Oracle {
   var replacedInQuarantine: Set<Int> = []
   var devices: [String: Device] = [:]
   var invitations: [Invitation] = []
+  /// The memberships that their users have accepted.
+  var acceptances: Set<RecordKey> = []
   var server = ServerMemory()
   /// What a restore of the server has lost; nil when it was never restored.
   var lost: LostHistory?

@@ -31,26 +31,35 @@ struct ServerView: Sendable {
 
   /// The zones of which a user is a member, also by a group, and the user's own.
   func zones(of user: String) -> Set<String> {
-    let own = Set(memberships.filter { $0.row["user"]?.string == user }.map(\.zone))
-    let byGroup = memberships.filter { isLive(group: $0.row) && own.contains($0.row["group"]?.string ?? "") }
+    let own = Set(accepted.filter { $0.row["user"]?.string == user }.map(\.zone))
+    let byGroup = accepted.filter { isLive(group: $0.row) && own.contains($0.row["group"]?.string ?? "") }
     return own.union(byGroup.map(\.zone)).union([user])
   }
 
   /// Who may change the records of a zone.
   func writers(of zone: String) -> Set<String> {
     var users: Set<String> = [zone]
-    for (_, row) in memberships where row.zone == zone && row["role"]?.string != "viewer" {
+    for (_, row) in accepted where row.zone == zone && row["role"]?.string != "viewer" {
       if let user = row["user"]?.string { users.insert(user) }
       guard isLive(group: row) else { continue }
-      let members = memberships.filter { $0.zone == row["group"]?.string }
+      let members = accepted.filter { $0.zone == row["group"]?.string }
       users.formUnion(members.compactMap { $0.row["user"]?.string })
     }
     return users
   }
 
-  private var memberships: [(zone: String, row: Row)] {
+  /// The memberships that wait for their user's word: their records, and the users.
+  var pending: [(key: RecordKey, user: String)] {
     tables.compactMap { key, row in
-      guard key.table == "members", let zone = row.zone else { return nil }
+      guard key.table == "members", row["invited_by"] != nil, let user = row["user"]?.string else { return nil }
+      return (key, user)
+    }.sorted { $0.key < $1.key }
+  }
+
+  /// The memberships that count, and the groups.
+  private var accepted: [(zone: String, row: Row)] {
+    tables.compactMap { key, row in
+      guard key.table == "members", row["invited_by"] == nil, let zone = row.zone else { return nil }
       return (zone, row)
     }
   }

@@ -148,6 +148,31 @@ extension Scenario {
             "nothing of the list is left with who had it by the group")
         }),
       Scenario(
+        name: "A stranger shares, and nobody answers", guards: "I10", users: [0, 1],
+        takes: [.joined],
+        script: { stage in
+          stage.world.acceptsMemberships = false
+          let (list, item) = stage.makeListWithItem()
+          let member = stage.share(0, list, with: "user1")
+          stage.interrupted("server") { stage.sync(0) }
+          stage.settle()
+          stage.expect("I10", !stage.isThere("items", item, on: 1), "who has not accepted has nothing")
+          stage.expect(
+            "I10",
+            stage.server.tables[RecordKey(table: "members", id: member)]?["invited_by"] != nil,
+            "the membership waits")
+          stage.world.acceptsMemberships = true
+          stage.edit(0, "items", item, "title")
+          stage.settle()
+          stage.expect("I10", stage.isThere("items", item, on: 1), "who has accepted has the list")
+          // They know each other now: the next list needs no word.
+          stage.world.acceptsMemberships = false
+          let other = stage.makeList(0)
+          stage.share(0, other, with: "user1")
+          stage.settle()
+          stage.expect("I10", stage.isThere("lists", other, on: 1), "who shares a list is no stranger")
+        }),
+      Scenario(
         name: "Access granted late", guards: "I4", users: [0, 1], answerSize: 1500,
         script: { stage in
           let list = stage.makeList(0)

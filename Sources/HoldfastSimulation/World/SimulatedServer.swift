@@ -131,6 +131,7 @@ extension World {
     oracle.server.viewBefore = taken.count > 1 ? server.view : nil
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }
+    answerInvitations()
     pushEvents()
   }
 
@@ -157,7 +158,7 @@ extension World {
       TransportAnswer(status: response.status, retryAfter: retryAfter, body: response.body), to: message)
   }
 
-  private func request(of message: Message) -> HTTPRequest {
+  func request(of message: Message) -> HTTPRequest {
     var headers = HTTPHeaders()
     headers.append(name: "Content-Type", value: "application/json")
     if let token = message.request.token { headers.append(name: "Authorization", value: "Bearer \(token)") }

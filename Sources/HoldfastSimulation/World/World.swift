@@ -36,6 +36,8 @@ final class World: @unchecked Sendable {
   var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
   /// What was asked for invitations; the answers have their tokens.
   var invitations: [Inquiry] = []
+  /// Whether people accept the memberships that others have made for them; where they do not, the memberships wait.
+  var acceptsMemberships = true
   /// The processes that only look.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by their names.

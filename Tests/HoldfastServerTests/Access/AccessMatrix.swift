@@ -7,6 +7,7 @@ enum AccessMatrix {
   /// By operation.
   static let rows: [String: Answers] = {
     var rows = service.merging(zones) { $1 }.merging(leaving) { $1 }.merging(invitations) { $1 }
+      .merging(memberships) { $1 }
     for table in ["{root}", "{child}", "{own}"] { rows.merge(records(table)) { $1 } }
     return rows.merging(special) { $1 }
   }()
@@ -85,6 +86,26 @@ enum AccessMatrix {
       "DELETE /v1/zones/{zone}/invitations/{invitation}": owners("204"),
       "POST /v1/invitations/accept": all("201", programs: noProgram),
       "POST /v1/invitations/look": all("200"),
+    ]
+  }()
+
+  /// Everybody says something of the own memberships, and owners of their groups. The membership, the grant and the user that are named are not there.
+  private static let memberships: [String: Answers] = {
+    let nothing = "404 not-found"
+    func owners(_ answer: String) -> Answers {
+      answers(nothing, viewer: noRole, editor: noRole, owner: answer, program: noProgram, stray: noProgram)
+    }
+    return [
+      "GET /v1/memberships": all("200", programs: noProgram),
+      "DELETE /v1/memberships/{membership}": all(nothing, programs: noProgram),
+      "POST /v1/memberships/{membership}/accept": all(nothing, programs: noProgram),
+      "DELETE /v1/zones/{zone}/membership": answers(
+        nothing, viewer: "204", editor: "204", program: noProgram, stray: noProgram),
+      "GET /v1/zones/{zone}/grants": owners("200"),
+      "DELETE /v1/zones/{zone}/grants/{grant}": owners(nothing),
+      "GET /v1/blocks": all("200", programs: noProgram),
+      "PUT /v1/blocks/{user}": all(nothing, programs: noProgram),
+      "DELETE /v1/blocks/{user}": all("204", programs: noProgram),
     ]
   }()
 

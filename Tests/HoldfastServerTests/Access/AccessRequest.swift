@@ -33,6 +33,9 @@ struct DocumentedOperation: Hashable {
   /// Whether it ends the sender's account.
   var erases: Bool { method == "DELETE" && path == "/v1/account" }
 
+  /// Whether the sender leaves a zone by it.
+  var leaves: Bool { method == "DELETE" && path == "/v1/zones/{zone}/membership" }
+
   private var isExport: Bool { path.hasPrefix("/v1/account/export") }
 
   /// The name of its row: tables of one rule are alike.
@@ -56,7 +59,8 @@ struct DocumentedOperation: Hashable {
     _ target: AccessScene.Target, _ scene: AccessScene, device: String
   ) throws -> (String, JSONValue?) {
     var concrete = path.replacing("{id}", with: target.id).replacing("{zone}", with: target.zone)
-      .replacing("{device}", with: device)
+      .replacing("{device}", with: device).replacing("{user}", with: "nobody")
+      .replacing("{membership}", with: "none").replacing("{grant}", with: "none")
     if path.contains("{invitation}") {
       concrete = concrete.replacing("{invitation}", with: try scene.makeInvitation(to: target.zone).id)
     }

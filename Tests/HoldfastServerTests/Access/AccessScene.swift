@@ -74,7 +74,12 @@ final class AccessScene {
       let columns: JSONValue = ["name": .string(sender.rawValue), "role": .string(sender.rawValue)]
       return ["op": "create", "table": "members", "zone": .string(zone), "columns": columns]
     }
-    try #require(alice.batch(members).status == 200)
+    let answer = try alice.batch(members)
+    try #require(answer.status == 200)
+    let made = try #require(JSONValue(parsing: answer.body)["results"]?.elements)
+    for (sender, result) in zip(Sender.members, made) {
+      try server.accept(result["record"]?["id"]?.stringValue ?? "", by: sender.rawValue)
+    }
   }
 
   private func makeToken(_ zones: [String]) throws -> String {
@@ -91,7 +96,10 @@ final class AccessScene {
     let session = try server.send("POST", "/v1/sessions", ["token": .string(jwt), "device": ["name": "x"]])
     let user = try #require(session.body["user"]?["id"])
     let membership: JSONValue = ["zone": .string(list), "columns": ["user": user, "role": "owner"]]
-    try alice.send("POST", "/v1/tables/members", membership)
+    let answer = try alice.send("POST", "/v1/tables/members", membership)
+    let made = try JSONValue(parsing: answer.body)["id"]?.stringValue ?? ""
+    let token = try #require(session.body["token"]?.stringValue)
+    try server.send("POST", "/v1/memberships/\(made)/accept", token: token)
     for token in [left.token, lost.token, jwt] {
       try #require(try server.send("GET", "/v1/zones/\(list)/changes", token: token).status == 200)
     }

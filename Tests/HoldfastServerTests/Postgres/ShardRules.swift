@@ -68,6 +68,36 @@ struct ShardRules {
         SELECT .* FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone WHERE m.user = \$1
         """#),
     FanOut(
+      reason: "how many zones a user has, on all shards",
+      pattern: #"""
+        SELECT count\(\*\) FROM \(SELECT a.zone FROM holdfast.access a WHERE a.user = \$1 AND a.zone <> ALL \(\$2\) LIMIT \$3\) z
+        """#),
+    FanOut(
+      reason: "two users may share a zone on any shard",
+      pattern: #"""
+        SELECT a.zone FROM holdfast.access a JOIN holdfast.access b ON b.zone = a.zone AND b.user = \$2 JOIN .* LIMIT 1
+        """#),
+    FanOut(
+      reason: "a user is invited to zones on all shards",
+      pattern: #"""
+        SELECT m\..* FROM holdfast.members m .*WHERE m.user = \$1.*
+        """#),
+    FanOut(
+      reason: "a group is named by zones on all shards",
+      pattern: #"""
+        SELECT m.id, m.zone, m.role FROM holdfast.members m WHERE m.group = \$1
+        """#),
+    FanOut(
+      reason: "a user has left zones on all shards",
+      pattern: #"""
+        SELECT l.zone FROM holdfast.departures l WHERE l.user = \$1 LIMIT \$2
+        """#),
+    FanOut(
+      reason: "a user's devices are on all shards",
+      pattern: #"""
+        SELECT a.zone FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number AND a.zone = \$2 WHERE d.account = \$1 .* LIMIT 1
+        """#),
+    FanOut(
       reason: "a device acks zones on all shards",
       pattern: #"""
         SELECT .* FROM holdfast.zones z WHERE z.zone = ANY \(\$1\)

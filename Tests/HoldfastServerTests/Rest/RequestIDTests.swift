@@ -95,8 +95,9 @@ import Testing
     let path = "/v1/tables/items/\(first.id)"
     #expect(try phone.get(path).json["created_by_request_id"] == "a1")
     let bob = try server.signUp("bob")
-    try rest.send(
+    let member = try rest.send(
       "POST", "/v1/tables/members", ["zone": .string(list), "columns": ["name": "bob", "role": "editor"]])
+    try server.accept(member.id, by: "bob")
     #expect(try RestClient(bob).get(path).status == 200)
     #expect(try RestClient(bob).get(path).json["created_by_request_id"] == nil)
     let patched = try RestClient(bob).send("PATCH", path, ["columns": ["title": "Tea"]])

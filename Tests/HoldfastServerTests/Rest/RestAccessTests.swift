@@ -71,7 +71,9 @@ import Testing
         ["zone": .string(list), "columns": ["name": "bob", "role": .string(role)]])
     }
     let path = "/v1/tables/items/\(item)"
-    let membership = "/v1/tables/members/\(try share("viewer").id)"
+    let member = try share("viewer").id
+    try server.accept(member, by: "bob")
+    let membership = "/v1/tables/members/\(member)"
     let add: JSONValue = ["columns": ["list_id": .string(list), "title": "Tea"]]
     #expect(try stranger.get(path).status == 200)
     for reply in [

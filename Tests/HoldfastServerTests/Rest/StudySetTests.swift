@@ -22,8 +22,9 @@ import Testing
     let bob = try server.signUp("bob")
     let rest = RestClient(alice)
     let set = try rest.create("sets", ["title": "Fruit"])
-    try rest.send(
+    let member = try rest.send(
       "POST", "/v1/tables/members", ["zone": .string(set), "columns": ["name": "bob", "role": "editor"]])
+    try server.accept(member.id, by: "bob")
     let replica = Position.Replica(random: 1)
     var places: [Position] = []
     func place(after left: Position?, before right: Position?) -> Position {

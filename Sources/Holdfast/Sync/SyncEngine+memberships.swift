@@ -1,0 +1,126 @@
+import HoldfastCore
+
+/// A membership that somebody has made for this user, who has not accepted it yet.
+public struct PendingMembership: Sendable, Hashable {
+  /// The id of its record in `members`.
+  public let id: String
+  /// The zone that it is of.
+  public let zone: String
+  /// What this user may do there after accepting.
+  public let role: Role
+  /// The first text of the zone's root record; nil where it has none.
+  public let title: String?
+  /// Who made it.
+  public let inviter: KnownUser
+}
+
+/// A user of the server, as others see one.
+public struct KnownUser: Sendable, Hashable {
+  /// The id, which never changes.
+  public let id: String
+  /// The name of the account.
+  public let name: String
+}
+
+/// A zone that names another as its group.
+public struct GroupGrant: Sendable, Hashable {
+  /// The id of the record in `members` that names the group.
+  public let id: String
+  /// The zone in which it is.
+  public let zone: String
+  /// What members of the group may do there.
+  public let role: Role
+}
+
+extension SyncEngine {
+  /// The memberships that wait for this user's word, the latest first. Takes a connection.
+  ///
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func pendingMemberships() async throws -> [PendingMembership] {
+    try await list("v1/memberships", "memberships") { item in
+      guard let id = item["id"]?.stringValue, let zone = item["zone"]?.stringValue,
+        let role = item["role"]?.stringValue.flatMap(Role.init), let inviter = Self.user(item["invited_by"])
+      else { return nil }
+      return PendingMembership(
+        id: id, zone: zone, role: role, title: item["title"]?.stringValue, inviter: inviter)
+    }
+  }
+
+  /// Accepts a membership: its zone comes with the next sync. Takes a connection.
+  ///
+  /// - Parameter id: that of `PendingMembership`. One that was accepted before is no error.
+  /// - Returns: the zone.
+  /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that was taken back; `StoreError.offline`.
+  public func accept(membership id: String) async throws -> String {
+    let answer = try JSONValue(parsing: await ask("POST", "v1/memberships/\(id)/accept", [:]))
+    await handle(.syncNow)
+    guard let zone = answer["zone"]?.stringValue else { throw Problem(.internalError) }
+    return zone
+  }
+
+  /// Declines a membership that waits, which removes it. Takes a connection.
+  ///
+  /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that does not wait; `StoreError.offline`.
+  public func decline(membership id: String) async throws {
+    _ = try await ask("DELETE", "v1/memberships/\(id)", [:])
+  }
+
+  /// Leaves a zone, also one that a group gives. Its records leave this device with the next sync. Takes a connection.
+  ///
+  /// - Throws: `Problem` when the server refuses, with the code `lastOwner` for the only owner; `StoreError.offline`.
+  public func leave(zone: String) async throws {
+    _ = try await ask("DELETE", "v1/zones/\(zone)/membership", [:])
+    await handle(.syncNow)
+  }
+
+  /// Blocks a user: what they share with this one from now on is not shown here, and gives nothing. Takes a connection.
+  ///
+  /// - Parameter user: the id.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func block(user: String) async throws { _ = try await ask("PUT", "v1/blocks/\(user)", [:]) }
+
+  /// Ends the blocking of a user. Takes a connection.
+  ///
+  /// - Parameter user: the id.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func unblock(user: String) async throws { _ = try await ask("DELETE", "v1/blocks/\(user)", [:]) }
+
+  /// The users whom this one has blocked, by their names. Takes a connection.
+  ///
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func blockedUsers() async throws -> [KnownUser] {
+    try await list("v1/blocks", "blocks") { Self.user($0) }
+  }
+
+  /// The zones that name a zone of this user as their group, the latest first. Takes a connection.
+  ///
+  /// - Throws: `Problem` when the server refuses, with the code `roleInsufficient` for who is no owner of it; `StoreError.offline`.
+  public func grants(ofGroup zone: String) async throws -> [GroupGrant] {
+    try await list("v1/zones/\(zone)/grants", "grants") { item in
+      guard let id = item["id"]?.stringValue, let zone = item["zone"]?.stringValue,
+        let role = item["role"]?.stringValue.flatMap(Role.init)
+      else { return nil }
+      return GroupGrant(id: id, zone: zone, role: role)
+    }
+  }
+
+  /// Takes a group back from a zone that names it. Takes a connection.
+  ///
+  /// - Parameters:
+  ///   - grant: the id of `GroupGrant`.
+  ///   - zone: the group.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func withdraw(grant: String, ofGroup zone: String) async throws {
+    _ = try await ask("DELETE", "v1/zones/\(zone)/grants/\(grant)", [:])
+    await handle(.syncNow)
+  }
+
+  private static func user(_ value: JSONValue?) -> KnownUser? {
+    guard let id = value?["id"]?.stringValue, let name = value?["name"]?.stringValue else { return nil }
+    return KnownUser(id: id, name: name)
+  }
+
+  private func list<Item>(_ path: String, _ member: String, _ read: (JSONValue) -> Item?) async throws -> [Item] {
+    try JSONValue(parsing: await get(path))[member]?.elements?.compactMap(read) ?? []
+  }
+}
