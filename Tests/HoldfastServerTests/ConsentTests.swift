@@ -60,8 +60,11 @@ import Testing
   func acquainted() throws {
     let carol = try server.signUp("carol")
     try server.change(
-      sqlite: "INSERT INTO holdfast_access (zone, user, role) VALUES ('catalogue', '\(alice.user)', 'viewer'), ('catalogue', '\(carol.user)', 'viewer')",
-      postgres: "INSERT INTO holdfast.access (zone, \"user\", role) VALUES ('catalogue', '\(alice.user)', 'viewer'), ('catalogue', '\(carol.user)', 'viewer')")
+      sqlite:
+        "INSERT INTO holdfast_access (zone, user, role) VALUES ('catalogue', '\(alice.user)', 'viewer'), ('catalogue', '\(carol.user)', 'viewer')",
+      postgres:
+        "INSERT INTO holdfast.access (zone, \"user\", role) VALUES ('catalogue', '\(alice.user)', 'viewer'), ('catalogue', '\(carol.user)', 'viewer')"
+    )
     _ = try alice.offer(list, to: "carol")
     #expect(try pending(carol).count == 1)
     _ = try alice.share(list, with: "bob")

@@ -27,7 +27,8 @@ extension Command {
 
   static let invitations = Command(
     "invitations", words: 0...0, "show who wants to share lists with you",
-    details: "They wait for `jot accept ID` or `jot decline ID`. Takes a connection.", options: [.server, .json]
+    details: "They wait for `jot accept ID` or `jot decline ID`. Takes a connection.",
+    options: [.server, .json]
   ) { call in
     let waiting = try await call.open().engine().pendingMemberships()
     let json = waiting.map { membership in

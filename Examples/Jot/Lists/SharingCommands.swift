@@ -32,7 +32,9 @@ extension Command {
     }
     call.show(.array(json)) { terminal in
       var columns = Columns("name", "role")
-      for member in members { columns.add(member.label, member.role + (member.invitedBy == nil ? "" : " (invited)")) }
+      for member in members {
+        columns.add(member.label, member.role + (member.invitedBy == nil ? "" : " (invited)"))
+      }
       return columns.text(terminal)
     }
   }

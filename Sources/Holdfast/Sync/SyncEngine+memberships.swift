@@ -120,7 +120,9 @@ extension SyncEngine {
     return KnownUser(id: id, name: name)
   }
 
-  private func list<Item>(_ path: String, _ member: String, _ read: (JSONValue) -> Item?) async throws -> [Item] {
+  private func list<Item>(_ path: String, _ member: String, _ read: (JSONValue) -> Item?) async throws
+    -> [Item]
+  {
     try JSONValue(parsing: await get(path))[member]?.elements?.compactMap(read) ?? []
   }
 }

@@ -29,13 +29,16 @@ final class SQLiteZones: ZoneTable {
       ON CONFLICT (zone, user) DO UPDATE SET role = excluded.role
       """)
     dropRole = try connection.statement("DELETE FROM holdfast_access WHERE zone = ? AND user = ?")
-    findOwnRole = try connection.statement("SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL")
-    findMembers = try connection.statement("SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
+    findOwnRole = try connection.statement(
+      "SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL")
+    findMembers = try connection.statement(
+      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
     findGroups = try connection.statement(
       "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND \"group\" > ''")
     countMembers = try connection.statement("SELECT count(*) FROM members WHERE zone = ?")
     findOwner = try connection.statement(
-      "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL LIMIT 1")
+      "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL LIMIT 1"
+    )
     addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
     writeTold = try connection.statement(
       """

@@ -34,7 +34,9 @@ extension Service {
     let role = member?.values[stores.memberRole].text.flatMap(Role.init)
     let isPending = member.map { $0.values[stores.memberInviter] != .null } ?? false
     // Also when it is used up: the answer to the one who did it may have been lost.
-    if let member, let role, !isPending, role >= invitation.role { return outcome(member.id, role, isNew: false) }
+    if let member, let role, !isPending, role >= invitation.role {
+      return outcome(member.id, role, isNew: false)
+    }
     guard invitation.isGood(at: now.milliseconds),
       // Who is being erased may be an owner for some steps yet.
       try store.accounts.name(ofID: invitation.inviter) != nil,

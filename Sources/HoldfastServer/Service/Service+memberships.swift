@@ -125,7 +125,8 @@ extension RecordStores {
   /// - Throws: `Problem.userLimit`.
   func checkZoneCount(of user: String) throws {
     if try store.consents.zoneCount(of: user, upTo: limits.zones) >= limits.zones {
-      throw Problem(.userLimit, "A user has at most \(limits.zones) zones, deleted ones included: leave some.")
+      throw Problem(
+        .userLimit, "A user has at most \(limits.zones) zones, deleted ones included: leave some.")
     }
   }
 

@@ -6,7 +6,8 @@ extension Oracle {
   /// A membership that counts is one that its user accepted, or made, or that of somebody with whom the user shared a zone.
   func expectConsent(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
     let key = difference.key
-    guard key.table == "members", row["invited_by"] == nil, let user = row["user"]?.string, let zone = row.zone
+    guard key.table == "members", row["invited_by"] == nil, let user = row["user"]?.string,
+      let zone = row.zone
     else { return }
     if let old = difference.old, old["invited_by"] == nil { return }
     // Who was asked by a link as well may have accepted that.

@@ -51,7 +51,9 @@ struct ServerView: Sendable {
   /// The memberships that wait for their user's word: their records, and the users.
   var pending: [(key: RecordKey, user: String)] {
     tables.compactMap { key, row in
-      guard key.table == "members", row["invited_by"] != nil, let user = row["user"]?.string else { return nil }
+      guard key.table == "members", row["invited_by"] != nil, let user = row["user"]?.string else {
+        return nil
+      }
       return (key, user)
     }.sorted { $0.key < $1.key }
   }

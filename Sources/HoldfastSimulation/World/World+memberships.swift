@@ -35,7 +35,9 @@ extension World {
   private func token(of user: String) -> String? {
     for device in devices where userID(of: device) == user {
       guard let app = device.apps.first else { continue }
-      if let token = run(as: app.process, { try? app.database.sessionToken() }), checkLife(app, device, .other) {
+      if let token = run(as: app.process, { try? app.database.sessionToken() }),
+        checkLife(app, device, .other)
+      {
         return token
       }
     }
