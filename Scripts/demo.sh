@@ -21,6 +21,8 @@ begin() {
   phone add "$LIST" Milk Bread Eggs Butter Apples Coffee
   phone share "$LIST" bob
   phone sync
+  tablet accept "$(tablet invitations --json | grep -oE '[0-9a-f]{8}-[0-9a-f-]{27}' | head -1)"
+  phone sync
   laptop sync
   tablet sync
   tablet items "$LIST"

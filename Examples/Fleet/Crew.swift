@@ -45,6 +45,11 @@ final class Crew: Sendable {
       }
     }
     try await Self.forEach(devices[..<people]) { try await $0.engine.sync() }
+    try await Self.forEach(devices[..<people]) { device in
+      for membership in try await device.engine.pendingMemberships() {
+        _ = try await device.engine.accept(membership: membership.id)
+      }
+    }
   }
 
   /// Lets everybody edit while `body` runs; the engines go on afterwards, until the process ends.

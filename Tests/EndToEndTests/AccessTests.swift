@@ -20,7 +20,9 @@ struct AccessTests {
     try await ann.store.write {
       try $0.execute("INSERT INTO members (zone, name, role) VALUES (?, 'bob', 'editor')", [.text(list)])
     }
-    for device in [ann, bob] { try await device.engine.sync() }
+    try await ann.engine.sync()
+    try await bob.acceptAll()
+    try await ann.engine.sync()
     return (ann, bob, list)
   }
 

@@ -52,6 +52,8 @@ struct ConvergenceTests {
       return id
     }
     for device in devices { try await device.engine.sync() }
+    try await devices[2].acceptAll()
+    for device in devices { try await device.engine.sync() }
     for round in 0..<3 {
       for (number, device) in devices.enumerated() {
         _ = try await edit(device, list: list, seed: seed * 100 + UInt64(round * 10 + number), count: 25)

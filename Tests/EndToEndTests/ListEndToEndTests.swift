@@ -66,7 +66,9 @@ struct ListEndToEndTests {
       try db.insert(rows, at: .last)
       return (lists, rows.map(\.id))
     }
-    for device in [ann, bob] { try await device.engine.sync() }
+    try await ann.engine.sync()
+    try await bob.acceptAll()
+    try await ann.engine.sync()
     // Both move the same item: within the list, and to the other; and one a block, the other a member of it.
     try await ann.store.write { db in
       try db.move(Row.self, ids: [ids[0]], to: .last)

@@ -37,6 +37,8 @@ struct RestoreTests {
     try await phone.store.write {
       try $0.execute("INSERT INTO members (zone, name, role) VALUES (?, 'bert', 'editor')", [.text(list)])
     }
+    try await phone.engine.sync()
+    try await tablet.acceptAll()
     try await settle([phone, laptop, tablet])
 
     let backup = scene.folder.appendingPathComponent("yesterday").path

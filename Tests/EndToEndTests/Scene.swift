@@ -29,6 +29,16 @@ struct Device {
   }
 }
 
+extension Device {
+  /// Accepts all that others have shared with this device's user, and syncs.
+  func acceptAll() async throws {
+    for membership in try await engine.pendingMemberships() {
+      _ = try await engine.accept(membership: membership.id)
+    }
+    try await engine.sync()
+  }
+}
+
 struct Row: Record {
   static let table = "items"
   var id: String
@@ -80,6 +90,15 @@ final class Scene {
       #expect(try device.contents(schema) == truth)
       #expect(try await device.store.waitingOperations() == 0)
       #expect(try await device.store.quarantined().isEmpty)
+    }
+  }
+
+  /// A user accepts all that others have shared, by REST: no device hears of it yet.
+  func acceptAll(_ user: String) throws {
+    let rest = try rest(user)
+    for membership in try rest.send("GET", "/v1/memberships").json["memberships"]?.elements ?? [] {
+      let id = membership["id"]?.stringValue ?? ""
+      #expect(try rest.send("POST", "/v1/memberships/\(id)/accept").status == 201)
     }
   }
 

@@ -82,7 +82,9 @@ struct UndoTests {
         "INSERT INTO members (id, zone, name, role) VALUES (?, ?, 'bob', 'editor')",
         [.text(db.newID()), .text(own)])
     }
-    for device in [ann, bob] { try await device.engine.sync() }
+    try await ann.engine.sync()
+    try await bob.acceptAll()
+    try await ann.engine.sync()
     try await bob.store.write { try $0.execute("DELETE FROM lists") }
     for device in [bob, ann] { try await device.engine.sync() }
     try await bob.store.undo()

@@ -71,6 +71,7 @@ struct CoffeeGrinderTests {
     }
     try await add(["Bread", "Bananas", "Coffee grinder"], to: list, on: his)
     for _ in 0..<3 { try await his.engine.sync() }
+    try scene.acceptAll("anna")
     let (edit, acknowledgement, nothing) = (way.syncs[1], way.syncs[2], way.syncs[3])
     #expect(edit["change_sets"]?.elements?.map { $0.elements?.count } == [2, 3])
     #expect(acknowledgement["change_sets"] == nil && acknowledgement["acks"]?[list] != nil)

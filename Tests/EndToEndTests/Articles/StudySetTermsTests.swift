@@ -82,6 +82,8 @@ struct StudySetTermsTests {
     #expect(titles == ["Capitols"])
     try scene.server.start()
     for device in [ann, ben] { try await device.engine.sync() }
+    try await ben.acceptAll()
+    try await ann.engine.sync()
     #expect(try await words(ben, set) == Self.words)
     // Same tables, same columns, same values, the join table among them; ben sees the set and not the folder.
     try await scene.expectAgreement([ann])
@@ -166,7 +168,9 @@ struct StudySetTermsTests {
     _ scene: Scene, _ ann: Device, _ ben: Device, _ isAnnFirst: Bool
   ) async throws {
     let set = try await makeSet(ann, "Letters \(isAnnFirst)")
-    for device in [ann, ben] { try await device.engine.sync() }
+    try await ann.engine.sync()
+    try await ben.acceptAll()
+    try await ann.engine.sync()
     let all = try await terms(ann, set).map(\.id)
     try await ann.store.write { db in
       try db.delete(Term.self, id: all[1])
