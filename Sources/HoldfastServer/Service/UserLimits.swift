@@ -2,8 +2,9 @@
 public struct UserLimits: Sendable {
   /// How many zones a user may be in, as owner or member, those whose root record is deleted included. Who is there by a group may be in more.
   public var zones = 20_000
-  /// How many invitations to zones may wait for a user's answer, and how many of them may be of one inviter.
+  /// How many invitations to zones may wait for a user's answer.
   public var invitations = 1_000
+  /// How many of them may be of one inviter.
   public var invitationsOfInviter = 20
   /// How many users a user may block.
   public var blocks = 10_000
