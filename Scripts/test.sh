@@ -11,7 +11,7 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres 
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|ErasureSQL|NoGap|PostgresOpening|SQLRead|Shard|Trigger)')
+chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|ErasureSQL|NoGap|PostgresOpening|SQLRead|Shard|StatementTimeout|Trigger)')
 # What has nothing to do with where a zone's rows lie.
 any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|ForeignID|JWT|Pair|Plan|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Webhook)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')

@@ -7,6 +7,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case replaySkipped = "4 change set: skipped as a replay"
   case setApplied = "4 change set: applied"
   case setRefused = "4 change set: refused, the others go on"
+  case setsLeft = "4 change sets: left for the next request, as others wait"
   case divergedNumber = "7 copy: a number that never arrived"
   case divergedChain = "7 copy: another chain"
   case divergedAnswers = "7 copy: answers dealt with already"

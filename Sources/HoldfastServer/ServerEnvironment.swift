@@ -10,6 +10,9 @@ public struct ServerEnvironment: Sendable {
   package var answerSize = 4 << 20
   /// What one user may have.
   public var limits = UserLimits()
+  /// After how many milliseconds of a transaction no further command or change set is begun in it, and after how many change sets of a
+  /// request; at least one is.
+  package var writeBudget: (milliseconds: Int64, changeSets: Int) = (200, .max)
 
   /// An environment of its parts.
   public init(

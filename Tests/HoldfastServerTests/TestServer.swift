@@ -17,6 +17,10 @@ final class TestWorld: Sendable {
   let answerSize = Mutex<Int>(4 << 20)
   /// What one user may have, on servers opened from now on.
   let limits = Mutex<UserLimits>(UserLimits())
+  /// After how many change sets of a request others go first, on servers opened from now on.
+  let changeSetBudget = Mutex<Int>(.max)
+  /// How many milliseconds pass whenever a server asks for the time.
+  let slowness = Mutex<Int64>(0)
 
   var now: Int64 { time.withLock { $0 } }
 
@@ -40,10 +44,14 @@ final class TestWorld: Sendable {
 
   var environment: ServerEnvironment {
     var environment = ServerEnvironment(
-      now: { self.now }, random: { self.random($0) },
+      now: {
+        self.advance(self.slowness.withLock { $0 })
+        return self.now
+      }, random: { self.random($0) },
       passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
     environment.answerSize = answerSize.withLock { $0 }
     environment.limits = limits.withLock { $0 }
+    environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }
     return environment
   }
 }

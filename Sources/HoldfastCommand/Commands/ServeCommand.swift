@@ -32,6 +32,9 @@ enum ServeCommand: Subcommand {
       ),
       .init(
         name: "cache-size", value: "MB", help: "How much of them is kept; 4096 unless given"),
+      .init(
+        name: "read-timeout", value: "SECONDS",
+        help: "How long a request may read before it is answered with 503; 10 unless given"),
     ] + identity + .retention + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
@@ -48,6 +51,7 @@ enum ServeCommand: Subcommand {
     try readIdentity(options, into: &configuration)
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
+    if let text = options["read-timeout"] { configuration.limitReading(to: try readTimeout(text)) }
     if let text = options["cache-size"] {
       guard let megabytes = Int64(text), (1...1 << 30).contains(megabytes) else {
         throw UsageError("--cache-size takes megabytes, 1 or more.")
@@ -63,6 +67,13 @@ enum ServeCommand: Subcommand {
   private static func heartbeat(_ text: String) throws(UsageError) -> Duration {
     guard let seconds = Double(text), (0.1...600).contains(seconds) else {
       throw UsageError("--heartbeat takes seconds from 0.1 to 600.")
+    }
+    return .seconds(seconds)
+  }
+
+  private static func readTimeout(_ text: String) throws(UsageError) -> Duration {
+    guard let seconds = Int(text), (1...3600).contains(seconds) else {
+      throw UsageError("--read-timeout takes seconds from 1 to 3600.")
     }
     return .seconds(seconds)
   }

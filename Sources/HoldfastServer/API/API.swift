@@ -77,8 +77,20 @@ final class API: Sendable {
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
     do { return try introduction(of: request) ?? route(request) } catch {
+      if ReadLimit.current == .brief, database.isInterrupted(error) {
+        return .read { [self] in handle(request) }
+      }
       return .problem(problem(of: error))
     }
+  }
+
+  /// Whose turn a request takes.
+  func client(of request: HTTPRequest) -> Client {
+    guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
+    let hash = TokenHash(of: text)
+    if let key = keys[hash] { return .user(key.user) }
+    // A program of a team may send for many people from one address.
+    return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
   }
 
   func route(_ received: HTTPRequest) throws -> Step {
@@ -158,6 +170,9 @@ final class API: Sendable {
     if let problem = error as? Problem { return problem }
     if (error as? SQLiteError)?.code.primary == .full { return Problem(.storageFull) }
     log("A request failed: \(error)")
+    if database.isInterrupted(error) {
+      return Problem(.busy, "Reading took too long. Filter more, or ask for less.", retryAfter: 10)
+    }
     return database.isUnavailable(error) ? Problem(.busy, retryAfter: 5) : Problem(.internalError)
   }
 

@@ -15,6 +15,8 @@ enum Step: Sendable {
   case fetch(@Sendable () -> Step)
   /// The command is to be applied first; what comes then is decided by its outcome.
   case first(Command, @Sendable (Result<Outcome, Problem>) -> Step)
+  /// Takes longer than the sender of another request may be kept waiting: much is read.
+  case read(@Sendable () -> Step)
   /// Takes seconds and much disk: a snapshot is built. One after the other.
   case build(@Sendable () -> Step)
 

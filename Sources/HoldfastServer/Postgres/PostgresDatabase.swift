@@ -38,6 +38,7 @@ struct PostgresDatabase: ServerDatabase {
     let isDistributed = opened.layout.isDistributed
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
+      try location.limitTime(of: $0)
       return isDistributed
         ? PostgresShardReader($0, known, feed, statements, collections)
         : PostgresReader($0, known, feed, statements, collections)
@@ -67,6 +68,8 @@ struct PostgresDatabase: ServerDatabase {
     guard let error = error as? PostgresError else { return false }
     return error.isTransient || error.isUnavailability
   }
+
+  func isInterrupted(_ error: any Error) -> Bool { (error as? PostgresError)?.code == .queryCanceled }
 
   func close() { readers.close() }
 
@@ -106,6 +109,8 @@ public struct PostgresLocation: Sendable {
   var onStatement: (@Sendable (String) -> Void)?
   /// How many connections read; as many requests are read at the same time. 8 unless given, at least 1.
   public var readers = 8
+  /// How long a statement may read; 10 seconds unless given. Behind a pooler it is for the pooler to say.
+  public var readTimeLimit = Duration.seconds(10)
 
   /// Whether tables are distributed.
   enum Distribution: Sendable {
@@ -157,6 +162,14 @@ public struct PostgresLocation: Sendable {
       SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
       SET enable_mergejoin = off; SET jit = off
       """)
+  }
+
+  /// Lets no statement of a connection run for longer than reading may take.
+  func limitTime(of connection: PostgresConnection) throws(PostgresError) {
+    guard direct == nil else { return }
+    let (seconds, attoseconds) = readTimeLimit.components
+    let milliseconds = min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000
+    try connection.execute("SET statement_timeout = \(milliseconds)")
   }
 
   /// A connection to the database itself, for what lasts longer than a transaction.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastSQLite
 
 /// The server's database as one SQLite file: made, checked and extended here; connections to it.
@@ -64,7 +65,11 @@ struct SQLiteDatabase: ServerDatabase {
         let connection = try Connection(path: path, access: .readWrite)
         try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
         return try SQLiteReader(schema, on: connection, known)
-      }, body)
+      },
+      { reader in
+        guard let deadline = ReadLimit.current?.deadline else { return try body(reader) }
+        return try reader.connection.run(until: { MonotonicTime.exact >= deadline }) { try body(reader) }
+      })
   }
 
   func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
@@ -72,6 +77,8 @@ struct SQLiteDatabase: ServerDatabase {
   func inTurn(_ body: () throws -> Void) throws { try body() }
 
   func isUnavailable(_ error: any Error) -> Bool { false }
+
+  func isInterrupted(_ error: any Error) -> Bool { (error as? SQLiteError)?.code.primary == .interrupt }
 
   func close() { readers.close() }
 

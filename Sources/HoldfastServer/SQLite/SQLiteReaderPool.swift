@@ -12,7 +12,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
   ///
   /// - Parameter make: makes one when all are in use.
   func read<Result>(
-    _ make: () throws -> SQLiteReader, _ body: (any StoreReader) throws -> Result
+    _ make: () throws -> SQLiteReader, _ body: (SQLiteReader) throws -> Result
   ) throws -> Result {
     let reader = try lock.hold { idle.popLast() } ?? make()
     defer { lock.hold { idle.append(reader) } }

@@ -53,6 +53,12 @@ extension Service {
     let author = Author(device: number, user: device.user, clock: now)
     let refused = try take(request.returns, by: author)
     for index in replays..<request.changeSets.count {
+      // What is left stays unconfirmed, and the device sends it again behind what others send.
+      let applied = index - replays
+      if applied > 0, hasTakenItsTime || applied >= environment.writeBudget.changeSets {
+        Trace.took(.setsLeft)
+        break
+      }
       let set = request.changeSets[index]
       let refusal = try apply(set, by: author)
       if let refusal {

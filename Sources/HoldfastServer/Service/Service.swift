@@ -27,6 +27,8 @@ final class Service {
   var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
+  /// When the transaction began, in milliseconds.
+  private var began: Int64 = 0
   private let patience: Patience
   private let log: @Sendable (String) -> Void
 
@@ -52,7 +54,8 @@ final class Service {
   /// Applies commands in one transaction, which is on disk when this returns.
   ///
   /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it is put off, as somebody
-  ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written.
+  ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written. Of commands at the end, never
+  ///   all, nothing is said when the transaction has taken its time: they have not been looked at.
   func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful) = (1, false)
     while true {
@@ -100,7 +103,8 @@ final class Service {
     returns = ReturnLedger()
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
     stores.history = history
-    let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+    began = environment.now()
+    let now = clock.advance(milliseconds: began, past: store.clockSeen)
     var results: [Result<Outcome, Problem>?] = []
     results.reserveCapacity(commands.count)
     for (index, command) in commands.enumerated() {
@@ -108,6 +112,7 @@ final class Service {
         results.append(nil)
         continue
       }
+      if index > 0, hasTakenItsTime { break }
       stores.ledger.author = 0
       stores.ledger.scope = command.key?.use.scope
       // A problem is thrown before the command has written anything.
@@ -121,6 +126,9 @@ final class Service {
     try store.commit(announcing: moves)
     return results
   }
+
+  /// Whether the transaction has lasted so long that others have waited enough.
+  var hasTakenItsTime: Bool { environment.now() - began >= environment.writeBudget.milliseconds }
 
   private func apply(_ command: Command, at now: Stamp) throws -> Outcome {
     switch command {

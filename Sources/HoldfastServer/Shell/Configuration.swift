@@ -19,8 +19,10 @@ public struct Configuration: Sendable {
   public var limits: HTTPLimits
   /// How many requests may wait to write; 4,096 unless given.
   public var writeQueueLimit: Int
-  /// How many requests may wait to read, where the database is PostgreSQL; 4,096 unless given.
+  /// How many requests may wait to read, or with SQLite to read what takes long; 4,096 unless given.
   public var readQueueLimit: Int
+  /// How long a request may read in SQLite before it fails; 10 seconds unless given.
+  public private(set) var readTimeLimit: Duration
   /// How many password checks may wait; 64 unless given.
   public var passwordQueueLimit: Int
   /// How often a stream of events hears something, at least; 25 seconds unless given, a tenth of a second or more.
@@ -71,6 +73,7 @@ public struct Configuration: Sendable {
       maximumConnectionsPerAddress: 20000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
     writeQueueLimit = 4096
     readQueueLimit = 4096
+    readTimeLimit = .seconds(10)
     passwordQueueLimit = 64
     heartbeat = .seconds(25)
     eventStreamLimit = 16000
@@ -80,5 +83,12 @@ public struct Configuration: Sendable {
     trustedProxies = TrustedProxies()
     guessLimit = Guesses.defaultLimit
     snapshotLimit = 4 << 30
+  }
+  /// Has a request fail that reads for longer than this.
+  public mutating func limitReading(to time: Duration) {
+    readTimeLimit = time
+    guard case .postgres(var location) = database else { return }
+    location.readTimeLimit = time
+    database = .postgres(location)
   }
 }

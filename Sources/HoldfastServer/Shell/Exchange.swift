@@ -6,6 +6,7 @@ import HoldfastHTTP
 final class Exchange: Sendable {
   private struct Write: Sendable {
     let command: Command
+    let client: Client
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
   }
 
@@ -21,6 +22,8 @@ final class Exchange: Sendable {
 
   /// How many commands may wait for somebody else at the same time.
   private static let patientThreads = 4
+  /// How many requests that read for long are answered at the same time, one of a client at the most, where HTTP threads read.
+  private static let longReads = 2
 
   private let api: API
   private let database: any ServerDatabase
@@ -41,6 +44,9 @@ final class Exchange: Sendable {
   private let fetches: Worker<StepWork>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
+  /// The threads that read what takes long, so that no HTTP thread does.
+  private let longReading: Worker<StepWork>
+  private let readTimeLimit: Duration
   /// What the ids of the requests of this run begin with.
   private let run: String
 
@@ -97,23 +103,39 @@ final class Exchange: Sendable {
       limit: configuration.writeQueueLimit, batch: database.writers.batch, threads: fast.count
     ) { writes, thread in
       Self.perform(writes, on: fast[thread].service, announce) { write in
-        if waiting?.enqueue(write) != true { write.finish(.failure(Self.busy)) }
+        if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
       }
     }
     self.waiting = waiting
     passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
       for check in checks { check.finish(check.work()) }
+      return 0
     }
     builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
       for work in works { work.finish(work.work()) }
+      return 0
     }
     fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
       for work in works { work.finish(work.work()) }
+      return 0
     }
     reading = try database.readerCount.map { count in
-      try Worker(limit: configuration.readQueueLimit, batch: 1, threads: count) { works, _ in
+      try Worker(
+        limit: configuration.readQueueLimit, batch: 1, threads: count, running: (count + 1) / 2
+      ) { works, _ in
         for work in works { work() }
+        return 0
       }
+    }
+    let readTimeLimit = configuration.readTimeLimit
+    self.readTimeLimit = readTimeLimit
+    longReading = try Worker(
+      limit: configuration.readQueueLimit, batch: 1, threads: Self.longReads, running: 1
+    ) { works, _ in
+      for work in works {
+        work.finish(ReadLimit.$current.withValue(.long(readTimeLimit)) { work.work() })
+      }
+      return 0
     }
     let writer = writer
     try webhook?.start(
@@ -167,7 +189,8 @@ final class Exchange: Sendable {
   /// Writes a command of the server's own, and waits for it; nil when it failed.
   private static func write(_ command: Command, to writer: Worker<Write>) -> Outcome? {
     let outcome = Mailbox()
-    if !writer.enqueue(Write(command: command, finish: { outcome.put($0) })) { return nil }
+    let write = Write(command: command, client: .server, finish: { outcome.put($0) })
+    if !writer.enqueue(write, of: .server) { return nil }
     return try? outcome.take().get()
   }
 
@@ -200,14 +223,16 @@ final class Exchange: Sendable {
   /// Applies a batch of writes.
   ///
   /// - Parameter putOff: takes those that somebody else is in the way of.
+  /// - Returns: how many at the end there was no time for.
   private static func perform(
     _ writes: [Write], on service: Service, _ announce: (Moves) -> Void, putOff: (Write) -> Void
-  ) {
+  ) -> Int {
     let results = service.apply(writes.map(\.command))
     announce(service.takeMoves())
     for (write, result) in zip(writes, results) {
       if let result { write.finish(result) } else { putOff(write) }
     }
+    return writes.count - results.count
   }
 
   /// Answers a request, now or later.
@@ -219,11 +244,12 @@ final class Exchange: Sendable {
     let entry = RequestLog.Entry(
       id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
       scheme: client.scheme, started: .now,
-      crossOrigin: api.crossOrigin.headers(of: request))
+      crossOrigin: api.crossOrigin.headers(of: request), client: api.client(of: request))
     guard let reading, !api.isImmediate(request) else {
-      return perform(api.handle(request), entry, responder)
+      return perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
     }
-    let isTaken = reading.enqueue { [self] in perform(api.handle(request), entry, responder) }
+    let isTaken = reading.enqueue(
+      { [self] in perform(api.handle(request), entry, responder) }, of: entry.client)
     if !isTaken { refuse(entry, responder) }
   }
 
@@ -241,6 +267,7 @@ final class Exchange: Sendable {
     api.snapshots?.close()
     writer.stop()
     waiting?.stop()
+    longReading.stop()
     reading?.stop()
     listener?.stop()
     events.stop()
@@ -256,16 +283,17 @@ final class Exchange: Sendable {
       var entry = entry
       entry.device = command.key?.number
       let logged = entry
-      let write = Write(command: command) { [self] result in
+      let write = Write(command: command, client: entry.client) { [self] result in
         if case .erase = command, case .success = result { forgetting.wake() }
         guard let reading else {
           responder.respond { [self] in finished(answer(result), logged) }
           return
         }
         // Committed: it is answered, whatever waits.
-        reading.enqueueOwed { [self] in responder.respond(finished(answer(result), logged)) }
+        reading.enqueueOwed(
+          { [self] in responder.respond(finished(answer(result), logged)) }, of: logged.client)
       }
-      if !writer.enqueue(write) { refuse(entry, responder) }
+      if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .events(let device, let lastEventID):
       var entry = entry
       entry.device = device.number
@@ -277,16 +305,21 @@ final class Exchange: Sendable {
       }
     case .password(let work):
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !passwords.enqueue(check) { refuse(entry, responder) }
+      if !passwords.enqueue(check, of: entry.client) { refuse(entry, responder) }
     case .fetch(let work):
       let fetch = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !fetches.enqueue(fetch) { refuse(entry, responder) }
+      if !fetches.enqueue(fetch, of: entry.client) { refuse(entry, responder) }
     case .first(let command, let next):
-      let write = Write(command: command) { [self] result in perform(next(result), entry, responder) }
-      if !writer.enqueue(write) { refuse(entry, responder) }
+      let write = Write(command: command, client: entry.client) { [self] result in
+        perform(next(result), entry, responder)
+      }
+      if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
+    case .read(let work):
+      let read = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !longReading.enqueue(read, of: entry.client) { refuse(entry, responder) }
     case .build(let work):
       let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !builds.enqueue(build) { refuse(entry, responder) }
+      if !builds.enqueue(build, of: entry.client) { refuse(entry, responder) }
     }
   }
 

@@ -93,7 +93,7 @@ public final class InlineServer {
       var step = api.handle(request)
       while true {
         switch step {
-        case .password(let work), .build(let work), .fetch(let work): step = work()
+        case .password(let work), .build(let work), .fetch(let work), .read(let work): step = work()
         case .first(let command, let next): step = next(apply([command])[0])
         case .answer, .write, .events: return step
         }
@@ -107,15 +107,18 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .build, .fetch, .first, .events: .problem(Problem(.internalError))
+      case .password, .build, .fetch, .read, .first, .events: .problem(Problem(.internalError))
       }
     }
   }
 
   private func apply(_ commands: [Command]) -> [Result<Outcome, Problem>] {
-    if commands.isEmpty { return [] }
-    let results = zip(commands, service.apply(commands)).map { command, result in
-      (result ?? patient?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+    var results: [Result<Outcome, Problem>] = []
+    while results.count < commands.count {
+      let waiting = commands.dropFirst(results.count)
+      results += zip(waiting, service.apply(Array(waiting))).map { command, result in
+        (result ?? patient?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+      }
     }
     ended += hub.moved(service.takeMoves())
     if let patient { ended += hub.moved(patient.takeMoves()) }
@@ -157,7 +160,7 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password, .build, .fetch, .first:
+    case .write, .password, .build, .fetch, .read, .first:
       return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }

@@ -74,6 +74,8 @@ struct RequestLog: Sendable {
     let started: ContinuousClock.Instant
     /// What is added to the answer for a page in a browser.
     let crossOrigin: [(name: String, value: String)]
+    /// Whose turn it takes.
+    let client: Client
     /// The server's number of the device, where the request gave a valid token.
     var device: Int64?
   }

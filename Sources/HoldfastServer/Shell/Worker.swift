@@ -1,15 +1,15 @@
 import HoldfastHTTP
 
-/// A bounded queue of jobs, and the threads that take them in batches.
+/// A bounded queue of jobs in which clients take turns, and the threads that take them in batches.
 ///
-/// @unchecked Sendable: `waiting` and `isStopping` are touched under the lock alone; `threads` is set before another thread
+/// @unchecked Sendable: `waiting`, `isStopping` and `isEnded` are touched under the lock alone; `threads` is set before another thread
 /// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
   private let batch: Int
-  private let body: @Sendable ([Job], _ thread: Int) -> Void
+  private let body: @Sendable ([Job], _ thread: Int) -> Int
   private let lock = Lock()
-  private var waiting: [Job] = []
+  private var waiting: FairQueue<Job>
   private var isStopping = false
   private var isEnded = false
   private var threads: [HoldfastHTTP.Thread] = []
@@ -17,17 +17,20 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - limit: how many jobs may wait.
+  ///   - limit: how many jobs may wait; of one client a quarter of them, rounded up.
   ///   - batch: how many jobs are taken at once.
   ///   - threads: how many threads there are.
-  ///   - body: does a batch of jobs, on the thread of a number from 0.
+  ///   - running: how many jobs of one client may be under way; any number unless given.
+  ///   - body: does a batch of jobs, on the thread of a number from 0, and says for how many at its end it had no time: not for all.
   /// - Throws: `ServerError.unreachable` when the system has no thread left.
   init(
-    limit: Int, batch: Int, threads count: Int = 1, _ body: @escaping @Sendable ([Job], _ thread: Int) -> Void
+    limit: Int, batch: Int, threads count: Int = 1, running: Int = .max,
+    _ body: @escaping @Sendable ([Job], _ thread: Int) -> Int
   ) throws(ServerError) {
     self.limit = limit
     self.batch = batch
     self.body = body
+    waiting = FairQueue(share: .init(waiting: (limit + 3) / 4, running: running))
     for number in 0..<count {
       do { threads.append(try startThread { [unowned self] in run(number) }) } catch {
         stop()
@@ -36,11 +39,10 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Adds a job; false when too many wait, or the worker is stopping.
-  func enqueue(_ job: Job) -> Bool {
+  /// Adds a job; false when too many wait, in all or of the client, or the worker is stopping.
+  func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
-      if isStopping || waiting.count >= limit { return false }
-      waiting.append(job)
+      if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
       // Only a queue that is as good as empty can have a thread asleep.
       if waiting.count <= threads.count { lock.signal() }
       return true
@@ -48,14 +50,14 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   }
 
   /// Adds a job that must be done, however many wait; after `stop` it is done at once.
-  func enqueueOwed(_ job: Job) {
+  func enqueueOwed(_ job: Job, of client: Client) {
     let isTaken = lock.hold {
       if isStopping, isEnded { return false }
-      waiting.append(job)
+      waiting.insert(job, of: client)
       lock.signal()
       return true
     }
-    if !isTaken { body([job], 0) }
+    if !isTaken { finish([job]) }
   }
 
   /// Takes no further jobs, does those that wait, and returns when the thread has ended. Once, before the worker goes.
@@ -66,26 +68,34 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
     for thread in threads { thread.join() }
     threads = []
-    for job in lock.hold({ end() }) { body([job], 0) }
+    finish(lock.hold { end() })
   }
 
   /// What came after the threads had ended.
   private func end() -> [Job] {
     isEnded = true
-    defer { waiting = [] }
-    return waiting
+    return waiting.removeAll()
+  }
+
+  /// Does jobs on this thread, all of them.
+  private func finish(_ jobs: [Job]) {
+    for job in jobs { _ = body([job], 0) }
   }
 
   private func run(_ number: Int) {
     while true {
-      let jobs: [Job] = lock.hold {
-        while waiting.isEmpty, !isStopping { lock.wait() }
-        let jobs = Array(waiting.prefix(batch))
-        waiting.removeFirst(jobs.count)
-        return jobs
+      let taken = lock.hold {
+        while !waiting.isReady, !(isStopping && waiting.count == 0) { lock.wait() }
+        return waiting.take(batch)
       }
-      if jobs.isEmpty { return }
-      body(jobs, number)
+      if taken.isEmpty { return }
+      let left = body(taken.map(\.job), number)
+      lock.hold {
+        // Those that there was no time for come first among their client's, in the order that they had.
+        for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
+        for (client, _) in taken { waiting.finish(client) }
+        lock.signal()
+      }
     }
   }
 }

@@ -35,6 +35,9 @@ protocol ServerDatabase: Sendable {
   /// Whether a failure of reading may pass.
   func isUnavailable(_ error: any Error) -> Bool
 
+  /// Whether reading failed as it took longer than its limit.
+  func isInterrupted(_ error: any Error) -> Bool
+
   /// Closes the connections that read.
   func close()
 

@@ -7,6 +7,8 @@ struct Plan {
   let users: [Int]
   /// The size of an answer from which on the server begins no further change.
   let answerSize: Int
+  /// After how many change sets of a request the server lets others go first.
+  let changeSetBudget: Int
   /// The greatest body of a request.
   let bodyLimit: Int
   /// How many pages a device's write-ahead log has when it is moved into the database.
@@ -38,6 +40,8 @@ struct Plan {
     bodyLimit = chance.one(in: 8) ? 4000 : 16 << 20
     longLog = chance.one(in: 2) ? 1000 : 10 + chance.below(60)
     isPeaceful = chance.one(in: 8)
+    var ofBudget = Chance(seed: seed, 7)
+    changeSetBudget = ofBudget.pick([.max, .max, 3, 1]) ?? .max
     var ofStreams = Chance(seed: seed, 3)
     hasStreams = !ofStreams.one(in: 4)
     var ofClerks = Chance(seed: seed, 4)

@@ -35,6 +35,7 @@ extension Plan {
     isWide = false
     users = scenario.users
     answerSize = scenario.answerSize
+    changeSetBudget = .max
     bodyLimit = scenario.bodyLimit
     longLog = 1000
     isPeaceful = false

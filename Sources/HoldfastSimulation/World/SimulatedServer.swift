@@ -45,6 +45,7 @@ extension World {
       random: { count in (0..<count).map { _ in UInt8(truncatingIfNeeded: source.next() >> 32) } },
       passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
     environment.answerSize = plan.answerSize
+    environment.writeBudget.changeSets = plan.changeSetBudget
     do {
       try beginEpoch(environment)
       server.inline = try run(as: process) {

@@ -1,0 +1,20 @@
+import HoldfastHTTP
+
+/// How long a request may read. The databases look at it when they lend a connection; none, unless somebody says so.
+enum ReadLimit: Equatable, Sendable {
+  /// As long as other requests can wait for the thread: 20 ms. What takes longer begins again where it keeps nobody waiting.
+  case brief
+  /// So long; then the request has failed.
+  case long(Duration)
+
+  /// The limit of what this thread reads now.
+  @TaskLocal static var current: ReadLimit?
+
+  /// The moment at which reading that begins now is to end.
+  var deadline: MonotonicTime {
+    switch self {
+    case .brief: .exact + .milliseconds(20)
+    case .long(let duration): .exact + duration
+    }
+  }
+}
