@@ -29,6 +29,6 @@ VOLUME /var/lib/holdfast
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
-  CMD ["curl", "--fail", "--silent", "--output", "/dev/null", "http://127.0.0.1:8080/readyz"]
+  CMD ["curl", "--fail", "--silent", "--output", "/dev/null", "http://127.0.0.1:8080/healthz"]
 ENTRYPOINT ["holdfast"]
 CMD ["serve", "--schema", "/etc/holdfast/holdfast.json", "--data", "/var/lib/holdfast", "--listen", "0.0.0.0:8080"]
