@@ -5,7 +5,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     private enum Kind {
       case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged,
         rulesMissing,
-        rulesUnknown
+        rulesUnknown, databaseMissing
     }
     private let kind: Kind
 
@@ -17,6 +17,8 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     public static let inUse = Code(kind: .inUse)
     /// There is no database yet, and no schema was given to make one.
     public static let schemaMissing = Code(kind: .schemaMissing)
+    /// There is no database where there must be one.
+    public static let databaseMissing = Code(kind: .databaseMissing)
     /// The new schema does more than add to the one in the database.
     public static let schemaCannotChange = Code(kind: .schemaCannotChange)
     /// A file or directory can't be read, made or written.

@@ -11,6 +11,9 @@ enum ServeCommand: Subcommand {
         name: "allow-removals", value: nil,
         help: "Start also with a schema that lacks tables or columns of the database; their data is kept"),
       .init(
+        name: "must-exist", value: nil,
+        help: "Refuses to make a database where there is none, as where a volume is not mounted"),
+      .init(
         name: "listen", value: "ADDRESS:PORT",
         help: "Where to listen; 127.0.0.1:8080 unless given, port 0 is any free one"),
       .init(
@@ -44,6 +47,7 @@ enum ServeCommand: Subcommand {
     let schema = try options["schema"].map(readSchema)
     var configuration = Configuration(
       schema: schema, database: try options.location, address: address, port: port)
+    configuration.mustExist = options.has("must-exist")
     if options.has("allow-removals") { configuration.removals = .allow }
     if let text = options["heartbeat"] { configuration.heartbeat = try heartbeat(text) }
     configuration.webhook = try webhook(options)

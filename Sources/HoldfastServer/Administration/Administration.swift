@@ -14,6 +14,7 @@ public final class Administration {
   let schema: Schema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
+  private let location: DatabaseLocation
 
   /// Opens the database of a server.
   ///
@@ -23,6 +24,7 @@ public final class Administration {
     operators = try database.administration()
     schema = database.schema
     self.environment = environment
+    self.location = location
   }
 
   /// All zones, with how many members and records they have.
@@ -54,7 +56,12 @@ public final class Administration {
   /// Looks for everything in the database that contradicts itself.
   ///
   /// - Returns: a line for each finding; empty when all is well.
-  public func doctor() throws -> [String] { try operators.doctor() }
+  public func doctor() throws -> [String] {
+    let wentBack = try location.whyHistoryWentBack().map {
+      "history: the database is not the one that was served last. \($0) The next start of a server begins a new epoch."
+    }
+    return try operators.doctor() + (wentBack.map { [$0] } ?? [])
+  }
 
   /// Makes a user a member of a zone, or changes the role of one.
   ///

@@ -19,14 +19,17 @@ struct PostgresDatabase: ServerDatabase {
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
   ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - service: how it is served; nil for who only works on it.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
   init(
-    _ location: PostgresLocation, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+    _ location: PostgresLocation, schema: Schema?, removals: Removals = .refuse,
+    service: DatabaseService? = nil, random: (Int) -> [UInt8]
   ) throws {
     self.location = location
     node = hexadecimal(random(8))
-    let opened = try PostgresOpening.open(location, schema: schema, removals: removals, random: random)
+    let opened = try PostgresOpening.open(
+      location, schema: schema, removals: removals, service: service, random: random)
     (self.schema, layout) = (opened.schema, opened.layout)
     let known = KnownHistory(opened.history)
     self.known = known

@@ -23,6 +23,8 @@ struct PostgresOpening {
   let standing: Standing
   /// What becomes of tables and columns that the schema lacks.
   let removals: Removals
+  /// How the database is served; nil for who only works on it.
+  let service: DatabaseService?
   /// Whether the tables are to be distributed, and how.
   let distribution: PostgresLocation.Distribution
   private var isDistributed: Bool { distribution != .none }
@@ -33,12 +35,14 @@ struct PostgresOpening {
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
     _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, removals: Removals = .refuse,
-    random: (Int) -> [UInt8], fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
+    service: DatabaseService? = nil, random: (Int) -> [UInt8],
+    fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
-      connection: connection, standing: standing, removals: removals, distribution: location.distribution)
+      connection: connection, standing: standing, removals: removals, service: service,
+      distribution: location.distribution)
     let (opened, later) = try opening.openPatiently(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
@@ -94,6 +98,12 @@ struct PostgresOpening {
             .schemaMissing,
             "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
         }
+        if service?.mustExist == true {
+          throw ServerError(
+            .databaseMissing,
+            "The database has no Holdfast in it, and --must-exist forbids to make one. Is it the right database?"
+          )
+        }
         schema = given
         try checkRights()
         try migrate(after: 0)
@@ -109,13 +119,32 @@ struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
+      let notices = try service.map { try takeUp($0, isNew: format == nil) } ?? []
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       try connection.execute("COMMIT")
+      for notice in notices { service?.log(notice) }
       return (Opened(schema: schema, history: history, layout: layout), tables)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")
     }
+  }
+
+  /// Begins a new epoch where the database is not the one that was served last.
+  ///
+  /// - Returns: what the operator is told.
+  private func takeUp(_ service: DatabaseService, isNew: Bool) throws -> [String] {
+    let identity = try PostgresIdentity(connection)
+    var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
+    if let difference = try identity.difference(connection) {
+      try PostgresEpoch.begin(NewEpoch(service.environment), on: connection)
+      let epoch = try meta("epoch")
+      notices.append(
+        "The database is not the one that was served last. \(difference) The epoch \(epoch) has begun: devices hand back what the database lacks."
+      )
+    }
+    try identity.store(connection)
+    return notices
   }
 
   /// The format of the schema `holdfast`, or nil when there is none.

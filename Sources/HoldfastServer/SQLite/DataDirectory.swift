@@ -12,6 +12,8 @@ struct DataDirectory: Sendable {
 
   /// The database file.
   var database: String { path + "/holdfast.db" }
+  /// What is kept beside it of its history.
+  var history: String { path + "/holdfast.history" }
 
   /// Makes the directory when it is missing, readable by its owner alone.
   ///
@@ -22,6 +24,16 @@ struct DataDirectory: Sendable {
         .unreachable,
         "The data directory \(path) can't be made: \(systemMessage(errno)). Name another with --data.")
     }
+  }
+
+  /// Refuses a directory without a database.
+  ///
+  /// - Throws: `ServerError.databaseMissing`.
+  func requireDatabase() throws(ServerError) {
+    if try hasDatabase() || RestoredDirectory(path).isUnfinished { return }
+    throw ServerError(
+      .databaseMissing,
+      "There is no database \(database), and --must-exist forbids to make one. Is its volume mounted?")
   }
 
   /// Whether there is a database file with something in it.

@@ -11,28 +11,35 @@ struct SQLiteDatabase: ServerDatabase {
   let readerCount: Int? = nil
   let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
+  /// Keeps the mark beside the database; nil for who does not serve it.
+  private let keeper: HistoryKeeper?
 
   /// Opens the database of a data directory, and makes or extends it for `schema`.
   ///
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
   ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - keeper: keeps the mark beside the database; nil for who does not serve it.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
   init(
-    in directory: DataDirectory, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+    in directory: DataDirectory, schema: Schema?, removals: Removals = .refuse, keeper: HistoryKeeper? = nil,
+    random: (Int) -> [UInt8]
   ) throws {
     try self.init(
       file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
-      random: random)
+      keeper: keeper, random: random)
   }
 
   /// Opens the database file at `path`; see above.
   init(
-    file path: String, exists: Bool, schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+    file path: String, exists: Bool, schema: Schema?, removals: Removals = .refuse,
+    keeper: HistoryKeeper? = nil, random: (Int) -> [UInt8]
   ) throws {
     self.path = path
+    self.keeper = keeper
     let isOurs = try exists && Self.isOurs(path)
+    if !isOurs, keeper?.hasServed == true { throw Self.lost(path) }
     guard isOurs || schema != nil else {
       throw ServerError(
         .schemaMissing,
@@ -42,7 +49,6 @@ struct SQLiteDatabase: ServerDatabase {
     if isOurs {
       try connection.makeLogDurable()
       try Self.migrate(connection)
-      known = KnownHistory(try SQLiteEpoch.history(on: connection))
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
@@ -50,12 +56,14 @@ struct SQLiteDatabase: ServerDatabase {
     } else {
       let schema = try schema ?? Schema(json: [])
       self.schema = schema
-      known = KnownHistory(History(epoch: hexadecimal(random(4))))
-      try Self.create(connection, schema, epoch: known.now.epoch)
+      try Self.create(connection, schema, epoch: hexadecimal(random(4)))
+      keeper?.say("The database \(path) is new: there was none.")
     }
+    try keeper?.begin(connection, self.schema)
+    known = KnownHistory(try SQLiteEpoch.history(on: connection))
   }
 
-  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path), known) }
+  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path), known, keeper) }
 
   func patientStore() throws -> (any Store)? { nil }
 
@@ -84,6 +92,13 @@ struct SQLiteDatabase: ServerDatabase {
 
   func administration() throws -> any StoreAdministration {
     try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known), schema)
+  }
+
+  private static func lost(_ path: String) -> ServerError {
+    ServerError(
+      .databaseMissing,
+      "\(path) is missing, and a server has served it before. Mount its volume, or put a copy back: see docs/OPERATIONS.md, section 9. To begin a new database here, remove holdfast.history."
+    )
   }
 
   private static func writer(_ path: String) throws -> Connection {

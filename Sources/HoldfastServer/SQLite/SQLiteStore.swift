@@ -27,9 +27,15 @@ final class SQLiteStore: Store {
   private let beginSet: Statement
   private let endSet: Statement
   private let undoSet: Statement
+  private let count: Statement
+  private let keeper: HistoryKeeper?
 
-  init(_ schema: Schema, on connection: Connection, _ known: KnownHistory) throws {
+  /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
+  init(
+    _ schema: Schema, on connection: Connection, _ known: KnownHistory, _ keeper: HistoryKeeper? = nil
+  ) throws {
     self.connection = connection
+    self.keeper = keeper
     self.schema = schema
     self.known = known
     history = known.now
@@ -51,6 +57,8 @@ final class SQLiteStore: Store {
     beginSet = try connection.statement("SAVEPOINT change_set")
     endSet = try connection.statement("RELEASE change_set")
     undoSet = try connection.statement("ROLLBACK TO change_set")
+    count = try connection.statement(
+      "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
   }
 
   func latestClock() throws -> Stamp {
@@ -73,7 +81,11 @@ final class SQLiteStore: Store {
     return true
   }
 
-  func commit(announcing moves: Moves) throws { try end.run() }
+  func commit(announcing moves: Moves) throws {
+    let commits = try count.onlyInteger()
+    try end.run()
+    if let commits { keeper?.advance(to: commits) }
+  }
 
   func rollBack() {
     // Some failures have ended the transaction already.
@@ -109,6 +121,7 @@ final class SQLiteStore: Store {
   /// Takes the write-ahead log into the database and closes it.
   func close() throws {
     defer { connection.close() }
+    keeper?.end()
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 }

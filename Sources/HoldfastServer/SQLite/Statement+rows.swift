@@ -20,4 +20,13 @@ extension Statement {
     defer { reset() }
     return try step()
   }
+
+  /// The integer of the one row that a statement answers, run to its end; nil when there is no row. Leaves the statement reset.
+  func onlyInteger() throws(SQLiteError) -> Int64? {
+    defer { reset() }
+    guard try step() else { return nil }
+    let value = integer(0)
+    while try step() {}
+    return value
+  }
 }

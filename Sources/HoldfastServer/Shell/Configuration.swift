@@ -9,6 +9,8 @@ public struct Configuration: Sendable {
   public var removals: Removals
   /// Where the database is; a data directory is made when it is missing.
   public var database: DatabaseLocation
+  /// Whether a database that is not there is an error, rather than made; false unless given.
+  public var mustExist = false
   /// The IP address to listen on; 127.0.0.1 unless given.
   public var address: String
   /// The port; 0, the default, is any free one.

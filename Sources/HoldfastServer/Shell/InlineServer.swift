@@ -24,17 +24,19 @@ public final class InlineServer {
   ///   - rules: the team's own resolvers and validators.
   ///   - environment: clock, randomness and passwords.
   ///   - identityProvider: whose JWTs are taken; nil for nobody's.
+  ///   - notice: takes what is noticed of the database's history.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
     _ location: DatabaseLocation, schema: Schema?, removals: Removals = .refuse, rules: Rules = Rules(),
     environment: ServerEnvironment,
     identityProvider: IdentityProviderConfiguration? = nil,
+    notice: @escaping @Sendable (String) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     if let schema { try rules.check(against: schema) }
-    let lock = try location.lock()
-    let database = try location.open(schema: schema, removals: removals, random: environment.random)
+    let (database, lock) = try location.serve(
+      schema: schema, removals: removals, DatabaseService(environment: environment, log: notice))
     let snapshots = try Snapshots(
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
     try self.init(
@@ -46,13 +48,15 @@ public final class InlineServer {
   ///
   /// - Parameters:
   ///   - exists: whether the file is there.
+  ///   - history: where the mark beside it is.
   ///   - removals: what becomes of tables and columns that `schema` lacks.
   package convenience init(
-    file: String, exists: Bool, schema: Schema?, removals: Removals = .refuse,
+    file: String, exists: Bool, history: any HistoryFile, schema: Schema?, removals: Removals = .refuse,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) throws {
     let database = try SQLiteDatabase(
-      file: file, exists: exists, schema: schema, removals: removals, random: environment.random)
+      file: file, exists: exists, schema: schema, removals: removals,
+      keeper: HistoryKeeper(history, environment, log: log), random: environment.random)
     try self.init(database, lock: nil, nil, Rules(), environment, log, nil)
   }
 

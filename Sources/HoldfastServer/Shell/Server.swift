@@ -36,12 +36,14 @@ public final class Server: Sendable {
   public init(_ configuration: Configuration) throws {
     // Before the database becomes one of this schema.
     if let schema = configuration.schema { try configuration.rules.check(against: schema) }
-    lock = try configuration.database.lock()
     let environment = configuration.environment
-    database = try configuration.database.open(
-      schema: configuration.schema, removals: configuration.removals, random: environment.random)
     let log = RequestLog(configuration.log, now: environment.now)
     self.log = log
+    (database, lock) = try configuration.database.serve(
+      schema: configuration.schema, removals: configuration.removals,
+      DatabaseService(environment: environment, mustExist: configuration.mustExist) {
+        log.event("history", level: "warning", $0)
+      })
     tls = configuration.tls
     let contents = try configuration.tls?.read()
     tlsContents = Mutex(contents)

@@ -30,10 +30,11 @@ public enum DatabaseLocation: Sendable {
   /// - Parameters:
   ///   - schema: what to serve; nil takes the one in the database.
   ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - service: how it is served; nil for who only works on it.
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
   func open(
-    schema: Schema?, removals: Removals = .refuse, random: (Int) -> [UInt8]
+    schema: Schema?, removals: Removals = .refuse, service: DatabaseService? = nil, random: (Int) -> [UInt8]
   ) throws -> any ServerDatabase {
     switch self {
     case .directory(let path):
@@ -43,10 +44,38 @@ public enum DatabaseLocation: Sendable {
           "A backup is being restored into \(path), or was when that ended: start the server, and it is finished."
         )
       }
+      let directory = DataDirectory(path: path)
+      let keeper = try service.map {
+        try HistoryKeeper(SystemHistoryFile(directory), $0.environment, log: $0.log)
+      }
       return try SQLiteDatabase(
-        in: DataDirectory(path: path), schema: schema, removals: removals, random: random)
+        in: directory, schema: schema, removals: removals, keeper: keeper, random: random)
     case .postgres(let location):
-      return try PostgresDatabase(location, schema: schema, removals: removals, random: random)
+      return try PostgresDatabase(
+        location, schema: schema, removals: removals, service: service, random: random)
     }
   }
+
+  /// Opens the database to serve it, by the right to be its one server where there can be only one. Begins a new epoch where its history went
+  /// back: docs/RESTORING.md, section 6.
+  ///
+  /// - Throws: `ServerError`.
+  func serve(
+    schema: Schema?, removals: Removals = .refuse, _ service: DatabaseService
+  ) throws -> (database: any ServerDatabase, lock: DataDirectoryLock?) {
+    if case .directory(let path) = self, service.mustExist { try DataDirectory(path: path).requireDatabase() }
+    let lock = try lock()
+    let database = try open(
+      schema: schema, removals: removals, service: service, random: service.environment.random)
+    return (database, lock)
+  }
+}
+
+/// How a database is opened by who serves it.
+struct DatabaseService: Sendable {
+  let environment: ServerEnvironment
+  /// Whether a database that is not there is an error, rather than made.
+  var mustExist = false
+  /// Takes what is noticed: that a database was made, or that its history went back.
+  let log: @Sendable (String) -> Void
 }

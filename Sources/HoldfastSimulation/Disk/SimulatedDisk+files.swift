@@ -28,6 +28,33 @@ extension SimulatedDisk {
     sync(file, path: path)
   }
 
+  /// Writes bytes at the beginning of a file, which is made when there is none.
+  ///
+  /// - Parameter isSynced: whether they are on disk when this returns.
+  /// - Throws: what a fault decided, or that no living process is running.
+  func writeInPlace(_ path: String, _ bytes: [UInt8], isSynced: Bool) throws(SimulatedDiskError) {
+    let known = file(at: path)
+    let process = try take(known == nil ? .create : .open, path)
+    let file = known ?? makeFile(at: path, on: process.machine)
+    do { try take(.write, path, size: bytes.count) } catch {
+      if isAlive(process) { bytes.withUnsafeBytes { file.write(arrivingPart(of: $0), at: 0) } }
+      throw error
+    }
+    bytes.withUnsafeBytes { file.write($0, at: 0) }
+    guard isSynced else { return }
+    try take(.sync, path)
+    sync(file, path: path)
+  }
+
+  /// Reads a whole file; nil when it is not there.
+  ///
+  /// - Throws: what a fault decided, or that no living process is running.
+  func contents(_ path: String) throws(SimulatedDiskError) -> [UInt8]? {
+    guard let file = file(at: path) else { return nil }
+    try take(.read, path, size: file.content.count)
+    return file.bytes
+  }
+
   /// Reads a whole file; nil when it is not there or can't be read.
   func read(_ path: String) -> [UInt8]? {
     guard let file = file(at: path), (try? take(.read, path, size: file.content.count)) != nil else {

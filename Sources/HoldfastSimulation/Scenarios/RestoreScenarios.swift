@@ -5,7 +5,7 @@ import HoldfastServer
 /// A server that is put back to a backup, and what devices hand back to it.
 extension Scenario {
   static var restores: [Scenario] {
-    whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore + restoredRenewals
+    whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore + restoredRenewals + putBack
   }
 
   private static var whole: [Scenario] {

@@ -47,6 +47,7 @@ extension Scenario {
           stage.settle()
           stage.perform(.backUpServer)
           stage.goOffline(1)
+          stage.world.server.keepsHistoryFile = false
           stage.restore()
           stage.perform(.upgrade(.device(1)))
           stage.goOnline(1)

@@ -23,8 +23,8 @@ final class SimulatedServer {
   var view = ServerView()
   var observer: Observer?
   var backup: Backup?
-  /// Whether the database came back from a backup, and its new epoch was not begun yet.
-  var mustBeginEpoch = false
+  /// Whether what is beside the database stays when a copy takes its place.
+  var keepsHistoryFile = true
   /// The last message that was sent before the last restore.
   var lastOfLostHistory = 0
   /// The streams that the server takes for open, by number.
@@ -47,14 +47,13 @@ extension World {
     environment.answerSize = plan.answerSize
     environment.writeBudget.changeSets = plan.changeSetBudget
     do {
-      try beginEpoch(environment)
       server.inline = try run(as: process) {
         if let postgres = plan.postgres { return try open(postgres, environment) }
         let exists =
           disk.exists(SimulatedServer.path)
           && disk.image(of: SimulatedServer.machine).files[SimulatedServer.file]?.isEmpty == false
         return try InlineServer(
-          file: SimulatedServer.path, exists: exists, schema: schema(server.version),
+          file: SimulatedServer.path, exists: exists, history: SimulatedHistoryFile(disk), schema: schema(server.version),
           removals: .allow, environment: environment,
           log: { [unowned self] in history.add("server says: \($0)", at: now) })
       }

@@ -42,9 +42,13 @@ extension World {
     history.add("server: lost, and restored from its backup", at: now)
     closeServerObserver()
     stopServer()
-    disk.restore(
-      .init(files: [SimulatedServer.file: backup.content]), on: SimulatedServer.machine)
-    (server.mustBeginEpoch, server.lastOfLostHistory) = (true, messages)
+    // The copy is put in the place of the database. What is beside it stays, or is lost with the disk.
+    var files = [SimulatedServer.file: backup.content]
+    if server.keepsHistoryFile {
+      files[SimulatedHistoryFile.name] = disk.image(of: SimulatedServer.machine).files[SimulatedHistoryFile.name]
+    }
+    disk.restore(.init(files: files), on: SimulatedServer.machine)
+    server.lastOfLostHistory = messages
     oracle.restoredServer(
       to: backup.memory,
       devices: devices.map { device in
@@ -56,15 +60,6 @@ extension World {
     server.view = backup.memory.view
     var chance = Chance(seed: seed, UInt64(now & 0xFFFF_FFFF))
     timeline.add(.startServer, at: now + chance.number(in: 1...4000))
-  }
-
-  /// Begins the epoch in a database that came back, before it is served.
-  func beginEpoch(_ environment: ServerEnvironment) throws {
-    guard server.mustBeginEpoch, let process = server.process else { return }
-    try run(as: process) {
-      try InlineServer.beginEpoch(file: SimulatedServer.path, environment: environment)
-    }
-    if disk.isAlive(process) { server.mustBeginEpoch = false }
   }
 
   /// Lets the time be over for which devices hold zones of which the restored server knows nothing.

@@ -78,6 +78,7 @@ final class World: @unchecked Sendable {
     schemas = try Schemas.all(renames: plan.isWide)
     oracle = Oracle(rules: Schemas.rules)
     server = SimulatedServer()
+    server.keepsHistoryFile = plan.seed % 3 > 0
     history.isPrinted = isVerbose
     let source = ChanceSource(Chance(seed: plan.seed, 1))
     disk.random = { source.next() }

@@ -1,0 +1,78 @@
+import Holdfast
+import HoldfastServer
+
+/// A copy of the server's database that somebody puts in its place, and starts that are no restores.
+extension Scenario {
+  static var putBack: [Scenario] {
+    [
+      copy(name: "A copy of the running server's database put in its place", isOfLastRun: true),
+      copy(name: "A copy of an earlier run's database put in its place", isOfLastRun: false),
+      Scenario(
+        name: "Starts that are no restores", guards: "I7", users: [0], troubles: Command.Trouble.allCases,
+        script: { stage in
+          let list = stage.makeList(0)
+          _ = stage.makeItem(0, in: list)
+          stage.settle()
+          let epoch = stage.epoch
+          stage.interrupted("server") {
+            stage.restartServer()
+            stage.edit(0, "lists", list, "title")
+            stage.sync(0)
+            stage.restartServer()
+          }
+          stage.settle()
+          stage.restartServer()
+          stage.settle()
+          stage.expect("I7", stage.epoch == epoch, "nothing was lost: the epoch is the same")
+          stage.expectNoRefusal()
+        }),
+    ]
+  }
+
+  private static func copy(name: String, isOfLastRun: Bool) -> Scenario {
+    Scenario(
+      name: name, guards: "I2, I4, I7", users: [0, 1], troubles: Command.Trouble.allCases,
+      takes: [.aheadOfRestore, .handedBack],
+      script: { stage in
+        let list = stage.makeList(0)
+        let item = stage.makeItem(0, in: list)
+        stage.share(0, list, with: "user1")
+        stage.settle()
+        stage.perform(.backUpServer)
+        if !isOfLastRun { stage.restartServer() }
+        let title = stage.edit(0, "items", item, "title")
+        stage.settle()
+        let epoch = stage.epoch
+        stage.goOffline(0)
+        stage.interrupted("server") {
+          stage.perform(.restoreServer)
+          stage.pass(5000)
+          // The same seq as that of the edit, and another change.
+          stage.edit(1, "lists", list, "title")
+          stage.sync(1)
+        }
+        stage.settle()
+        stage.expect("I4", stage.epoch != epoch, "a new epoch has begun by itself")
+        stage.expect("I7", stage.value("items", item, "title") == title, "the edit is handed back")
+        stage.expectNoRefusal()
+      })
+  }
+}
+
+extension Stage {
+  /// The server's process ends, and another begins.
+  func restartServer() {
+    world.closeServerObserver()
+    world.stopServer()
+    world.startServer()
+    pass(5000)
+  }
+
+  /// The epoch of the server's database.
+  var epoch: String {
+    world.lookAtServer()
+    guard let database = world.server.observer?.database else { return "" }
+    let rows = try? database.rows("SELECT value FROM holdfast_meta WHERE key = 'epoch'")
+    return rows?.first?.first?.string ?? ""
+  }
+}
