@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLite
@@ -80,5 +81,57 @@ import Testing
     try connection.execute("BEGIN IMMEDIATE; DELETE FROM members")
     #expect(inline.respond(to: alice.request([])).status == 200)
     try connection.execute("ROLLBACK")
+  }
+}
+
+/// A damaged file is said, and never served as deletions or kept as a backup: I2.
+@Suite("A damaged SQLite database", .enabled(if: Engine.used == .sqlite))
+struct SQLiteDamageTests {
+  let server: TestServer
+  let anna: TestDevice
+  let list: String
+  let items: [String]
+
+  init() throws {
+    server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    self.anna = anna
+    self.list = list
+    items = try (0..<200).map { try anna.makeItem(list, "Item \($0)") }
+    try anna.pull()
+    try server.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  /// Writes over the second half of the pages of the table of items.
+  private func scramble() throws {
+    let connection = try Connection(path: server.database, access: .readOnly)
+    let size = Int(try connection.value("PRAGMA page_size")?.integer ?? 0)
+    let root = Int(
+      try connection.value("SELECT rootpage FROM sqlite_schema WHERE name = 'items'")?.integer ?? 0)
+    connection.close()
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: server.database))
+    defer { try? file.close() }
+    try file.seek(toOffset: UInt64((root - 1) * size + size / 2))
+    try file.write(contentsOf: Data((0..<size / 2).map { UInt8(truncatingIfNeeded: $0 &* 37) }))
+  }
+
+  private func refuses(_ body: () throws -> Void) {
+    do {
+      try body()
+      Issue.record("It is taken for good.")
+    } catch {
+      #expect((error as? ServerError)?.code == .damaged, "\(error)")
+    }
+  }
+
+  @Test("a server does not start on it, and no backup is made of it")
+  func atTheStart() throws {
+    server.inline = nil
+    try scramble()
+    refuses { try server.reopen() }
+    let backup = server.path + ".backup"
+    refuses { _ = try Backup(server.location, environment: server.world.environment).write(to: backup) }
+    #expect(!FileManager.default.fileExists(atPath: backup))
   }
 }

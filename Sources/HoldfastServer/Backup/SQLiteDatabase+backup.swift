@@ -15,6 +15,8 @@ extension SQLiteDatabase {
     }
     Glibc.close(made)
     try Connection(path: self.path, access: .readWrite).backup(to: copy)
+    // A backup of what is damaged would be found out when it is needed.
+    try DamagedDatabase.check(Connection(path: copy, access: .readWrite), self.path, isWhole: true)
     let manifest = try Self.manifest(of: copy, at: now)
     let writer = try BackupWriter(path, manifest)
     let file = Glibc.open(copy, O_RDONLY | O_CLOEXEC)

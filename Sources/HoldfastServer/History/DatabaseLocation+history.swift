@@ -1,3 +1,4 @@
+import HoldfastPostgres
 import HoldfastSQLite
 
 extension DatabaseLocation {

@@ -36,7 +36,8 @@ final class HistoryKeeper: @unchecked Sendable {
     try put(mark, isSynced: true)
     try connection.transaction(.immediate) {
       if case .wentBack = verdict {
-        _ = try SQLiteEpoch.begin(NewEpoch(environment, because: .otherDatabase), schema, on: connection)
+        _ = try SQLiteEpoch.begin(
+          NewEpoch(environment, because: .otherDatabase), schema, on: connection)
       }
       try connection.run(
         """

@@ -49,6 +49,8 @@ enum PostgresEpoch {
         "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         PostgresParameters(key, value))
     }
+    // The operator knows that it came back: the next start is not to find it by itself.
+    if epoch.reason == .commanded { try PostgresIdentity(connection).store(connection) }
     // Whoever writes by SQL waits from the first statement on; what is in the ledger by the last is of before.
     try connection.execute(
       """

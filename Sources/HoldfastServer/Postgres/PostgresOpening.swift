@@ -137,8 +137,9 @@ struct PostgresOpening {
     let identity = try PostgresIdentity(connection)
     var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
     if let difference = try identity.difference(connection) {
-      try PostgresEpoch.begin(NewEpoch(service.environment), on: connection)
-      let epoch = try meta("epoch")
+      let begun = try PostgresEpoch.begin(
+        NewEpoch(service.environment, because: .otherDatabase), on: connection)
+      let epoch = begun?.epoch ?? ""
       notices.append(
         "The database is not the one that was served last. \(difference) The epoch \(epoch) has begun: devices hand back what the database lacks."
       )

@@ -12,7 +12,8 @@ struct DamagedDatabase: Error, CustomStringConvertible {
     )
   }
 
-  static let remedy = "Stop the server, keep a copy of the directory, and restore a backup: docs/OPERATIONS.md, section 9."
+  static let remedy =
+    "Stop the server, keep a copy of the directory, and restore a backup: docs/OPERATIONS.md, section 9."
 
   /// Whether an error says that the file is damaged.
   static func isReason(for error: any Error) -> Bool {
@@ -29,7 +30,7 @@ struct DamagedDatabase: Error, CustomStringConvertible {
     let found: String?
     do {
       found = try connection.value("PRAGMA \(isWhole ? "integrity_check" : "quick_check")(1)")?.text
-    } catch let error as SQLiteError where isReason(for: error) {
+    } catch where isReason(for: error) {
       found = error.description
     }
     if let found, found == "ok" { return }

@@ -87,37 +87,3 @@ struct RestoreLine {
     cells = [zone] + (numbers.prefix(4) + [missing]).map(String.init)
   }
 }
-
-/// Beginning a new epoch: docs/RESTORING.md, section 3.
-enum SQLiteEpoch {
-  /// Begins one, in the transaction of the connection. No run serves it yet.
-  static func begin(_ epoch: NewEpoch, _ schema: Schema, on connection: Connection) throws {
-    try connection.run(
-      """
-      INSERT OR REPLACE INTO holdfast_meta (key, value)
-      SELECT 'previous_epoch', value FROM holdfast_meta WHERE key = 'epoch'
-      """)
-    try connection.run(
-      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('epoch', ?), ('epoch_began', ?)",
-      [.text(epoch.id), .text(String(epoch.began))])
-    try connection.execute(
-      """
-      DELETE FROM holdfast_meta WHERE key = 'run';
-      UPDATE holdfast_zones SET restored = seq;
-      DELETE FROM holdfast_acks WHERE lost = 0;
-      UPDATE holdfast_acks SET epoch = '', seq = 0, purged = 0;
-      UPDATE holdfast_devices SET unheard = 1;
-      DELETE FROM holdfast_handed;
-      DELETE FROM holdfast_claims;
-      INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
-      SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
-      """)
-    for table in schema.tables {
-      try connection.run(
-        """
-        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
-        SELECT zone, ?, id, rev, 0, seq, 0 FROM "\(table.name)"
-        """, [.text(table.name)])
-    }
-  }
-}

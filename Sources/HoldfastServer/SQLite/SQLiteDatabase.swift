@@ -48,6 +48,7 @@ struct SQLiteDatabase: ServerDatabase {
     let connection = try Self.writer(path)
     if isOurs {
       try connection.makeLogDurable()
+      if keeper != nil { try DamagedDatabase.check(connection, path, isWhole: false) }
       try Self.migrate(connection)
       let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
@@ -71,7 +72,7 @@ struct SQLiteDatabase: ServerDatabase {
     try readers.read(
       {
         let connection = try Connection(path: path, access: .readWrite)
-        try connection.execute("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")
+        try connection.execute("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
         return try SQLiteReader(schema, on: connection, known)
       },
       { reader in
@@ -109,7 +110,7 @@ struct SQLiteDatabase: ServerDatabase {
       "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
     )
     // What was deleted is nowhere in the file: docs/LEAVING.md, section 2.
-    try connection.execute("PRAGMA secure_delete = ON")
+    try connection.execute("PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")
     return connection
   }
 

@@ -32,7 +32,11 @@ final class SQLiteRecordTable: RecordTable {
   func record(_ id: String) throws -> Record? {
     try find.bind(id, at: 1)
     defer { find.reset() }
-    guard try find.step() else { return nil }
+    guard try find.step() else {
+      // The index on ids names the row's place: that alone says whether there is one.
+      if let zone = try zone(of: id) { throw DamagedDatabase.missing(id, of: table.name, in: zone) }
+      return nil
+    }
     return Record(
       table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2),
       stamps: find.text(3),
