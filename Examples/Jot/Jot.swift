@@ -4,6 +4,8 @@ import Foundation
 @main
 enum Jot {
   static func main() async {
+    // The device's database, what lies beside it and the token are for their owner alone.
+    umask(0o077)
     do {
       try await run(Array(CommandLine.arguments.dropFirst()))
     } catch {

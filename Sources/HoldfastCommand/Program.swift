@@ -29,6 +29,8 @@ enum Program {
       print(command.form.help)
       return 0
     }
+    // Databases, backups, snapshots and exports are for their owner alone.
+    umask(0o077)
     do {
       return try command.run(try command.form.parse(Array(arguments.dropFirst())))
     } catch let error as UsageError {

@@ -30,16 +30,22 @@ struct SQLiteHistoryTests {
 
   private var copy: String { server.path + ".copy" }
 
-  private func takeCopy() throws { try Connection(path: server.database, access: .readWrite).backup(to: copy) }
+  private func takeCopy() throws {
+    try Connection(path: server.database, access: .readWrite).backup(to: copy)
+  }
 
   /// Puts the copy in the place of the database of a server that has ended.
   private func putBack() throws {
     server.inline = nil
-    for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: server.database + ending) }
+    for ending in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: server.database + ending)
+    }
     try FileManager.default.moveItem(atPath: copy, toPath: server.database)
   }
 
-  private func edit(_ title: String) throws { try anna.sync([.update("items", item, ["title": .string(title)])]) }
+  private func edit(_ title: String) throws {
+    try anna.sync([.update("items", item, ["title": .string(title)])])
+  }
 
   @Test("a copy taken in the last run, put back, begins a new epoch, and the edit is asked for (I2)")
   func lastRun() throws {
@@ -286,6 +292,7 @@ struct PostgresHistoryTests {
         schema: TestServer.schema(),
         DatabaseService(environment: server.world.environment, mustExist: true, log: { _ in }))
     } throws: { ($0 as? ServerError)?.code == .databaseMissing }
-    #expect(try PostgresConnection(empty).query("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'").isEmpty)
+    #expect(
+      try PostgresConnection(empty).query("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'").isEmpty)
   }
 }

@@ -27,11 +27,12 @@ struct DamagedDatabase: Error, CustomStringConvertible {
   /// - Parameter isWhole: whether each index is held against its table, too, which takes longer.
   /// - Throws: `ServerError.damaged`.
   static func check(_ connection: Connection, _ path: String, isWhole: Bool) throws {
-    let found: String?
+    var found: String?
     do {
       found = try connection.value("PRAGMA \(isWhole ? "integrity_check" : "quick_check")(1)")?.text
-    } catch where isReason(for: error) {
-      found = error.description
+    } catch {
+      guard isReason(for: error) else { throw error }
+      found = "\(error)"
     }
     if let found, found == "ok" { return }
     throw ServerError(.damaged, "\(path) is damaged: \(found ?? "it can't be checked"). \(remedy)")

@@ -72,7 +72,8 @@ struct SQLiteDatabase: ServerDatabase {
     try readers.read(
       {
         let connection = try Connection(path: path, access: .readWrite)
-        try connection.execute("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
+        try connection.execute(
+          "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
         return try SQLiteReader(schema, on: connection, known)
       },
       { reader in
@@ -98,7 +99,10 @@ struct SQLiteDatabase: ServerDatabase {
   private static func lost(_ path: String) -> ServerError {
     ServerError(
       .databaseMissing,
-      "\(path) is missing, and a server has served it before. Mount its volume, or put a copy back: see docs/OPERATIONS.md, section 9. To begin a new database here, remove holdfast.history."
+      """
+      \(path) is missing, and a server has served it before. Mount its volume, or put a copy back: docs/OPERATIONS.md, section 9. \
+      To begin a new database here, remove holdfast.history.
+      """
     )
   }
 

@@ -53,7 +53,8 @@ extension World {
           disk.exists(SimulatedServer.path)
           && disk.image(of: SimulatedServer.machine).files[SimulatedServer.file]?.isEmpty == false
         return try InlineServer(
-          file: SimulatedServer.path, exists: exists, history: SimulatedHistoryFile(disk), schema: schema(server.version),
+          file: SimulatedServer.path, exists: exists, history: SimulatedHistoryFile(disk),
+          schema: schema(server.version),
           removals: .allow, environment: environment,
           log: { [unowned self] in history.add("server says: \($0)", at: now) })
       }

@@ -45,7 +45,8 @@ extension World {
     // The copy is put in the place of the database. What is beside it stays, or is lost with the disk.
     var files = [SimulatedServer.file: backup.content]
     if server.keepsHistoryFile {
-      files[SimulatedHistoryFile.name] = disk.image(of: SimulatedServer.machine).files[SimulatedHistoryFile.name]
+      files[SimulatedHistoryFile.name] =
+        disk.image(of: SimulatedServer.machine).files[SimulatedHistoryFile.name]
     }
     disk.restore(.init(files: files), on: SimulatedServer.machine)
     server.lastOfLostHistory = messages
