@@ -9,13 +9,18 @@ final class StreamClient {
   private var text = ""
 
   /// Opens a stream to a node as a device, and returns when it has heard `hello`.
-  init(_ cluster: Cluster, node: Int, as device: Device) throws {
+  convenience init(_ cluster: Cluster, node: Int, as device: Device) throws {
+    try self.init(cluster.nodes[node].address, as: device)
+  }
+
+  /// Opens a stream at an address.
+  init(_ address: URL, as device: Device) throws {
     let token = try #require(
       try Connection(path: device.path, access: .readOnly).value("SELECT token FROM holdfast_local")?.text)
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
       "curl", "--no-buffer", "--silent", "--header", "Authorization: Bearer \(token)",
-      cluster.nodes[node].address.appendingPathComponent("v1/events").absoluteString,
+      address.appendingPathComponent("v1/events").absoluteString,
     ]
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
