@@ -2,7 +2,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update -qq \
   && apt-get install -qq -y --no-install-recommends \
-    pkg-config libsqlite3-dev libmicrohttpd-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libcurl4-openssl-dev libzstd-dev libdeflate-dev \
+    pkg-config libsqlite3-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libcurl4-openssl-dev libzstd-dev libdeflate-dev \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /holdfast
 COPY Package.swift ./
@@ -17,7 +17,7 @@ RUN swift build -c release --product holdfast --static-swift-stdlib \
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
   && apt-get install -qq -y --no-install-recommends \
-    ca-certificates curl libsqlite3-0 libmicrohttpd12 libsodium23 libssl3 libpq5 libcurl4 libzstd1 libdeflate0 tzdata \
+    ca-certificates curl libsqlite3-0 libgnutls30 libsodium23 libssl3 libpq5 libcurl4 libzstd1 libdeflate0 tzdata \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --system --uid 10001 --home-dir /var/lib/holdfast --shell /usr/sbin/nologin holdfast \
   && install -d -o holdfast -g holdfast -m 700 /var/lib/holdfast \

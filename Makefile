@@ -24,7 +24,7 @@ demo-cluster: setup ## three nodes on PostgreSQL, 200 devices, kills and restart
 	HOLDFAST_BIN=$(DEMO_BIN) Scripts/demo-cluster.sh
 
 test: lint ## run all tests, on SQLite and on PostgreSQL; FILTER=NAME runs those with the name
-	@Scripts/setup.sh pgbouncer
+	@Scripts/setup.sh pgbouncer nginx haproxy
 	@Scripts/test.sh $(FILTER)
 
 sim: setup ## simulate one run, with all that happens: SEED=N STEPS=N; KEEP=N,N leaves out all other commands; WIDE=yes restores the server too, and renames

@@ -30,8 +30,7 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(
-      name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CSockets", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(
@@ -53,7 +52,7 @@ let package = Package(
       ], swiftSettings: strict),
     .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
     .target(
-      name: "HoldfastHTTP", dependencies: ["CMicroHTTPD", "CZstd", "CDeflate"], swiftSettings: strict),
+      name: "HoldfastHTTP", dependencies: ["CSockets", "CZstd", "CDeflate"], swiftSettings: strict),
     .target(
       name: "HoldfastServer",
       dependencies: [

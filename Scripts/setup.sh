@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  pkg-config libsqlite3-dev libmicrohttpd-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libcurl4-openssl-dev libzstd-dev libdeflate-dev sqlite3 iso-codes curl openssl
+  pkg-config libsqlite3-dev libgnutls28-dev libsodium-dev libssl-dev libpq-dev libcurl4-openssl-dev libzstd-dev libdeflate-dev sqlite3 iso-codes curl openssl
   postgresql-15 postgresql-client-15 "$@"
 )
 
@@ -38,6 +38,6 @@ echo "Installing ${missing[*]}"
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}"
 if command -v systemctl >/dev/null; then
   for package in "${missing[@]}"; do
-    case $package in haproxy | pgbouncer) "${as_root[@]}" systemctl disable --quiet "$package" || true ;; esac
+    case $package in haproxy | nginx | pgbouncer) "${as_root[@]}" systemctl disable --quiet "$package" || true ;; esac
   done
 fi

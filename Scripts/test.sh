@@ -16,7 +16,7 @@ chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|ErasureSQL|NoGap|Postg
 any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|ForeignID|JWT|Pair|Plan|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Webhook)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
-once=(--skip '^EndToEndTests\.(Conflict|Identity|List|PristineKill|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
+once=(--skip '^EndToEndTests\.(Conflict|EarlyAnswer|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
 pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
 folder=$(mktemp -d)

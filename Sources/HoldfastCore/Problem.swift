@@ -54,6 +54,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case tokenLimited = "token-limited"
   case appTooOld = "app-too-old"
   case userLimit = "user-limit"
+  case targetTooLong = "target-too-long"
+  case expectationFailed = "expectation-failed"
+  case notImplemented = "not-implemented"
+  case versionUnsupported = "version-unsupported"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -62,7 +66,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   /// What to do about it.
   public var remedy: String { facts.remedy }
   /// Whether the same request may succeed later.
-  public var isTemporary: Bool { status == 408 || status == 429 || status >= 500 }
+  public var isTemporary: Bool {
+    status == 408 || status == 429 || status >= 500 && status != 501 && status != 505
+  }
 
   // The one table of problems; the documentation is made from it.
   private var facts: (status: Int, title: String, remedy: String) {
@@ -90,6 +96,15 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case .bodyTooLarge: (413, "The body is too large", "Send fewer change sets in one request.")
     case .unsupportedMediaType: (415, "The body is not JSON", "Send Content-Type: application/json.")
     case .headersTooLarge: (431, "The head of the request is too large", "Send fewer or shorter headers.")
+    case .targetTooLong: (414, "The address of the request is too long", "Send a shorter query.")
+    case .expectationFailed: (417, "The expectation is not known here", "Expect 100-continue, or nothing.")
+    case .notImplemented:
+      (
+        501, "The server does not have this method or transfer coding",
+        "Send the content as it is, or chunked."
+      )
+    case .versionUnsupported:
+      (505, "This version of HTTP is not spoken here", "Speak HTTP/1.1, or ask a proxy in front.")
     case .busy:
       (503, "The server has too much to do or is stopping", "Send it again after Retry-After seconds.")
     case .storageFull:

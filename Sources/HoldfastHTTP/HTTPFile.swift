@@ -1,3 +1,4 @@
+internal import CSockets
 import Glibc
 
 /// A file that is open for reading: the content of answers, which cost constant memory whatever its size.
@@ -22,10 +23,9 @@ public final class HTTPFile: Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// A descriptor of its own for who reads by offset and closes it; nil when there is none left.
-  func duplicate() -> Int32? {
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    return copy < 0 ? nil : copy
+  /// Sends bytes to a socket without a copy; as `sendfile(2)`.
+  func send(to socket: Int32, from offset: inout off_t, count: Int) -> Int {
+    sendfile(socket, descriptor, &offset, count)
   }
 
   /// Reads a stretch into memory; fewer bytes where the file ends.

@@ -1,4 +1,4 @@
-/// What a request is answered with. Content-Length, Date and Connection are added on the way out.
+/// What a request is answered with. Content-Length, Date, Connection and `X-Content-Type-Options: nosniff` are added on the way out.
 public struct HTTPResponse: Sendable {
   /// The status code, 200...599; another one is answered as 500.
   public var status: Int
@@ -9,6 +9,8 @@ public struct HTTPResponse: Sendable {
   public var body: [UInt8]
   /// A stretch of a file, sent in place of `body` as the client takes it; by the same rules.
   public var file: HTTPFile.Slice?
+  /// Who has to answer for what of it waits to be taken, such as an address and a user, each with a share; none, the default, for the peer's address.
+  public var payers: [String] = []
 
   /// An answer.
   public init(
@@ -29,5 +31,18 @@ public struct HTTPResponse: Sendable {
     HTTPResponse(
       status: status, headers: [("Content-Type", "text/plain; charset=utf-8")],
       body: Array("\(status) \(reasonPhrase(of: status))\n".utf8))
+  }
+}
+
+/// What the HTTP layer answers by itself, before the handler has a request or in its place.
+public struct HTTPFailure: Sendable {
+  /// The status: 400, 408, 413, 414, 415, 417, 431, 500, 501, 503 or 505.
+  public let status: Int
+  /// The header fields of the request, as far as they have come.
+  public let headers: HTTPHeaders
+
+  init(_ status: Int, _ headers: HTTPHeaders = HTTPHeaders()) {
+    self.status = status
+    self.headers = headers
   }
 }

@@ -9,6 +9,8 @@ public struct IPAddress: Sendable, Hashable {
     bytes = address.bytes
   }
 
+  init(_ address: SocketAddress) { bytes = address.bytes }
+
   fileprivate init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// The address as text.

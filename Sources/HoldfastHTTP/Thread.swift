@@ -21,6 +21,11 @@ package struct Thread: Sendable {
   }
 }
 
+extension Thread {
+  /// Lets it end by itself, unheeded.
+  func detach() { pthread_detach(thread) }
+}
+
 private final class Body: Sendable {
   let run: @Sendable () -> Void
 

@@ -24,11 +24,12 @@ import Testing
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     /// Makes a certificate for the address of the tests.
-    func issue(_ name: String) throws {
+    func issue(_ name: String, isRSA: Bool = false) throws {
+      let key = isRSA ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
       try openssl(
-        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-        "/CN=\(name)",
-        "-keyout", path("\(name).key"), "-out", path("\(name).csr"))
+        ["req", "-newkey"] + key + ["-nodes", "-subj", "/CN=\(name)"] + [
+          "-keyout", path("\(name).key"), "-out", path("\(name).csr"),
+        ])
       try openssl(
         "x509", "-req", "-in", path("\(name).csr"), "-CA", certificate, "-CAkey", path("ca.key"),
         "-CAcreateserial", "-days", "2", "-extfile", path("names"), "-out", path("\(name).pem"))
@@ -42,7 +43,9 @@ import Testing
       }
     }
 
-    private func openssl(_ arguments: String...) throws {
+    private func openssl(_ arguments: String...) throws { try openssl(arguments) }
+
+    private func openssl(_ arguments: [String]) throws {
       let run = try Run("openssl", arguments)
       _ = run.readAll()
       try #require(run.status == 0)
@@ -58,6 +61,7 @@ import Testing
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments = [program] + arguments
       process.standardOutput = output
+      process.standardInput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try process.run()
     }
@@ -154,6 +158,35 @@ import Testing
       ])
     _ = plain.readAll()
     #expect(plain.status != 0)
+  }
+
+  @Test("of TLS 1.2 only ciphers with forward secrecy and authentication are taken: no static RSA, no CBC")
+  func ciphers() throws {
+    let world = try World()
+    // With a key of RSA all of them could be had.
+    try world.authority.issue("rsa", isRSA: true)
+    try world.authority.use("rsa.pem", "rsa.key")
+    world.server.reloadCertificate()
+    func isTaken(_ cipher: String, _ options: String...) throws -> Bool {
+      let run = try Run(
+        "openssl",
+        ["s_client", "-connect", "127.0.0.1:\(world.server.port)", "-CAfile", world.authority.certificate]
+          + (options.isEmpty ? ["-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"] : options))
+      _ = run.readAll()
+      return run.status == 0
+    }
+    for cipher in [
+      "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305",
+    ] {
+      #expect(try isTaken(cipher), "\(cipher)")
+    }
+    for cipher in [
+      "AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-CCM",
+      "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-CAMELLIA128-SHA256", "DHE-RSA-AES128-SHA",
+      "ADH-AES128-SHA", "NULL",
+    ] { #expect(try !isTaken(cipher), "\(cipher)") }
+    #expect(try isTaken("", "-tls1_3"))
+    #expect(try !isTaken("", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"))
   }
 
   @Test(

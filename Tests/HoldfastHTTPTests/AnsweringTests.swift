@@ -56,7 +56,8 @@ import Testing
   @Test("a responder let go without an answer answers 500, at once or later, through the owner's closure")
   func letGo() throws {
     let mailbox = Mailbox<HTTPResponder>()
-    let server = try HTTPServer(failure: { .text("own \($0)", status: $0) }) { request, responder in
+    let server = try HTTPServer(failure: { .text("own \($0.status)", status: $0.status) }) {
+      request, responder in
       if request.path == "/later" { mailbox.put(responder) }
     }
     let client = try RawClient(port: server.port)

@@ -6,7 +6,8 @@ import Testing
   private func makeServer(_ limits: HTTPLimits, requests: Mailbox<HTTPRequest> = Mailbox()) throws
     -> HTTPServer
   {
-    try HTTPServer(limits: limits, failure: { .text("own \($0)", status: $0) }) { request, responder in
+    try HTTPServer(limits: limits, failure: { .text("own \($0.status)", status: $0.status) }) {
+      request, responder in
       requests.put(request)
       responder.respond(.text("ok"))
     }
@@ -58,10 +59,9 @@ import Testing
     let server = try makeServer(HTTPLimits(maximumHeaderBytes: 1024))
     let client = try RawClient(port: server.port)
     client.send("GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: length))\r\n\r\n")
-    // Far over the limit it is libmicrohttpd that answers, and that may reset the connection when much is unread.
-    let answer = String(decoding: client.readToEnd(), as: UTF8.self)
-    #expect(answer.hasPrefix("HTTP/1.1 431 ") || length == 100_000)
-    #expect(answer.hasSuffix("own 431") || length != 1100)
+    let response = try client.readResponse()
+    #expect(response.status == 431)
+    #expect(response.text == "own 431")
   }
 
   @Test("a header just under its limit passes, also one of many short fields")
@@ -184,7 +184,8 @@ import Testing
   func room() throws {
     let responders = Mailbox<HTTPResponder>()
     let limits = HTTPLimits(maximumBodyBytes: 200_000, maximumBufferedBytes: 200_000)
-    let server = try HTTPServer(limits: limits, failure: { .text("own \($0)", status: $0) }) { _, responder in
+    let server = try HTTPServer(limits: limits, failure: { .text("own \($0.status)", status: $0.status) }) {
+      _, responder in
       responders.put(responder)
     }
     func request(_ count: Int) -> String {

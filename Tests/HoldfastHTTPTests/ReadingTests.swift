@@ -80,44 +80,9 @@ import Testing
       let client = try RawClient(port: server.port)
       client.send("POST / HTTP/1.1\r\nHost: h\r\n" + head)
       client.finishSending()
-      // libmicrohttpd does not see an end that comes together with the last bytes; then the deadline does it.
-      let answer = String(decoding: client.readToEnd(), as: UTF8.self)
-      #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 408 "))
+      #expect(client.readToEnd().isEmpty)
     }
     #expect(requests.count == 0)
-  }
-
-  @Test(
-    "what is not HTTP is answered 400 and the connection ends; the handler is not called",
-    arguments: [
-      "NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    ])
-  func malformed(text: String) throws {
-    let requests = Mailbox<HTTPRequest>()
-    let server = try makeServer(requests)
-    let client = try RawClient(port: server.port)
-    client.send(text)
-    client.finishSending()
-    let answer = String(decoding: client.readToEnd(), as: UTF8.self)
-    // libmicrohttpd closes without a word when there is not even a request line.
-    #expect(answer.hasPrefix("HTTP/1.1 400 ") || answer.isEmpty && text.hasPrefix("NONSENSE"), "\(answer)")
-    #expect(requests.count == 0)
-  }
-
-  @Test("a transfer coding other than chunked is answered 501")
-  func unknownCoding() throws {
-    let server = try makeServer(Mailbox())
-    let client = try RawClient(port: server.port)
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")
-    #expect(try client.readResponse().status == 501)
-    #expect(client.readToEnd().isEmpty)
   }
 
   @Test("zero bytes and bytes that are no UTF-8 harm nobody")

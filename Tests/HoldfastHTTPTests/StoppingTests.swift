@@ -55,7 +55,7 @@ import Testing
   )
   func expires() throws {
     let responders = Mailbox<HTTPResponder>()
-    let server = try HTTPServer(failure: { .text("own \($0)", status: $0) }) { _, responder in
+    let server = try HTTPServer(failure: { .text("own \($0.status)", status: $0.status) }) { _, responder in
       responders.put(responder)
     }
     let clients = try (0..<10).map { _ in try RawClient(port: server.port) }

@@ -94,8 +94,10 @@ import Testing
   func addresses() throws {
     var headers = HTTPHeaders()
     headers.append(name: "Content-Type", value: "text/plain")
-    let text = try server.respond(to: HTTPRequest(method: "POST", target: "/v1/sync", headers: headers))
+    let text = try server.respond(to: HTTPRequest(method: "POST", target: "/v1/sessions", headers: headers))
     #expect(Problem(document: text.body)?.code == .unsupportedMediaType)
+    #expect(text.headers.contains { $0.name == "Accept" && $0.value == "application/json" })
+    #expect(text.headers.contains { $0.name == "Accept-Patch" })
     let put = try server.respond(to: HTTPRequest(method: "PUT", target: "/v1/accounts"))
     #expect(put.status == 405)
     #expect(put.headers.contains { $0.name == "Allow" && $0.value == "POST, OPTIONS" })

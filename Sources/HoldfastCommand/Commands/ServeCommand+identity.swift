@@ -14,6 +14,9 @@ extension ServeCommand {
         name: "trust-proxy", value: "ADDRESSES",
         help: "Proxies whose X-Forwarded-For is believed: ADDRESS or ADDRESS/PREFIX, with commas between"),
       .init(
+        name: "connections-per-address", value: "COUNT",
+        help: "Connections of one address, not of this machine or a trusted proxy; 1,000 unless given"),
+      .init(
         name: "tls-cert", value: "FILE",
         help: "Speaks TLS with this certificate and the chain above it, in PEM; with --tls-key"),
       .init(name: "tls-key", value: "FILE", help: "The certificate's key, in PEM"),
@@ -38,6 +41,12 @@ extension ServeCommand {
       ranges.append(range)
     }
     configuration.trustedProxies = TrustedProxies(ranges)
+    if let text = options["connections-per-address"] {
+      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
+        throw UsageError("--connections-per-address takes a number from 1 to 1000000.")
+      }
+      configuration.limits.maximumConnectionsPerAddress = limit
+    }
     switch (options["tls-cert"], options["tls-key"]) {
     case (nil, nil): break
     case (let certificate?, let key?): configuration.tls = TLSFiles(certificate: certificate, key: key)

@@ -1,33 +1,43 @@
 extension Connection {
-  /// Takes the coding off the request's content.
+  /// Takes the coding off the request's content, if it has one and that is soon done.
   ///
-  /// - Returns: the status of the refusal when that can't be; nil when all is well.
-  func decodeBody() -> Int? {
-    guard let field = headers["Content-Encoding"], !body.isEmpty else { return nil }
+  /// - Returns: what another thread has to do; nil when the content is plain.
+  /// - Throws: `Refusal`.
+  func startDecoding() throws(Refusal) -> Decoder.Job? {
+    guard let field = head?.headers["Content-Encoding"], !body.isEmpty else { return nil }
     let name = field.lowercased()
     if name == "identity" { return nil }
-    guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { return 415 }
-    let decoded: [UInt8]
-    do { decoded = try coding.decode(body, limit: core.limits.maximumBodyBytes) } catch {
-      return error == .tooLarge ? 413 : 400
+    guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else {
+      throw Refusal(status: 415)
     }
-    let more = max(decoded.count - HTTPLimits.smallBodyBytes, 0) - room
-    if more > 0 {
-      guard core.takeRoom(more) else { return 503 }
-      room += more
+    do throws(ContentCodingError) {
+      body = try coding.decode(body, limit: min(bodyLimit, Decoder.inlineBytes))
+    } catch {
+      if error == .malformed { throw .malformed }
+      if bodyLimit <= Decoder.inlineBytes { throw .tooLarge }
+      defer { body = [] }
+      return Decoder.Job(coding: coding, bytes: body, limit: bodyLimit)
     }
-    body = decoded
     return nil
+  }
+
+  /// Takes the room for what a content has become; false when there is none.
+  func takeDecodedRoom() -> Bool {
+    let more = max(body.count - HTTPLimits.smallBodyBytes, 0) - room
+    if more <= 0 { return true }
+    guard core.takeRoom(more) else { return false }
+    room += more
+    return true
   }
 
   /// Notes in which form the client wants the answer, and shows the handler its entity tags as they are of the plain form.
   func readCodings() {
-    accepted = headers["Accept-Encoding"].flatMap { ContentCoding(accepted: $0) }
+    accepted = head?.headers["Accept-Encoding"].flatMap { ContentCoding(accepted: $0) }
     codedTags = []
     for name in ["If-None-Match", "If-Match", "If-Range"] {
-      guard let field = headers[name], let plain = EntityTag.withoutCoding(field) else { continue }
+      guard let field = head?.headers[name], let plain = EntityTag.withoutCoding(field) else { continue }
       if name == "If-None-Match" { codedTags = EntityTag.List(field)?.tags.map(\.text) ?? [] }
-      headers.replace(name, with: plain)
+      head?.headers.replace(name, with: plain)
     }
   }
 

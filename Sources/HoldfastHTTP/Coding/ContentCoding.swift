@@ -44,6 +44,9 @@ public enum ContentCoding: String, Sendable, CaseIterable {
   }
 }
 
+/// How many members or frames a content may have, one behind the other: each costs a step, and may be empty.
+private let memberLimit = 128
+
 /// Why a content can't be decoded.
 public enum ContentCodingError: Error {
   /// The result is larger than it may be.
@@ -76,8 +79,10 @@ private func decodeGzip(_ bytes: [UInt8], limit: Int) throws(ContentCodingError)
   guard let decompressor = libdeflate_alloc_decompressor() else { throw .tooLarge }
   defer { libdeflate_free_decompressor(decompressor) }
   var result: [UInt8] = []
-  var place = 0
+  var (place, members) = (0, 0)
   repeat {
+    members += 1
+    if members > memberLimit { throw .malformed }
     var room = min(max(4 * (bytes.count - place), 4096), limit - result.count)
     while true {
       var (taken, made) = (0, 0)
@@ -111,7 +116,7 @@ private func decodeZstd(_ bytes: [UInt8], limit: Int) throws(ContentCodingError)
   ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, 23)
   var result: [UInt8] = []
   let step = ZSTD_DStreamOutSize()
-  var (place, rest) = (0, 1)
+  var (place, rest, frames) = (0, 1, 0)
   while place < bytes.count || rest > 0 {
     let before = (place, result.count)
     let part = [UInt8](unsafeUninitializedCapacity: step) { buffer, written in
@@ -125,6 +130,8 @@ private func decodeZstd(_ bytes: [UInt8], limit: Int) throws(ContentCodingError)
     if ZSTD_isError(rest) != 0 { throw .malformed }
     if part.count > limit - result.count { throw .tooLarge }
     result += part
+    if rest == 0 { frames += 1 }
+    if frames > memberLimit { throw .malformed }
     // Nothing was taken and nothing was made: it is cut off.
     if before == (place, result.count) { throw .malformed }
   }

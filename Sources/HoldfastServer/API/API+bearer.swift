@@ -22,8 +22,10 @@ extension API {
 
   /// Whether a request is of somebody. Who makes an account, signs in or looks at an invitation need not be anybody, whatever token comes along:
   /// it may be one whose time is over.
-  private func takesToken(_ request: HTTPRequest) -> Bool {
-    guard let address = try? Address(of: request, in: schema), !address.isImmediate else { return false }
+  func takesToken(_ request: HTTPRequest) -> Bool {
+    guard request.method != "OPTIONS", let address = try? Address(of: request, in: schema),
+      !address.isImmediate
+    else { return false }
     return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)
   }
 
@@ -48,7 +50,7 @@ extension API {
       return .first(.signInByProvider(signIn)) { [self] result in
         // Another request may have made it at the same moment: then it is there.
         if case .failure(let problem) = result { return .problem(problem) }
-        do { return try route(request) } catch { return .problem(problem(of: error)) }
+        do { return try route(request) } catch { return .problem(problem(of: error, in: request)) }
       }
     }
   }

@@ -4,7 +4,9 @@ import Synchronization
 
 extension API {
   /// `GET /v1/tables/{table}`: PROTOCOL.md, sections 9.5 and 9.6.
-  func index(_ request: HTTPRequest, table: Int) throws -> Step {
+  ///
+  /// - Parameter keepsResult: whether later pages are kept for the sender; for HEAD nothing is.
+  func index(_ request: HTTPRequest, table: Int, keepsResult: Bool) throws -> Step {
     try read { reader in
       let (key, store) = try sender(of: request, reader)
       let parameters = try QueryParameters(request)
@@ -15,19 +17,20 @@ extension API {
       }
       let query = try IndexQuery(parameters, of: table, in: schema)
       return try store.moment {
-        try answer(query, for: key.user, Preconditions(request), store)
+        try answer(query, for: key.user, Preconditions(request), store, keepsResult: keepsResult)
       }
     }
   }
 
   private func answer(
-    _ query: IndexQuery, for user: String, _ preconditions: Preconditions, _ store: any StoreReader
+    _ query: IndexQuery, for user: String, _ preconditions: Preconditions, _ store: any StoreReader,
+    keepsResult: Bool
   ) throws -> Step {
     let sight = try store.sight(of: user, publicZones: schema.publicZones)
     let scope = try CollectionScope(
       sight, of: query.table, in: schema, zone: query.zone, user: user, epoch: store.history.epoch)
     let validators = scope.validators
-    if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
+    if try preconditions.match(tag: validators.tag, seconds: validators.seconds) {
       return .answer(.notModified(validators))
     }
     if query.isWhole, let delta = try delta(of: scope, query, for: user, preconditions, store) {
@@ -48,7 +51,7 @@ extension API {
       writer.key("count")
       writer.int64(Int64(ids.count))
     }
-    if written == ids.count {
+    if written == ids.count || !keepsResult {
       writer.endObject()
       return .answer(.content(writer.bytes, validators))
     }

@@ -39,7 +39,7 @@ extension API {
       else { throw Problem(.pageExpired) }
       let sight = try store.sight(of: user, publicZones: schema.publicZones)
       let validators = CollectionScope(sight, epoch: store.history.epoch).validators
-      if preconditions.match(tag: validators.tag, seconds: validators.seconds) {
+      if try preconditions.match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }
       let end = min(start + head.limit, head.count)

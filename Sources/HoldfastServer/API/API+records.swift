@@ -27,7 +27,7 @@ extension API {
       records.write(record, created: creator, columns: nil, rank: rank, to: &writer)
       // Others move, and the rank is another, without a new rev.
       let tag = rank == nil ? EntityTag(rev: record.rev) : Self.tag(of: writer.bytes)
-      return .answer(conditional(request, tag) { $0.rawValue(writer.bytes) })
+      return .answer(try conditional(request, tag) { $0.rawValue(writer.bytes) })
     case .deleted(let tombstone):
       var writer = JSONWriter(capacity: 512)
       let problem = Problem(.recordDeleted)
@@ -47,10 +47,10 @@ extension API {
         return try results(ids, of: table, for: key.user, store)
       }
     }
-    return .answer(conditional(request, Self.tag(of: body)) { $0.rawValue(body) })
+    return .answer(try conditional(request, Self.tag(of: body)) { $0.rawValue(body) })
   }
 
-  private static func tag(of body: [UInt8]) -> EntityTag {
+  static func tag(of body: [UInt8]) -> EntityTag {
     EntityTag(hexadecimal(ContentHash(of: [body]).bytes.prefix(16)))
   }
 
@@ -110,9 +110,9 @@ extension API {
   /// An answer with an ETag; without its content for who has it already.
   private func conditional(
     _ request: HTTPRequest, _ tag: EntityTag, _ body: (inout JSONWriter) -> Void
-  ) -> HTTPResponse {
+  ) throws(Problem) -> HTTPResponse {
     let validators = HTTPResponse.Validators(tag: tag.opaque)
-    if Preconditions(request).match(tag: tag.opaque, seconds: nil) { return .notModified(validators) }
+    if try Preconditions(request).match(tag: tag.opaque, seconds: nil) { return .notModified(validators) }
     var writer = JSONWriter(capacity: 1024)
     body(&writer)
     return .content(writer.bytes, validators)

@@ -7,6 +7,9 @@ extension API {
     guard let snapshots else { throw Problem(.notFound) }
     let state = try readable(zone, by: request)
     if let answer = try continued(request, of: state, snapshots) { return .answer(answer) }
+    if request.headers["If-None-Match"].flatMap({ EntityTag.List($0) }) == .any {
+      return .answer(HTTPResponse(status: 304, headers: Self.validity))
+    }
     if let known = Self.known(request.headers["If-None-Match"], state: state, snapshots.key(zone)) {
       return .answer(HTTPResponse(status: 304, headers: Self.headers(known)))
     }
@@ -103,9 +106,11 @@ extension API {
   }
 
   private static func headers(_ tag: String) -> [(name: String, value: String)] {
-    [
-      ("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding"),
-    ]
+    [("ETag", tag)] + validity
+  }
+
+  private static var validity: [(name: String, value: String)] {
+    [("Cache-Control", "private, no-cache"), ("Vary", "Authorization, Accept-Encoding")]
   }
 
   /// The ETag of a list that is of the zone's state of now, in whichever form; nil when there is none.

@@ -9,7 +9,7 @@ extension API {
       try QueryParameters(request).requireOnly()
       let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
       let validators = CollectionScope(sight, epoch: store.history.epoch).validators
-      if Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
+      if try Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }
       var writer = JSONWriter()
@@ -63,7 +63,7 @@ extension API {
         var writer = JSONWriter()
         let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
         let validators = HTTPResponse.Validators(tag: end.tag)
-        if Preconditions(request).match(tag: validators.tag, seconds: nil) {
+        if try Preconditions(request).match(tag: validators.tag, seconds: nil) {
           return .answer(.notModified(validators))
         }
         return .answer(.content(writer.bytes, validators))

@@ -25,9 +25,9 @@ final class API: Sendable {
   let provider: IdentityProvider?
   /// What a password is verified against when there is no account of the name.
   let decoy: String
-  private let schemaBody: [UInt8]
+  private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
-  private let openAPIBody: [UInt8]
+  private let openAPIAnswer: HTTPResponse
   private let isStopping = Atomic<Bool>(false)
   /// How many ids of results wait to be kept, and how many may.
   let waitingIDs = Atomic<Int>(0)
@@ -50,9 +50,9 @@ final class API: Sendable {
     self.snapshots = snapshots
     operations = OperationReader(schema: schema)
     records = RecordWriter(schema)
-    schemaBody = schema.json.bytes
+    schemaAnswer = Self.constant(schema.json.bytes)
     schemaWords = SchemaWords(schema)
-    openAPIBody = OpenAPIDocument(schema).json.bytes
+    openAPIAnswer = Self.constant(OpenAPIDocument(schema).json.bytes)
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
@@ -76,11 +76,17 @@ final class API: Sendable {
 
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
-    do { return try introduction(of: request) ?? route(request) } catch {
+    do {
+      let step = try introduction(of: request) ?? route(request)
+      if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
+        return .answer(Preconditions(request).checked(response))
+      }
+      return step
+    } catch {
       if ReadLimit.current == .brief, database.isInterrupted(error) {
         return .read { [self] in handle(request) }
       }
-      return .problem(problem(of: error))
+      return .problem(problem(of: error, in: request))
     }
   }
 
@@ -95,6 +101,9 @@ final class API: Sendable {
 
   func route(_ received: HTTPRequest) throws -> Step {
     var request = received
+    if request.target == "*" {
+      return .answer(crossOrigin.options(request, methods: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"))
+    }
     let address = try Address(of: request, in: schema)
     let methods = address.methods(in: schema)
     guard methods.contains(request.method) else {
@@ -120,7 +129,8 @@ final class API: Sendable {
     case .records(let table):
       if request.method != "GET" { return try change(request, at: .table(table)) }
       let namesIDs = request.queryItems.contains { $0.name == "ids" }
-      return try namesIDs ? records(request, table) : index(request, table: table)
+      return try namesIDs
+        ? records(request, table) : index(request, table: table, keepsResult: received.method == "GET")
     case .record(let table, let id):
       return try request.method == "GET"
         ? record(request, table, id) : change(request, at: .record(table, id))
@@ -128,8 +138,8 @@ final class API: Sendable {
     case .resolution(let id): return try change(request, at: .resolution(id))
     case .batch: return try change(request, at: .batch)
     case .snapshot(let zone): return try snapshot(request, of: zone)
-    case .schema: return .answer(.json(schemaBody))
-    case .openAPI: return .answer(.json(openAPIBody))
+    case .schema: return .answer(schemaAnswer)
+    case .openAPI: return .answer(openAPIAnswer)
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
     case .zones: return try zones(request)
@@ -163,7 +173,33 @@ final class API: Sendable {
     }
   }
 
+  /// What stays as it is as long as the server runs, and anybody may know.
+  private static func constant(_ body: [UInt8]) -> HTTPResponse {
+    HTTPResponse(
+      status: 200,
+      headers: [
+        ("ETag", tag(of: body).text), ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
+      ], body: body)
+  }
+
   // MARK: Shared by all addresses
+
+  /// What a request is answered with that failed. Who sent it comes before what was wrong with it; that its body is no JSON, before what the JSON
+  /// lacks: whatever was found first.
+  func problem(of error: any Error, in request: HTTPRequest) -> Problem {
+    let problem = problem(of: error)
+    guard (400..<500).contains(problem.code.status), problem.code.status != 401 else { return problem }
+    do {
+      if takesToken(request) { try read { _ = try anyDevice(of: request, $0) } }
+      if [400, 422].contains(problem.code.status), problem.code != .malformedJSON, !request.body.isEmpty {
+        // Deeper than any body may be: how deep it is was looked at.
+        try JSONReader.read(request.body, maximumDepth: 128) { try $0.skipValue() }
+      }
+    } catch let error as JSONError { return Problem(.malformedJSON, error.description) } catch {
+      return self.problem(of: error)
+    }
+    return problem
+  }
 
   /// What a request is answered with that failed.
   func problem(of error: any Error) -> Problem {
@@ -195,7 +231,7 @@ final class API: Sendable {
   }
 
   /// The device of the request's token, whatever that may be used for.
-  private func anyDevice(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+  func anyDevice(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
     let bearer = try bearer(of: request)
     guard var device = try reader.store.device(bearer.hash) else {
       keys.remove(bearer.hash)

@@ -6,14 +6,17 @@ struct CrossOrigin: Sendable {
   /// Origins such as `https://app.example.org`, or `*`.
   let allowed: Set<String>
 
-  /// What is added to every answer to a page.
-  func headers(of request: HTTPRequest) -> [(name: String, value: String)] {
-    guard let origin = origin(of: request) else { return [] }
+  /// What is added to every answer, to a page and to whoever else: a cache must know that they differ.
+  ///
+  /// - Parameter fields: those of the request.
+  func headers(of fields: HTTPHeaders) -> [(name: String, value: String)] {
+    if allowed.isEmpty { return [] }
+    guard let origin = origin(of: fields) else { return [("Vary", "Origin")] }
     return [
       ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
       (
         "Access-Control-Expose-Headers",
-        "ETag, Link, Location, Last-Modified, Retry-After, Allow, IM, Idempotency-Replayed, X-Request-ID, Repr-Digest, Content-Range"
+        "ETag, Link, Location, Last-Modified, Retry-After, Allow, Accept, Accept-Encoding, Accept-Patch, IM, Idempotency-Replayed, X-Request-ID, Repr-Digest, Content-Range"
       ),
     ]
   }
@@ -22,7 +25,8 @@ struct CrossOrigin: Sendable {
   func options(_ request: HTTPRequest, methods: String) -> HTTPResponse {
     var response = HTTPResponse.empty(status: 204)
     response.headers.append(("Allow", methods))
-    guard origin(of: request) != nil, request.headers["Access-Control-Request-Method"] != nil else {
+    if methods.contains("PATCH") { response.headers.append(HTTPResponse.acceptPatch) }
+    guard origin(of: request.headers) != nil, request.headers["Access-Control-Request-Method"] != nil else {
       return response
     }
     response.headers += [
@@ -36,9 +40,8 @@ struct CrossOrigin: Sendable {
     return response
   }
 
-  private func origin(of request: HTTPRequest) -> String? {
-    if allowed.isEmpty { return nil }
-    guard let origin = request.headers["Origin"] else { return nil }
+  private func origin(of fields: HTTPHeaders) -> String? {
+    guard let origin = fields["Origin"] else { return nil }
     return allowed.contains("*") ? "*" : allowed.contains(origin) ? origin : nil
   }
 }

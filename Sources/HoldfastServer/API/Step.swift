@@ -25,15 +25,23 @@ enum Step: Sendable {
 }
 
 extension HTTPResponse {
+  /// The media types of a PATCH: RFC 5789, section 3.1.
+  static let acceptPatch = (name: "Accept-Patch", value: "application/json, application/merge-patch+json")
+
   /// A problem document (RFC 9457) with what belongs in the head for its code.
   ///
   /// - Parameter document: the document, where it has further members.
   static func problem(
     _ problem: Problem, allow: String? = nil, document: [UInt8]? = nil
   ) -> HTTPResponse {
-    var headers = [("Content-Type", "application/problem+json"), ("Cache-Control", "no-store")]
+    var headers: [(name: String, value: String)] = [
+      ("Content-Type", "application/problem+json"), ("Cache-Control", "no-store"),
+    ]
     if let seconds = problem.retryAfter { headers.append(("Retry-After", String(seconds))) }
     if let allow { headers.append(("Allow", allow)) }
+    if problem.code == .unsupportedMediaType {
+      headers += [("Accept", "application/json"), acceptPatch]
+    }
     if problem.code.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
     return HTTPResponse(status: problem.code.status, headers: headers, body: document ?? problem.document)
   }
@@ -51,17 +59,26 @@ extension HTTPResponse {
   }
 
   /// The answer of the HTTP layer itself to what never became a request.
-  static func failure(status: Int) -> HTTPResponse {
-    switch status {
-    case 408: .problem(Problem(.requestTimeout))
-    case 413: .problem(Problem(.bodyTooLarge))
-    case 415: .problem(Problem(.unsupportedMediaType, "Content-Encoding may be gzip or zstd."))
-    case 431: .problem(Problem(.headersTooLarge))
-    case 501: .problem(Problem(.invalidRequest, "This transfer coding is not spoken here."))
-    case 503: .problem(Problem(.busy, retryAfter: 1))
-    case 500: .problem(Problem(.internalError))
+  static func failure(_ failure: HTTPFailure) -> HTTPResponse {
+    switch failure.status {
+    case 408: return .problem(Problem(.requestTimeout))
+    case 413: return .problem(Problem(.bodyTooLarge))
+    case 414: return .problem(Problem(.targetTooLong))
+    case 415:
+      // Which of the two is meant, the field tells: RFC 9110, section 12.5.3.
+      var response = HTTPResponse.problem(
+        Problem(.unsupportedMediaType, "Content-Encoding may be gzip or zstd."))
+      response.headers.removeAll { $0.name == "Accept" || $0.name == "Accept-Patch" }
+      response.headers.append(("Accept-Encoding", "zstd, gzip"))
+      return response
+    case 417: return .problem(Problem(.expectationFailed))
+    case 431: return .problem(Problem(.headersTooLarge))
+    case 501: return .problem(Problem(.notImplemented))
+    case 503: return .problem(Problem(.busy, retryAfter: 1))
+    case 505: return .problem(Problem(.versionUnsupported))
+    case 500: return .problem(Problem(.internalError))
     default:
-      .problem(
+      return .problem(
         Problem(.invalidRequest, "The request is no HTTP/1.1, or its Content-Encoding is not what it says."))
     }
   }

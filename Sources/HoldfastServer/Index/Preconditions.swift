@@ -1,7 +1,10 @@
+import HoldfastCore
 import HoldfastHTTP
 
 /// What a GET says of the state that its sender has: RFC 9110, section 13.1.
 struct Preconditions {
+  /// The tags of If-Match. One that can't be read names none; nil when there is no such field.
+  private let required: EntityTag.List?
   /// The tags of If-None-Match. One that can't be read names none; nil when there is no such field.
   private let tags: EntityTag.List?
   /// The seconds of If-Modified-Since, which counts without If-None-Match alone.
@@ -10,6 +13,7 @@ struct Preconditions {
   let takesFeed: Bool
 
   init(_ request: HTTPRequest) {
+    required = request.headers["If-Match"].map { EntityTag.List($0) ?? .tags([]) }
     let header = request.headers["If-None-Match"]
     tags = header.map { EntityTag.List($0) ?? .tags([]) }
     modifiedSince = header == nil ? request.headers["If-Modified-Since"].flatMap(HTTPDate.seconds) : nil
@@ -27,9 +31,34 @@ struct Preconditions {
   /// - Parameters:
   ///   - tag: the text of its ETag.
   ///   - seconds: those of its Last-Modified; nil for what has none.
-  func match(tag: String, seconds: Int64?) -> Bool {
+  /// - Throws: `Problem.preconditionFailed` when it insists on having something else.
+  func match(tag: String, seconds: Int64?) throws(Problem) -> Bool {
+    switch required {
+    case nil, .any: break
+    case .tags(let tags):
+      guard tags.contains(EntityTag(tag)) else { throw Problem(.preconditionFailed) }
+    }
     if let tags { return tags == .any || known.contains(tag) }
     guard let modifiedSince, let seconds else { return false }
     return modifiedSince == seconds
+  }
+
+  /// The answer to a read that looks at no preconditions itself.
+  func checked(_ response: HTTPResponse) -> HTTPResponse {
+    guard required != nil || tags != nil, response.status == 200 else { return response }
+    let tag = response.headers.first { $0.name == "ETag" }?.value
+    // What has a tag of its own was looked at where it was made, but for what never changes.
+    switch required {
+    case nil, .any: break
+    case .tags(let tags):
+      guard let tag, tags.contains(where: { $0.text == tag }) else {
+        return .problem(Problem(.preconditionFailed))
+      }
+    }
+    guard let tags,
+      tags == .any || tag.map({ tags.tags.map { EntityTag($0.opaque).text }.contains($0) }) ?? false
+    else { return response }
+    let kept: Set = ["ETag", "Cache-Control", "Vary"]
+    return HTTPResponse(status: 304, headers: response.headers.filter { kept.contains($0.name) })
   }
 }

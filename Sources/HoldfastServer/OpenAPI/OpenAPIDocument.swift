@@ -80,13 +80,12 @@ struct OpenAPIOperation {
           ["required": true, "content": .object(body.types.map { .init($0, ["schema": body.schema]) })]))
     }
     let always =
-      [400, 406, 408, 431, 500, 503] + (isSecured ? [401, 403] : []) + (body == nil ? [] : [413, 415])
+      [400, 406, 408, 414, 417, 431, 500, 501, 503, 505] + (isSecured ? [401, 403] : [])
+      + (body == nil ? [] : [413, 415])
     let statuses = Set(always + problems).subtracting(answers.map(\.status)).sorted()
-    // libmicrohttpd answers a target beyond its memory itself, with a page of its own without a type.
-    let tooLong: JSONValue = ["description": "The address is too long."]
-    let failures =
-      statuses.map { JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"]) }
-      + [.init("414", tooLong)]
+    let failures = statuses.map {
+      JSONValue.Member(String($0), ["$ref": "#/components/responses/problem"])
+    }
     members.append(
       .init("responses", .object(answers.map { .init(String($0.status), $0.answer) } + failures)))
     return .object(members)

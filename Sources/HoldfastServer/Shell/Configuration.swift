@@ -17,7 +17,7 @@ public struct Configuration: Sendable {
   public var port: UInt16
   /// How many HTTP threads; nil for one for each processor.
   public var threads: Int?
-  /// What one client may cost.
+  /// What one client may cost. The connections of this machine and of `trustedProxies` don't count for their address.
   public var limits: HTTPLimits
   /// How many requests may wait to write; 4,096 unless given.
   public var writeQueueLimit: Int
@@ -72,7 +72,7 @@ public struct Configuration: Sendable {
     self.log = log ?? writeToStandardError
     limits = HTTPLimits(
       maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 20000,
-      maximumConnectionsPerAddress: 20000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
+      maximumConnectionsPerAddress: 1000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))
     writeQueueLimit = 4096
     readQueueLimit = 4096
     readTimeLimit = .seconds(10)

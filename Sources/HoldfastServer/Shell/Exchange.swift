@@ -41,7 +41,7 @@ final class Exchange: Sendable {
   /// Builds snapshots, one after the other.
   private let builds: Worker<StepWork>
   /// Asks other servers, one question after the other.
-  private let fetches: Worker<StepWork>
+  private let fetches: Worker<@Sendable () -> Void>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
   /// The threads that read what takes long, so that no HTTP thread does.
@@ -116,7 +116,7 @@ final class Exchange: Sendable {
       return 0
     }
     fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
-      for work in works { work.finish(work.work()) }
+      for work in works { work() }
       return 0
     }
     reading = try database.readerCount.map { count in
@@ -235,22 +235,59 @@ final class Exchange: Sendable {
     return writes.count - results.count
   }
 
+  /// What is known of a request before it is answered.
+  private func entry(of request: HTTPRequest) -> RequestLog.Entry {
+    let client = proxies.client(of: request)
+    var request = request
+    request.remoteAddress = client.address
+    return RequestLog.Entry(
+      id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
+      scheme: client.scheme, started: .now, crossOrigin: api.crossOrigin.headers(of: request.headers),
+      client: api.client(of: request))
+  }
+
   /// Answers a request, now or later.
   func handle(_ received: HTTPRequest, _ responder: HTTPResponder) {
-    let client = proxies.client(of: received)
+    let entry = entry(of: received)
     var changed = received
-    changed.remoteAddress = client.address
+    changed.remoteAddress = entry.address
     let request = changed
-    let entry = RequestLog.Entry(
-      id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
-      scheme: client.scheme, started: .now,
-      crossOrigin: api.crossOrigin.headers(of: request), client: api.client(of: request))
     guard let reading, !api.isImmediate(request) else {
       return perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
     }
     let isTaken = reading.enqueue(
       { [self] in perform(api.handle(request), entry, responder) }, of: entry.client)
     if !isTaken { refuse(entry, responder) }
+  }
+
+  /// Decides by the head of a request whether its content is read.
+  func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
+    guard let reading, !api.isKnown(head) else { return decide(api.admission(of: head), head, admission) }
+    let isTaken = reading.enqueue(
+      { [self] in decide(api.admission(of: head), head, admission) }, of: entry(of: head).client)
+    if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
+  }
+
+  private func decide(_ decision: Admission, _ head: HTTPRequest, _ admission: HTTPAdmission) {
+    switch decision {
+    case .admitted(let limit): admission.admit(maximumBodyBytes: limit)
+    case .refused(let response): admission.refuse(refused(response, head))
+    case .fetch(let work):
+      let isTaken = fetches.enqueue({ [self] in decide(work(), head, admission) }, of: entry(of: head).client)
+      if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
+    }
+  }
+
+  /// An answer to a request whose content is not read.
+  private func refused(_ response: HTTPResponse, _ head: HTTPRequest) -> HTTPResponse {
+    finished(response, entry(of: head))
+  }
+
+  /// The answer of the HTTP layer itself.
+  func failure(_ failure: HTTPFailure) -> HTTPResponse {
+    var response = HTTPResponse.failure(failure)
+    response.headers += api.crossOrigin.headers(of: failure.headers)
+    return response
   }
 
   /// From now on `/readyz` says no.
@@ -307,8 +344,8 @@ final class Exchange: Sendable {
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check, of: entry.client) { refuse(entry, responder) }
     case .fetch(let work):
-      let fetch = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !fetches.enqueue(fetch, of: entry.client) { refuse(entry, responder) }
+      let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
+      if !isTaken { refuse(entry, responder) }
     case .first(let command, let next):
       let write = Write(command: command, client: entry.client) { [self] result in
         perform(next(result), entry, responder)
@@ -331,6 +368,9 @@ final class Exchange: Sendable {
     var response = response
     response.headers.append(("X-Request-ID", entry.id))
     response.headers += entry.crossOrigin
+    response.payers = [entry.address]
+    // A user may have many addresses, and an address many users.
+    if case .user(let user) = entry.client { response.payers.append(user) }
     log.request(entry, response)
     return response
   }

@@ -50,11 +50,16 @@ public final class Server: Sendable {
     let certificate = try contents?.pair
     let exchange = try Exchange(database, configuration, log)
     self.exchange = exchange
+    var limits = configuration.limits
+    // Many people come by a proxy; who is on this machine has other means.
+    limits.uncountedAddresses +=
+      configuration.trustedProxies.ranges + ["127.0.0.0/8", "::1"].compactMap { IPAddress.Range($0) }
     do {
       http = try HTTPServer(
         address: configuration.address, port: configuration.port, threads: configuration.threads,
-        limits: configuration.limits, certificate: certificate, failure: { .failure(status: $0) },
-        log: { log.event("http", level: "warning", $0) }, handler: { exchange.handle($0, $1) })
+        limits: limits, certificate: certificate, failure: { exchange.failure($0) },
+        log: { log.event("http", level: "warning", $0) }, admission: { exchange.admit($0, $1) },
+        handler: { exchange.handle($0, $1) })
     } catch {
       exchange.stop()
       throw error

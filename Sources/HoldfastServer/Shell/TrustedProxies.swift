@@ -12,7 +12,7 @@ public struct TrustedProxies: Sendable {
   /// More addresses in one request are not looked at.
   private static let limit = 32
 
-  private let ranges: [IPAddress.Range]
+  let ranges: [IPAddress.Range]
 
   /// Those of some addresses.
   public init(_ ranges: [IPAddress.Range] = []) { self.ranges = ranges }

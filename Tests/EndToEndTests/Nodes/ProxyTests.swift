@@ -71,7 +71,7 @@ import Testing
     .timeLimit(.minutes(3)), arguments: RunningProxy.Kind.allCases)
   func rolling(kind: RunningProxy.Kind) async throws {
     let proxy = try start(kind)
-    let transport = URLSessionTransport(server: proxy.address)
+    let transport = HTTPTransport(server: proxy.address)
     let phone = try Device("phone", in: folder, transport: transport, schema: schema)
     try await phone.engine.signUp(name: "ann", password: "correct-horse", device: "phone")
     let tablet = try Device("tablet", in: folder, transport: transport, schema: schema)

@@ -67,25 +67,25 @@ struct CollectionStateTests {
   }
 
   @Test("preconditions: lists, weak tags, and the order of the two")
-  func preconditions() {
-    func matches(_ headers: [(String, String)]) -> Bool {
+  func preconditions() throws {
+    func matches(_ headers: [(String, String)]) throws -> Bool {
       var fields = HTTPHeaders()
       for (name, value) in headers { fields.append(name: name, value: value) }
-      return Preconditions(HTTPRequest(headers: fields)).match(tag: "abc", seconds: 5)
+      return try Preconditions(HTTPRequest(headers: fields)).match(tag: "abc", seconds: 5)
     }
     let date = "Thu, 01 Jan 1970 00:00:05 GMT"
     for good in [
       "\"abc\"", "W/\"abc\"", "\"x\", \"abc\"", "\"x\",W/\"abc\"", "*",
       "\"a,b\", \"abc\"",
     ] {
-      #expect(matches([("If-None-Match", good)]), "\(good)")
+      #expect(try matches([("If-None-Match", good)]), "\(good)")
     }
     for bad in ["\"abcd\"", "abc", "\"abc", "", "\"abc-br\"", "\"*\""] {
-      #expect(!matches([("If-None-Match", bad), ("If-Modified-Since", date)]), "\(bad)")
+      #expect(try !matches([("If-None-Match", bad), ("If-Modified-Since", date)]), "\(bad)")
     }
-    #expect(matches([("If-Modified-Since", date)]))
-    #expect(!matches([("If-Modified-Since", "Thu, 01 Jan 1970 00:00:06 GMT")]))
-    #expect(!matches([("If-Modified-Since", "yesterday")]))
+    #expect(try matches([("If-Modified-Since", date)]))
+    #expect(try !matches([("If-Modified-Since", "Thu, 01 Jan 1970 00:00:06 GMT")]))
+    #expect(try !matches([("If-Modified-Since", "yesterday")]))
   }
 }
 

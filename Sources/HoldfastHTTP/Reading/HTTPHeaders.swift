@@ -46,7 +46,8 @@ public struct HTTPHeaders: Sendable {
     name.withUTF8 { name in value.withUTF8 { append(name: name, value: $0) } }
   }
 
-  mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+  /// Adds a field, without the blanks around its value.
+  mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) {
     if fields.isEmpty {
       bytes.reserveCapacity(512)
       fields.reserveCapacity(12)
@@ -54,10 +55,8 @@ public struct HTTPHeaders: Sendable {
     let start = bytes.count
     bytes.append(contentsOf: name)
     let nameEnd = bytes.count
-    // libmicrohttpd takes off the blanks before a value, not those behind it.
-    var end = value.count
-    while end > 0, value[end - 1] == UInt8(ascii: " ") || value[end - 1] == UInt8(ascii: "\t") { end -= 1 }
-    bytes.append(contentsOf: value[..<end])
+    bytes.append(contentsOf: value.drop(while: isBlank))
+    while bytes.count > nameEnd, isBlank(bytes[bytes.count - 1]) { bytes.removeLast() }
     fields.append(Field(start: start, nameEnd: nameEnd, end: bytes.count))
   }
 
@@ -72,7 +71,14 @@ public struct HTTPHeaders: Sendable {
     append(name: name, value: value)
   }
 
-  func forEachValue(of name: String, _ body: (ArraySlice<UInt8>) -> Void) {
+  /// The values of a name, one for each time that it came.
+  func values(of name: String) -> [String] {
+    var values: [String] = []
+    forEachValue(of: name) { values.append(String(decoding: $0, as: UTF8.self)) }
+    return values
+  }
+
+  private func forEachValue(of name: String, _ body: (ArraySlice<UInt8>) -> Void) {
     var name = name
     name.withUTF8 { wanted in
       for field in fields where field.nameEnd - field.start == wanted.count {
@@ -81,6 +87,8 @@ public struct HTTPHeaders: Sendable {
     }
   }
 }
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
 private func isSame(_ name: ArraySlice<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
   var index = 0

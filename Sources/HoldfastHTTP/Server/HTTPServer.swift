@@ -1,8 +1,7 @@
-internal import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server over libmicrohttpd: sockets, parsing, limits and the two ways to answer, nothing else.
+/// An HTTP/1.1 server: sockets, parsing, limits and the ways to answer, nothing else.
 ///
 /// The handler runs on one of the HTTP threads and must not block there: what has to wait is given to another
 /// thread together with the responder. It must not call `stop(grace:)`.
@@ -11,11 +10,10 @@ public final class HTTPServer: Sendable {
   public let port: UInt16
 
   private let core: ServerCore
-  private let daemon: Daemon
   private let listener: Listener
-  private let sweeper = Sweeper()
   private let acceptThread: Thread
-  private let sweepThread: Thread
+  private let loops: [EventLoop]
+  private let loopThreads: [Thread]
   private let isStopped = Atomic<Bool>(false)
 
   /// Starts a server: when this returns, it accepts connections.
@@ -28,43 +26,43 @@ public final class HTTPServer: Sendable {
   ///   - threads: how many threads read, handle and write, at least 1. Default: one for each processor.
   ///   - limits: what one client may cost.
   ///   - certificate: what the server presents; it then speaks TLS 1.2 and 1.3 alone. Without TLS unless given.
-  ///   - failure: makes the answers that the server gives itself: 400, 408, 413, 431, 500, 501 and 503. Called on any
-  ///     of its threads.
+  ///   - failure: makes the answers that the server gives itself. Called on any of its threads.
   ///   - log: takes what an operator should know, a line at a time; called on any of its threads.
+  ///   - admission: takes the head of each request that has a content, and decides whether that is read; nil, the default, reads all. It runs where
+  ///     the handler does.
   ///   - handler: takes each complete request with the duty to answer it.
   /// - Throws: `HTTPServerError`, if the address is none or is taken, or if the system has no threads or descriptors.
   public init(
     address: String = "127.0.0.1", port: UInt16 = 0, threads: Int? = nil,
     limits: HTTPLimits = HTTPLimits(), certificate: TLSCertificate? = nil,
-    failure: @escaping @Sendable (_ status: Int) -> HTTPResponse = { HTTPResponse.plain(status: $0) },
+    failure: @escaping @Sendable (HTTPFailure) -> HTTPResponse = { HTTPResponse.plain(status: $0.status) },
     log: @escaping @Sendable (String) -> Void = { _ in },
+    admission: (@Sendable (HTTPRequest, HTTPAdmission) -> Void)? = nil,
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void
   ) throws(HTTPServerError) {
     signal(SIGPIPE, SIG_IGN)
     let core = ServerCore(
-      limits: limits, certificate: certificate, handler: handler, failure: failure, log: log)
+      limits: limits, certificate: certificate, handler: handler, admission: admission, failure: failure,
+      log: log)
     let listener = try Listener(address: address, port: port)
-    guard let daemon = Daemon(core, threads: max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)) else {
+    let count = max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+    let loops = (0..<count).compactMap { _ in EventLoop(core) }
+    let loopThreads = loops.compactMap { loop in Thread { loop.run() } }
+    let isDecoding = core.decoder.start()
+    let acceptThread =
+      loopThreads.count == count && isDecoding ? Thread { listener.run(core, loops: loops) } : nil
+    guard let acceptThread else {
       listener.closeSockets()
-      throw HTTPServerError(.outOfResources, systemError: errno, "the HTTP threads could not be started")
-    }
-    guard let sweepThread = sweeper.start(core) else {
-      listener.closeSockets()
-      daemon.stop()
-      throw HTTPServerError(.outOfResources, "no thread to be had")
-    }
-    guard let acceptThread = Thread({ listener.run(core, daemon: daemon) }) else {
-      sweeper.stop()
-      sweepThread.join()
-      listener.closeSockets()
-      daemon.stop()
-      throw HTTPServerError(.outOfResources, "no thread to be had")
+      for loop in loops { loop.tell(.end) }
+      for thread in loopThreads { thread.join() }
+      core.decoder.stop()
+      throw HTTPServerError(.outOfResources, "no threads or descriptors to be had")
     }
     self.core = core
-    self.daemon = daemon
     self.listener = listener
-    self.sweepThread = sweepThread
     self.acceptThread = acceptThread
+    self.loops = loops
+    self.loopThreads = loopThreads
     self.port = listener.port
   }
 
@@ -91,20 +89,22 @@ public final class HTTPServer: Sendable {
     listener.stop()
     acceptThread.join()
     listener.closeSockets()
-    core.connections.endStreams()
-    core.connections.sweep(evenIdle: true)
-    if !core.connections.waitUntilEmpty(until: .now + grace) {
+    for loop in loops { loop.tell(.stop) }
+    core.connections.waitUntilEmpty(until: .now + grace)
+    if !core.connections.isEmpty {
       core.expire()
-      core.connections.expire()
-      _ = core.connections.waitUntilEmpty(until: .now + .milliseconds(500))
+      for loop in loops { loop.tell(.expire) }
+      core.connections.waitUntilEmpty(until: .now + .milliseconds(500))
     }
-    sweeper.stop()
-    sweepThread.join()
-    if core.connections.isHandling {
-      core.log("a handler blocks its HTTP thread: left behind at the stop of the server")
-      _ = Unmanaged.passRetained(core)
-    } else {
-      daemon.stop()
+    for loop in loops { loop.tell(.end) }
+    core.decoder.stop()
+    for (loop, thread) in zip(loops, loopThreads) {
+      if loop.isHandling {
+        core.log("a handler blocks its HTTP thread: left behind at the stop of the server")
+        thread.detach()
+      } else {
+        thread.join()
+      }
     }
   }
 }

@@ -6,13 +6,19 @@ public struct HTTPLimits: Sendable {
   /// which there is no room is answered 503. The first 64 KiB of each don't count, so that large requests don't keep small
   /// ones out. Default 512 MiB, at least `maximumBodyBytes`.
   public var maximumBufferedBytes: Int
-  /// Bytes of the request line and header fields together; more is answered 431. Default 16 KiB, at least 1 KiB.
+  /// Bytes of all answers that wait for their clients to take them; an answer for which there is no room becomes 503. Answers up to 64 KiB count
+  /// only when the system does not take them at once: then a connection for which there is no room is closed. Files don't count. Default 256 MiB.
+  public var maximumAnswerBytes = 256 << 20
+  /// As many of them as may be of one payer: `HTTPResponse.payers`, or the peer's address. Default 32 MiB.
+  public var maximumAnswerBytesPerPayer = 32 << 20
+  /// Bytes of the request line and header fields together; more is answered 431, or 414 when the line alone is longer. Default 16 KiB, at least 1 KiB.
   public var maximumHeaderBytes: Int
   /// Open connections; further ones are answered 503 and closed. Default 8,192.
   public var maximumConnections: Int
-  /// Open connections of one address, of one /64 network with IPv6; further ones are answered 503 and closed. A
-  /// proxy in front is one address: then raise it to `maximumConnections`. Default 1,024.
+  /// Open connections of one address, of one /64 network with IPv6; further ones are answered 503 and closed. Default 1,024.
   public var maximumConnectionsPerAddress: Int
+  /// Addresses whose connections don't count for `maximumConnectionsPerAddress`, such as those of proxies in front. Default none.
+  public var uncountedAddresses: [IPAddress.Range] = []
   /// From the end of the request line, or from the opening of the connection, to the last byte of the request.
   /// Then 408 and the end of the connection. Default 30 seconds.
   public var requestDeadline: Duration
@@ -45,10 +51,6 @@ public struct HTTPLimits: Sendable {
 
   /// From which size on a content is compressed.
   static let leastCodedBytes = 1024
-
-  /// What libmicrohttpd may use for one connection: the header, its table of fields, and the answer's header. Not
-  /// more than that: it writes zeros over all of it after each request.
-  var connectionMemory: Int { 2 * maximumHeaderBytes + 4096 }
 
   /// How much of a refused request's content is read and thrown away, so that its sender gets to read the answer
   /// instead of a reset connection.

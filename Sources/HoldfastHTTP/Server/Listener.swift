@@ -1,8 +1,7 @@
-internal import CMicroHTTPD
 import Glibc
 
-/// The listening socket and the thread that accepts from it. Accepting is not left to libmicrohttpd: so a connection
-/// over the limit gets an answer, and the socket can be closed while requests in flight are finished.
+/// The listening socket and the thread that accepts from it. A connection over the limit
+/// gets an answer here, and the socket can be closed while requests in flight are finished.
 struct Listener: Sendable {
   let port: UInt16
   private let socket: Int32
@@ -47,15 +46,16 @@ struct Listener: Sendable {
   }
 
   /// Accepts until `stop()`. Runs on a thread of its own.
-  func run(_ core: ServerCore, daemon: Daemon) {
+  func run(_ core: ServerCore, loops: [EventLoop]) {
     var polled = [
       pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0),
       pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
     ]
+    var next = 0
     while true {
       poll(&polled, 2, -1)
       if polled[0].revents != 0 { return }
-      if accept(core, daemon) { continue }
+      if accept(core, loops, &next) { continue }
       core.log("cannot accept connections: \(String(cString: strerror(errno)))")
       // Out of descriptors or memory: the backlog keeps the clients while others finish.
       poll(&polled, 1, 100)
@@ -63,7 +63,7 @@ struct Listener: Sendable {
   }
 
   /// Accepts what has come; false if the system is out of descriptors or memory.
-  private func accept(_ core: ServerCore, _ daemon: Daemon) -> Bool {
+  private func accept(_ core: ServerCore, _ loops: [EventLoop], _ next: inout Int) -> Bool {
     while true {
       var descriptor: Int32 = -1
       let address = SocketAddress { address, length in
@@ -72,18 +72,30 @@ struct Listener: Sendable {
       }
       guard let address else { return ![EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) }
       closeInChildren(descriptor)
-      let connection = Connection(descriptor: descriptor, address: address, core: core)
-      if core.connections.admit(connection) {
-        let result = address.withSockaddr { MHD_add_connection(daemon.handle, descriptor, $0, $1) }
-        // On failure libmicrohttpd has closed the socket; no other can have its number before this thread accepts.
-        if result == .NO { core.connections.remove(descriptor) }
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      if core.connections.admit(address) {
+        loops[next].add(descriptor, address)
+        next = (next + 1) % loops.count
       } else {
-        // Over TLS there is nothing to be said before the handshake.
-        if !core.isSecure { sendWithoutWaiting(rawBytes(of: core.failure(503), method: nil), to: descriptor) }
-        shutdown(descriptor, Int32(SHUT_WR))
-        close(descriptor)
+        refuse(descriptor, core)
       }
     }
+  }
+
+  /// Says 503, where that can be said: over TLS there is nothing to be said before the handshake.
+  private func refuse(_ descriptor: Int32, _ core: ServerCore) {
+    if !core.isSecure {
+      let response = core.failure(HTTPFailure(503))
+      let head = ResponseHead(response, .close, date: dateField(of: time(nil)), log: core.log)
+      let bytes = head.bytes + response.body
+      // The socket's buffer is empty: it takes all of it.
+      send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      shutdown(descriptor, Int32(SHUT_WR))
+      // What has come already would make a reset of the close.
+      var request = [UInt8](repeating: 0, count: 4096)
+      recv(descriptor, &request, request.count, Int32(MSG_DONTWAIT))
+    }
+    close(descriptor)
   }
 
   /// Makes `run` return.

@@ -7,9 +7,6 @@ public final class HTTPStream: Sendable {
   /// itself.
   public static let bufferSize = 64 << 10
 
-  /// How many bytes libmicrohttpd asks for at a time, where it sends them.
-  static let pieceSize = 16 << 10
-
   private let exchange: Exchange
 
   init(_ exchange: Exchange) {

@@ -4,9 +4,12 @@ import Synchronization
 final class ServerCore: Sendable {
   let limits: HTTPLimits
   let handler: @Sendable (HTTPRequest, HTTPResponder) -> Void
-  let failure: @Sendable (Int) -> HTTPResponse
+  let admission: (@Sendable (HTTPRequest, HTTPAdmission) -> Void)?
+  let failure: @Sendable (HTTPFailure) -> HTTPResponse
   let log: @Sendable (String) -> Void
-  let connections: ConnectionTable
+  let connections: ConnectionCount
+  let answers: AnswerRoom
+  let decoder = Decoder()
   let requestDeadline: Milliseconds
   let idleTimeout: Milliseconds
   let responseDeadline: Milliseconds
@@ -21,19 +24,22 @@ final class ServerCore: Sendable {
   init(
     limits: HTTPLimits, certificate: TLSCertificate?,
     handler: @escaping @Sendable (HTTPRequest, HTTPResponder) -> Void,
-    failure: @escaping @Sendable (Int) -> HTTPResponse, log: @escaping @Sendable (String) -> Void
+    admission: (@Sendable (HTTPRequest, HTTPAdmission) -> Void)?,
+    failure: @escaping @Sendable (HTTPFailure) -> HTTPResponse, log: @escaping @Sendable (String) -> Void
   ) {
     self.limits = limits
     isSecure = certificate != nil
     certificates = Mutex(certificate)
     self.handler = handler
+    self.admission = admission
     self.failure = failure
     self.log = log
     requestDeadline = Milliseconds(limits.requestDeadline)
     idleTimeout = Milliseconds(limits.idleTimeout)
     responseDeadline = Milliseconds(limits.responseDeadline)
     lingering = Milliseconds(limits.lingering)
-    connections = ConnectionTable(limits: limits)
+    connections = ConnectionCount(limits: limits)
+    answers = AnswerRoom(limit: limits.maximumAnswerBytes, shareLimit: limits.maximumAnswerBytesPerPayer)
   }
 
   /// What new connections present over TLS; nil without TLS.

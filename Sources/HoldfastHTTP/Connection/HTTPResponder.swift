@@ -45,12 +45,37 @@ public final class HTTPResponder: Sendable {
     status: Int = 200, headers: [(name: String, value: String)] = [],
     onEnd: @escaping @Sendable () -> Void
   ) -> HTTPStream? {
-    if exchange.beginStream(status: status, headers: headers, onEnd: onEnd) {
+    if exchange.beginStream(exchange.streamHead(status, headers), onEnd: onEnd) {
       return HTTPStream(exchange)
     }
     exchange.answer(.failure(503))
     return nil
   }
+
+  deinit {
+    exchange.answer(.failure(500))
+  }
+}
+
+/// The duty to say, exactly once, whether the content of a request is to be read: at any time, from any thread. Until then none of it is.
+///
+/// One that is let go without a word refuses with 500.
+public final class HTTPAdmission: Sendable {
+  private let exchange: Exchange
+
+  init(_ exchange: Exchange) {
+    self.exchange = exchange
+  }
+
+  /// Has the content read; the handler gets the request when it is whole.
+  ///
+  /// - Parameter maximumBodyBytes: how many bytes it may have, also when a coding is taken off, if that is less than the limit of all.
+  public func admit(maximumBodyBytes: Int = .max) {
+    exchange.answer(.admitted(maximumBodyBytes: maximumBodyBytes))
+  }
+
+  /// Answers the request without its content, and ends the connection.
+  public func refuse(_ response: HTTPResponse) { exchange.answer(.response(response)) }
 
   deinit {
     exchange.answer(.failure(500))

@@ -20,7 +20,8 @@ func percentDecoded(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String
   return String(validating: bytes, as: UTF8.self)
 }
 
-private func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+/// What a hexadecimal digit stands for; nil for any other byte.
+func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   switch byte {
   case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
   case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

@@ -1,0 +1,100 @@
+/// Takes the chunks off a content as its bytes come: RFC 9112, section 7.1, by the letter.
+struct ChunkReader {
+  private enum State {
+    case size
+    case `extension`
+    case sizeEnd
+    case data
+    case dataReturn
+    case dataEnd
+    case trailer
+    case trailerEnd
+  }
+
+  /// How many bytes of extensions a content may have: nobody sends any.
+  private static let extensionLimit = 1024
+
+  private var state = State.size
+  private var size = 0
+  private var digits = 0
+  /// What all chunks so far have said.
+  private var total = 0
+  private var isLast = false
+  private var extensionBytes = 0
+  private var trailer: [UInt8] = []
+  private var trailerBytes = 0
+
+  /// Takes bytes, and gives the content in them.
+  ///
+  /// - Parameters:
+  ///   - bytes: what has come; no byte is given twice.
+  ///   - limit: how many bytes the content may have.
+  ///   - trailerLimit: how many bytes the trailer may have.
+  ///   - body: gets the pieces of the content.
+  /// - Returns: how many bytes were taken, and whether the content has ended with them: only then fewer than all.
+  /// - Throws: `Refusal`, what `body` throws.
+  mutating func read(
+    _ bytes: UnsafeRawBufferPointer, limit: Int, trailerLimit: Int,
+    _ body: (UnsafeRawBufferPointer) throws(Refusal) -> Void
+  ) throws(Refusal) -> (taken: Int, isAtEnd: Bool) {
+    var place = 0
+    while place < bytes.count {
+      if state == .data {
+        let count = min(size, bytes.count - place)
+        try body(UnsafeRawBufferPointer(rebasing: bytes[place..<(place + count)]))
+        place += count
+        size -= count
+        if size == 0 { state = .dataReturn }
+        continue
+      }
+      let byte = bytes[place]
+      place += 1
+      if try takeFraming(byte, limit, trailerLimit) { return (place, true) }
+    }
+    return (place, false)
+  }
+
+  /// Takes a byte that is not of the content; whether it is the last of all.
+  private mutating func takeFraming(_ byte: UInt8, _ limit: Int, _ trailerLimit: Int) throws(Refusal) -> Bool
+  {
+    switch (state, byte) {
+    case (.size, UInt8(ascii: "\r")) where digits > 0: state = .sizeEnd
+    case (.size, UInt8(ascii: ";")) where digits > 0: state = .extension
+    case (.size, _):
+      guard let digit = hexadecimalValue(byte) else { throw .malformed }
+      digits += 1
+      // As many as a size that is no larger than the limit of any content, with zeros before it.
+      if digits > 15 { throw .tooLarge }
+      size = size << 4 | Int(digit)
+    case (.extension, UInt8(ascii: "\r")): state = .sizeEnd
+    case (.extension, 0x20...0x7E), (.extension, 0x80...0xFF), (.extension, UInt8(ascii: "\t")):
+      extensionBytes += 1
+      if extensionBytes > Self.extensionLimit { throw .malformed }
+    case (.sizeEnd, UInt8(ascii: "\n")):
+      if size > limit - total { throw .tooLarge }
+      total += size
+      isLast = size == 0
+      digits = 0
+      state = isLast ? .trailer : .data
+    case (.dataReturn, UInt8(ascii: "\r")): state = .dataEnd
+    case (.dataEnd, UInt8(ascii: "\n")): state = .size
+    case (.trailer, UInt8(ascii: "\r")): state = .trailerEnd
+    case (.trailer, 0x20...0x7E), (.trailer, 0x80...0xFF), (.trailer, UInt8(ascii: "\t")):
+      trailer.append(byte)
+      trailerBytes += 1
+      if trailerBytes > trailerLimit { throw .headTooLarge }
+    case (.trailerEnd, UInt8(ascii: "\n")):
+      if trailer.isEmpty { return true }
+      // Read, so that it is known to be one, and left: nobody asks for fields that come so late.
+      var fields = HTTPHeaders()
+      let line = trailer
+      try line.withUnsafeBufferPointer { bytes throws(Refusal) in
+        try fields.append(line: UnsafeRawBufferPointer(bytes))
+      }
+      trailer = []
+      state = .trailer
+    default: throw .malformed
+    }
+    return false
+  }
+}

@@ -1,0 +1,120 @@
+/// The request line and the header fields of a request, found good.
+struct RequestHead: Sendable {
+  /// How the end of the content is found: RFC 9112, section 6.3.
+  enum Framing: Equatable {
+    /// There is no content.
+    case none
+    /// `Content-Length`, greater than 0.
+    case length(Int)
+    case chunked
+  }
+
+  var method: String
+  /// In origin form, or `*`: what came in absolute form is a path, and its authority the field `Host`.
+  var target: String
+  var headers: HTTPHeaders
+  var framing: Framing
+  var isVersion10: Bool
+  /// Whether the client wants to send further requests on the connection.
+  var keepsAlive: Bool
+  /// Whether the client waits for `100 Continue` before it sends the content.
+  var expectsContinue: Bool
+}
+
+/// Why a request is not taken, as the status of its answer.
+///
+/// Nothing is read behind such a request: who sent it and who reads it may not agree where it ends.
+struct Refusal: Error, Equatable {
+  let status: Int
+
+  static let malformed = Refusal(status: 400)
+  static let tooLarge = Refusal(status: 413)
+  static let targetTooLong = Refusal(status: 414)
+  static let unknownExpectation = Refusal(status: 417)
+  static let headTooLarge = Refusal(status: 431)
+  static let notImplemented = Refusal(status: 501)
+  static let unknownVersion = Refusal(status: 505)
+}
+
+extension RequestHead {
+  /// Checks what the lines of a head say together.
+  ///
+  /// - Throws: `Refusal` for all that two readers could understand in two ways, with RFC 9112 or in spite of it.
+  init(_ line: RequestLine, _ fields: HTTPHeaders) throws(Refusal) {
+    var headers = fields
+    let hosts = headers.values(of: "host")
+    guard hosts.count == 1 || hosts.isEmpty && line.isVersion10, hosts.allSatisfy(isAuthority) else {
+      throw .malformed
+    }
+    switch line.target {
+    case .plain(let target): self.target = target
+    case .absolute(let authority, let target):
+      // RFC 9112, section 3.2.2: the field is not looked at then.
+      self.target = target.isEmpty ? line.method == "OPTIONS" ? "*" : "/" : target
+      headers.replace("Host", with: authority)
+    }
+    if target == "*", line.method != "OPTIONS" { throw .malformed }
+    framing = try Self.framing(headers, isVersion10: line.isVersion10)
+    let options = headers["Connection"]?.lowercased().split(separator: ",").map(trimmed) ?? []
+    keepsAlive = !options.contains("close") && (!line.isVersion10 || options.contains("keep-alive"))
+    let expectation = headers["Expect"]?.lowercased()
+    // Of HTTP/1.0 it is passed over: RFC 9110, section 10.1.1.
+    if let expectation, expectation != "100-continue", !line.isVersion10 { throw .unknownExpectation }
+    expectsContinue = expectation != nil && !line.isVersion10 && framing != .none
+    method = line.method
+    isVersion10 = line.isVersion10
+    self.headers = headers
+  }
+
+  private static func framing(_ headers: HTTPHeaders, isVersion10: Bool) throws(Refusal) -> Framing {
+    let codings = headers.values(of: "transfer-encoding")
+    let lengths = headers.values(of: "content-length")
+    switch (codings.count, lengths.count) {
+    case (0, 0): return .none
+    case (0, 1):
+      guard !lengths[0].isEmpty, lengths[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        throw .malformed
+      }
+      guard let length = Int(lengths[0]) else { throw .tooLarge }
+      return length == 0 ? .none : .length(length)
+    case (1, 0) where !isVersion10:
+      let names = codings[0].lowercased().split(separator: ",", omittingEmptySubsequences: false).map(trimmed)
+      if names == ["chunked"] { return .chunked }
+      // What is no list of names, and "chunked" anywhere but once at the end, could be meant in two ways.
+      guard names.allSatisfy({ isFieldName($0) }), names.dropLast().allSatisfy({ $0 != "chunked" }) else {
+        throw .malformed
+      }
+      throw .notImplemented
+    default: throw .malformed
+    }
+  }
+}
+
+private func trimmed(_ text: Substring) -> String {
+  let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+  var text = text.drop(while: isBlank)
+  while let last = text.last, isBlank(last) { text.removeLast() }
+  return String(text)
+}
+
+/// Whether a text may be a host with or without a port; an empty one may, where a client has no name to give.
+func isAuthority(_ text: String) -> Bool {
+  let bytes = Array(text.utf8)
+  var host = bytes[...]
+  if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes[colon...].dropFirst().allSatisfy(isDigit) {
+    host = bytes[..<colon]
+  }
+  if host.first == UInt8(ascii: "[") {
+    return host.last == UInt8(ascii: "]") && host.count > 2
+      && host.dropFirst().dropLast().allSatisfy {
+        isHexadecimal($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+      }
+  }
+  return host.allSatisfy {
+    isDigit($0) || (0x61...0x7A).contains($0 | 0x20) || "-._~%!$&'()*+;=".utf8.contains($0)
+  }
+}
+
+private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+private func isHexadecimal(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }

@@ -1,0 +1,48 @@
+/// How many connections are open, in all and of each address.
+///
+/// @unchecked Sendable: the variables are touched only under `lock`.
+final class ConnectionCount: @unchecked Sendable {
+  private let limits: HTTPLimits
+  private let lock = Lock()
+  private var count = 0
+  private var countOfAddress: [[UInt8]: Int] = [:]
+
+  init(limits: HTTPLimits) {
+    self.limits = limits
+  }
+
+  /// Counts a connection, unless a limit is reached.
+  func admit(_ peer: SocketAddress) -> Bool {
+    let key = peer.key
+    let isCounted = !limits.uncountedAddresses.contains { $0.contains(IPAddress(peer)) }
+    return lock.hold {
+      let own = countOfAddress[key, default: 0]
+      if count >= limits.maximumConnections || isCounted && own >= limits.maximumConnectionsPerAddress {
+        return false
+      }
+      count += 1
+      countOfAddress[key] = own + 1
+      return true
+    }
+  }
+
+  /// A connection that was admitted is closed.
+  func leave(_ peer: SocketAddress) {
+    let key = peer.key
+    lock.hold {
+      count -= 1
+      let own = countOfAddress[key, default: 1] - 1
+      countOfAddress[key] = own == 0 ? nil : own
+      if count == 0 { lock.signal() }
+    }
+  }
+
+  /// Waits until no connection is left, at most until `deadline`.
+  func waitUntilEmpty(until deadline: MonotonicTime) {
+    lock.hold {
+      while count > 0 && MonotonicTime.now < deadline { lock.wait(until: deadline) }
+    }
+  }
+
+  var isEmpty: Bool { lock.hold { count == 0 } }
+}

@@ -1,0 +1,159 @@
+import Glibc
+import Testing
+
+@testable import HoldfastHTTP
+
+/// What clients may do to a server that has others to serve.
+@Suite("A hostile client") struct HostileTests {
+  private func makeServer(_ limits: HTTPLimits = HTTPLimits(), body: Int = 2) throws -> HTTPServer {
+    try HTTPServer(threads: 2, limits: limits, failure: { .text("own \($0.status)", status: $0.status) }) {
+      request, responder in
+      responder.respond(
+        request.target == "/large"
+          ? HTTPResponse(status: 200, body: [UInt8](repeating: 7, count: body)) : .text("ok"))
+    }
+  }
+
+  /// Whether somebody else is answered.
+  private func isServing(_ server: HTTPServer) throws -> Bool {
+    let client = try RawClient(port: server.port)
+    client.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    return try client.readResponse().status == 200
+  }
+
+  private static let requests = [
+    "GET /a?b=c HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n",
+    "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabcde",
+    "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nT: u\r\n\r\n",
+    "OPTIONS http://h:80 HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na",
+  ]
+
+  @Test("that cuts its request at any byte gets no answer to a part, and harms nobody")
+  func cut() throws {
+    let server = try makeServer()
+    for request in Self.requests {
+      for count in 0..<request.utf8.count {
+        let client = try RawClient(port: server.port)
+        client.send(request.utf8.prefix(count))
+        client.finishSending()
+        let answer = String(decoding: client.readToEnd(), as: UTF8.self)
+        #expect(answer.isEmpty || answer == "HTTP/1.1 100 Continue\r\n\r\n", "\(count) bytes of \(request)")
+      }
+      // And without a word of its end.
+      for count in 0..<request.utf8.count {
+        try RawClient(port: server.port).send(request.utf8.prefix(count))
+      }
+    }
+    #expect(try isServing(server))
+  }
+
+  @Test("that changes any byte of its request is answered or closed: no request is made of a part of another")
+  func changed() throws {
+    let targets = Mailbox<String>()
+    let server = try HTTPServer { request, responder in
+      targets.put(request.target)
+      responder.respond(.text("ok"))
+    }
+    for request in Self.requests {
+      for place in request.utf8.indices {
+        let number = request.utf8.distance(from: request.utf8.startIndex, to: place)
+        for byte: UInt8 in [0, 0x0A, 0x0D, 0x20, 0x2C, 0x3A, 0x30, 0x7F, 0x80, 0xFF] {
+          var bytes = Array(request.utf8)
+          bytes[number] = byte
+          let client = try RawClient(port: server.port)
+          client.send(bytes)
+          client.finishSending()
+          let answer = String(decoding: client.readToEnd(), as: UTF8.self)
+          #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 "))
+        }
+      }
+    }
+    while targets.count > 0, let target = targets.take() {
+      #expect(target.hasPrefix("/") || target == "*")
+    }
+    #expect(try isServing(server))
+  }
+
+  @Test("that drips on many connections keeps nobody else from being answered")
+  func dripping() throws {
+    let server = try makeServer()
+    let clients = try (0..<300).map { _ in try RawClient(port: server.port) }
+    for byte in Self.requests[2].utf8.dropLast() {
+      for client in clients { client.send([byte]) }
+      #expect(try isServing(server))
+    }
+  }
+
+  @Test(
+    "that reads none of its answers holds no more of the memory than its share, and others get theirs (availability)"
+  )
+  func unread() throws {
+    var limits = HTTPLimits()
+    limits.maximumAnswerBytes = 20 << 20
+    limits.maximumAnswerBytesPerPayer = 10 << 20
+    let server = try makeServer(limits, body: 8 << 20)
+    let greedy = try (0..<20).map { _ in try RawClient(port: server.port, receiveBuffer: 4096) }
+    for client in greedy { client.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n") }
+    var statuses: [Int: Int] = [:]
+    for client in greedy { statuses[try client.readHead().status, default: 0] += 1 }
+    #expect(statuses == [200: 1, 503: 19])
+    #expect(try isServing(server))
+    for client in greedy { client.close() }
+    // The room is given back when the server has seen the end.
+    var status = 503
+    while status == 503 {
+      let client = try RawClient(port: server.port)
+      client.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try client.readResponse()
+      status = response.status
+      if status == 200 { #expect(response.body.count == 8 << 20) }
+    }
+    #expect(status == 200)
+  }
+
+  @Test("that takes its share of the answers leaves others theirs, by whom the owner names")
+  func shares() {
+    let room = AnswerRoom(limit: 100, shareLimit: 40)
+    let first = room.take(30, for: ["a"])
+    #expect(first != nil)
+    #expect(room.take(11, for: ["a"]) == nil)
+    let others = ["b", "c"].map { room.take(30, for: [$0]) }
+    #expect(others.allSatisfy { $0 != nil })
+    #expect(room.take(30, for: ["d"]) == nil)
+    // Each of several payers must have room.
+    #expect(room.take(11, for: ["e", "a"]) == nil)
+    #expect(room.take(5, for: ["e", "a"]) != nil)
+    // Who has nothing else may have one that is larger than a share, where there is room.
+    #expect(AnswerRoom(limit: 100, shareLimit: 40).take(90, for: ["a"]) != nil)
+    withExtendedLifetime((first, others)) {}
+  }
+
+  @Test("that sends requests without end, and reads nothing, waits for itself alone")
+  func pipelining() throws {
+    let server = try makeServer()
+    let client = try RawClient(port: server.port, receiveBuffer: 4096)
+    let requests = Array(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 2000).utf8)
+    Thread.detach { [port = server.port] in
+      let other = try? RawClient(port: port, receiveBuffer: 4096)
+      for _ in 0..<50 where other?.send(requests) == false { return }
+    }
+    client.send(requests)
+    for _ in 0..<50 { #expect(try isServing(server)) }
+    for _ in 0..<2000 { #expect(try client.readResponse().status == 200) }
+  }
+
+  @Test("that begins with TLS, or any other bytes, is refused")
+  func garbage() throws {
+    let server = try makeServer()
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<200 {
+      let client = try RawClient(port: server.port)
+      client.send(
+        (0..<Int.random(in: 1...2000, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
+      client.finishSending()
+      let answer = String(decoding: client.readToEnd(), as: UTF8.self)
+      #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400 "))
+    }
+    #expect(try isServing(server))
+  }
+}
