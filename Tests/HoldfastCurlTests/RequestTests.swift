@@ -95,7 +95,8 @@ import Testing
 
   @Test("requests of many tasks at once are each answered with their own answer")
   func many() async throws {
-    let server = try HostileServer((0..<50).map { _ in Self.ok })
+    // A connection that was opened for a request may end up without one.
+    let server = try HostileServer((0..<500).map { _ in Self.ok })
     defer { server.stop() }
     let client = HTTPClient()
     let url = server.url

@@ -61,6 +61,14 @@ final class History {
       device: device, user: here.user, before: before, after: here.view.tables, recreated: recreated)
   }
 
+  /// Ann shares the list with Bob, who may have accepted that.
+  func share(accepted: Bool) {
+    let key = RecordKey(table: "members", id: "m-bob")
+    if accepted { oracle.accepted(key) }
+    write("a1") { $0[key] = ["zone": .text("l"), "user": .text("bob")] }
+    sync("a1")
+  }
+
   /// The app sets the title of the item.
   func title(_ device: String, _ title: String) {
     write(device) { $0[Self.item]?["title"] = .text(title) }

@@ -10,10 +10,7 @@ struct ModelTests {
   @Test("an honest history passes (I1..I12)")
   func honest() {
     let history = History()
-    history.write("a1") {
-      $0[RecordKey(table: "members", id: "m-bob")] = ["zone": .text("l"), "user": .text("bob")]
-    }
-    history.sync("a1")
+    history.share(accepted: true)
     history.sync("b")
     history.title("b", "~2~")
     history.write("b") { $0[Self.other] = History.item("~3~") }
@@ -72,10 +69,7 @@ struct ModelTests {
   func undead(isBeyondReach: Bool) {
     let history = History()
     if isBeyondReach {
-      history.write("a1") {
-        $0[RecordKey(table: "members", id: "m-bob")] = ["zone": .text("l"), "user": .text("bob")]
-      }
-      history.sync("a1")
+      history.share(accepted: true)
       history.sync("b")
       history.remove(RecordKey(table: "members", id: "m-bob"))
       history.answer("a1")
@@ -96,6 +90,15 @@ struct ModelTests {
   }
 
   // MARK: I6, I9, I10
+
+  @Test(
+    "a stranger who is made a member is caught, unless the stranger accepted it (I10)",
+    arguments: [false, true])
+  func strangerShares(isAccepted: Bool) {
+    let history = History()
+    history.share(accepted: isAccepted)
+    #expect(history.end(["a1", "a2", "b"]) == (isAccepted ? [] : ["I10"]))
+  }
 
   @Test("half a group is caught on a device and on the server (I6)", arguments: ["device", "server", ""])
   func pair(place: String) {
