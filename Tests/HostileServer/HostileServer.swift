@@ -3,7 +3,7 @@ import Glibc
 
 /// A server on a free port that answers each connection with the next of its answers, byte for byte, and keeps what it was sent.
 ///
-/// @unchecked Sendable: `requests` is touched under `lock` alone.
+/// @unchecked Sendable: `requests` and `isListening` are touched under `lock` alone.
 package final class HostileServer: @unchecked Sendable {
   /// What a connection gets.
   package enum Answer: Sendable {
@@ -20,6 +20,7 @@ package final class HostileServer: @unchecked Sendable {
   private let answers: [Answer]
   private let lock = NSCondition()
   private var requests: [[UInt8]] = []
+  private var isListening = true
 
   /// Everything that came on each connection before it was answered.
   package var received: [[UInt8]] { lock.withLock { requests } }
@@ -53,7 +54,8 @@ package final class HostileServer: @unchecked Sendable {
 
   /// Takes no more connections.
   package func stop() {
-    shutdown(descriptor, Int32(SHUT_RDWR))
+    // Once closed, its number may be that of somebody else's socket.
+    lock.withLock { if isListening { shutdown(descriptor, Int32(SHUT_RDWR)) } }
   }
 
   private func serve() {
@@ -69,7 +71,10 @@ package final class HostileServer: @unchecked Sendable {
         close(connection)
       }
     }
-    close(descriptor)
+    lock.withLock {
+      isListening = false
+      close(descriptor)
+    }
   }
 
   private func keep(_ request: [UInt8]) {
