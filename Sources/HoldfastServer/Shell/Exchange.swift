@@ -46,7 +46,6 @@ final class Exchange: Sendable {
   private let reading: Worker<@Sendable () -> Void>?
   /// The threads that read what takes long, so that no HTTP thread does.
   private let longReading: Worker<StepWork>
-  private let readTimeLimit: Duration
   /// What the ids of the requests of this run begin with.
   private let run: String
 
@@ -128,7 +127,6 @@ final class Exchange: Sendable {
       }
     }
     let readTimeLimit = configuration.readTimeLimit
-    self.readTimeLimit = readTimeLimit
     longReading = try Worker(
       limit: configuration.readQueueLimit, batch: 1, threads: Self.longReads, running: 1
     ) { works, _ in
