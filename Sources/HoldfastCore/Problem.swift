@@ -50,6 +50,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case validationFailed = "validation-failed"
   case changeSetUncertain = "change-set-uncertain"
   case changeSetLost = "change-set-lost"
+  case zoneNotRecovered = "zone-not-recovered"
   case tooManyAttempts = "too-many-attempts"
   case tokenLimited = "token-limited"
   case appTooOld = "app-too-old"
@@ -182,6 +183,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (
         409, "The server confirmed this, and was restored from a backup that does not have it",
         "Look at the records as they are now; send it again, or discard it."
+      )
+    case .zoneNotRecovered:
+      (
+        409, "A restored server does not know the zone, and nobody recovered it in time",
+        "Send it again to make it anew, or discard it."
       )
     case .tooManyAttempts:
       (429, "There were too many wrong passwords", "Wait for Retry-After seconds; then try again.")

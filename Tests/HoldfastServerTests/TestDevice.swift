@@ -58,6 +58,11 @@ final class TestDevice {
   var news: [SyncRequest.Ack] = []
   /// What it says of itself.
   var client: ClientVersion?
+  /// What the server gave it to show, of itself and of zones.
+  var proof = ""
+  var proofs: [String: String] = [:]
+  /// The zones that the server wants shown.
+  var wanted: [String] = []
 
   init(_ server: TestServer, _ session: JSONValue) throws {
     self.server = server
@@ -86,8 +91,19 @@ final class TestDevice {
     body.heard = heard
     body.digest = digest
     body.client = client
+    body.proof = proof
+    body.claims = claims
     let sealed = sets.map { JSONValue.array($0.map(\.json)).bytes }
     return TestServer.request("POST", "/v1/sync", body.body(sealed: sealed), token: token)
+  }
+
+  /// What is shown of the zones that the server wants shown.
+  var claims: [RecoveryClaim] {
+    wanted.map { zone in
+      RecoveryClaim(
+        zone: zone, proof: proofs[zone] ?? "", role: "owner",
+        records: Int64(records.count { $0.value.zone == zone }))
+    }
   }
 
   var digest: String {
@@ -115,7 +131,7 @@ final class TestDevice {
     for _ in 0..<100 {
       let answer = try sync()
       if answer.mustResend { try sync(complete: true) }
-      if answer.parts.isEmpty, news.isEmpty { return }
+      if answer.parts.isEmpty, news.isEmpty, wanted.isEmpty { return }
     }
     Issue.record("The device never comes to rest.")
   }
@@ -128,6 +144,9 @@ final class TestDevice {
     answers = max(answers, answer.confirmed)
     heard = max(heard ?? .zero, answer.clock)
     news = []
+    proof = answer.proof
+    for (zone, proof) in answer.proofs { proofs[zone] = proof }
+    wanted = answer.wanted
     for part in answer.parts {
       if part.isReset {
         records = records.filter { $0.value.zone != part.zone }

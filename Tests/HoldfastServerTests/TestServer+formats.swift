@@ -10,8 +10,12 @@ extension TestServer {
       9,
       """
       DROP TABLE holdfast_left; DROP TABLE holdfast_blocks; ALTER TABLE members DROP COLUMN invited_by;
+      DROP TABLE holdfast_keys; DROP TABLE holdfast_claimants;
       """,
-      "DROP TABLE holdfast.departures, holdfast.blocks; ALTER TABLE holdfast.members DROP COLUMN invited_by;"
+      """
+      DROP TABLE holdfast.departures, holdfast.blocks, holdfast.keys, holdfast.claimants;
+      ALTER TABLE holdfast.members DROP COLUMN invited_by;
+      """
     ),
     (
       8, "ALTER TABLE holdfast_handed DROP COLUMN base;", "ALTER TABLE holdfast.handed DROP COLUMN base;"

@@ -8,7 +8,14 @@ import Testing
 struct DeviceFormTests {
   /// What takes a database back to a form from the one behind it, the latest first.
   private static let stepsBack: [(form: Int64, sql: String)] = [
-    (7, "DROP TABLE holdfast_replaced; DROP TABLE holdfast_cascaded;"),
+    (
+      7,
+      """
+      ALTER TABLE holdfast_local DROP COLUMN proof; ALTER TABLE holdfast_zones DROP COLUMN proof;
+      ALTER TABLE holdfast_zones DROP COLUMN claimed_role; ALTER TABLE holdfast_held DROP COLUMN is_unknown;
+      DROP TABLE holdfast_claims; DROP TABLE holdfast_replaced; DROP TABLE holdfast_cascaded;
+      """
+    ),
     (6, "ALTER TABLE holdfast_local DROP COLUMN heard; DROP TABLE holdfast_unheard;"),
     (5, "ALTER TABLE holdfast_quarantine DROP COLUMN deleted;"),
     (

@@ -32,12 +32,22 @@ extension Command {
     let account = try await notebook.store.account()
     let waiting = try await notebook.store.waitingOperations()
     let quarantined = try await notebook.store.quarantined().count
+    let awaiting = try await notebook.store.zonesAwaitingRecovery()
     let json = JSONValue.object([
       .init("account", JSONValue(account?.name)), .init("device", JSONValue(account?.device)),
       .init("signed_in", .bool(account?.isSignedIn ?? false)),
       .init("server", JSONValue(notebook.serverAddress)),
       .init("database", .string(notebook.path)), .init("waiting", .integer(Int64(waiting))),
       .init("quarantined", .integer(Int64(quarantined))),
+      .init(
+        "awaiting_recovery",
+        .array(
+          awaiting.map { zone in
+            .object([
+              .init("zone", .string(zone.zone)), .init("until", .string(zone.until)),
+              .init("waits_for", .string(zone.waitsFor)),
+            ])
+          })),
     ])
     call.show(json) { terminal in
       let signedOut = terminal.paint(" (signed out: `jot sign-in` to sync)", .yellow)
@@ -54,12 +64,25 @@ extension Command {
           quarantined == 0 ? "empty" : terminal.paint(quarantined.of("refused change set"), .yellow)
         ),
       ]
-      return lines.map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
+      let recovery = awaiting.map { zone in
+        ("recovery", terminal.paint("\(zone.zone) waits for \(zone.waitsFor), until \(zone.until)", .yellow))
+      }
+      return (lines + recovery).map { "\(terminal.paint($0.padded(to: 10), .dim))  \($1)\n" }.joined()
     }
   }
 
   static let schema = Command("schema", "print the schema that the server needs: `holdfast serve --schema`") {
     _ in
     Terminal.output.write(try Notebook.schema().json.formatted() + "\n")
+  }
+}
+
+extension ZoneAwaitingRecovery {
+  /// What brings it back, for a person.
+  fileprivate var waitsFor: String {
+    switch reason {
+    case .zone: "a device of its owner, or the operator of the server (`holdfast restore --grant`)"
+    case .membership: "a device of its owner, or to be shared again"
+    }
   }
 }

@@ -19,11 +19,18 @@ struct Syncing {
       let json = JSONValue.object([
         .init("sent", .integer(Int64(summary.sent))), .init("received", .integer(Int64(summary.received))),
         .init("quarantined", .integer(Int64(summary.quarantined))),
+        .init("awaiting_recovery", .integer(Int64(summary.awaitingRecovery))),
       ])
       return Terminal.output.write(json.formatted() + "\n")
     }
+    let state = summary.awaitingRecovery > 0 ? "Synced" : "In sync"
     Terminal.output.write(
-      "In sync: \(summary.sent.of("edit")) sent, \(summary.received.of("change")) received.\n")
+      "\(state): \(summary.sent.of("edit")) sent, \(summary.received.of("change")) received.\n")
+    if summary.awaitingRecovery > 0 {
+      let held =
+        "The server was restored, and can't give back \(summary.awaitingRecovery.of("list")) yet; `jot status` shows which."
+      Terminal.output.write(Terminal.output.paint(held, .yellow) + "\n")
+    }
     if summary.quarantined > 0 {
       let refused = "The server refused \(summary.quarantined.of("change set")); `jot quarantine` shows why."
       Terminal.output.write(Terminal.output.paint(refused, .yellow) + "\n")

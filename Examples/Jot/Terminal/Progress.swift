@@ -12,7 +12,7 @@ struct Progress {
     switch state {
     case .uploading(let done, let total): show("uploading", done, of: total)
     case .downloading(let done, let total): show("downloading", done, of: total)
-    case .idle, .waiting, .offline, .signedOut: break
+    case .idle, .waiting, .awaitingRecovery, .offline, .signedOut: break
     }
   }
 

@@ -96,10 +96,21 @@ extension LocalDatabase {
         try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
         for zone in answer.lost {
-          if try letJudge(zone) { applied.hasMore = true } else { try lose(zone) }
+          if try letJudge(zone) {
+            applied.hasMore = true
+          } else if try isHeld(zone) {
+            // Nobody has what was held.
+            applied.quarantined += try giveUp(zone)
+          } else {
+            try lose(zone)
+          }
         }
         try awaitMissing(created)
-        try hold(answer.held, at: answer.clock)
+        if !answer.mustResend {
+          applied.quarantined += try hold(answer.held, at: answer.clock)
+          try release(answer)
+        }
+        try keepProofs(answer, shown: request.claims)
         try settleOrphans()
         // What a refused deletion put back may have lost its parent since.
         if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
@@ -118,7 +129,7 @@ extension LocalDatabase {
         """
         SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
-        OR EXISTS (SELECT 1 FROM holdfast_returns)
+        OR EXISTS (SELECT 1 FROM holdfast_returns) OR EXISTS (SELECT 1 FROM holdfast_claims)
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
@@ -270,7 +281,7 @@ extension LocalDatabase {
     let renewal = Renewal(rawValue: fresh) ?? .replaced
     session.begin(
       zone: part.zone, isFresh: ![.none, .judged].contains(renewal),
-      writable: renewal == .returned ? writable(Role(rawValue: part.role)) : nil)
+      writable: renewal == .returned ? try writable(roles(part)) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
@@ -297,8 +308,15 @@ extension LocalDatabase {
     try applyChanges(next.value(), &session)
     try removeUnseen(&session)
     try connection.run(
-      "UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0) WHERE zone = ?", [.text(part.zone)]
-    )
+      "UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0), claimed_role = '' WHERE zone = ?",
+      [.text(part.zone)])
+  }
+
+  /// The user's role in a zone: of now, or the one that was claimed to have been given since the backup; the server decides.
+  private func roles(_ part: SyncAnswer.Part) throws -> Role? {
+    let claimed = try connection.value(
+      "SELECT claimed_role FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])?.text
+    return [Role(rawValue: part.role), claimed.flatMap(Role.init)].compactMap { $0 }.max()
   }
 
   /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
@@ -313,9 +331,9 @@ extension LocalDatabase {
     try connection.run(
       """
       INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
-      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', told = 0, fresh = 0
+      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', told = 0, fresh = 0, proof = '', claimed_role = ''
       """, [.text(zone)])
-    for table in ["returns", "deleted", "held"] {
+    for table in ["returns", "deleted", "held", "claims"] {
       try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
     }
   }

@@ -186,7 +186,7 @@ package final class LocalDatabase {
 
   func state() throws -> DeviceState {
     let row = try connection.statement(
-      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, heard FROM holdfast_local"
+      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, heard, proof FROM holdfast_local"
     )
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
@@ -195,7 +195,8 @@ package final class LocalDatabase {
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
-      replica: row.text(10), session: row.integer(11), heard: Stamp(rawValue: row.integer(12)))
+      replica: row.text(10), session: row.integer(11), heard: Stamp(rawValue: row.integer(12)),
+      proof: row.text(13))
   }
 
   /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
@@ -247,4 +248,6 @@ struct DeviceState: Sendable {
   var session: Int64
   /// The clock of the last answer that was applied.
   var heard: Stamp
+  /// What shows the server how far it has dealt with this device.
+  var proof: String
 }

@@ -17,6 +17,8 @@ package struct PreparedRequest: Sendable {
   let oldest: String?
   /// The numbers of what it hands back.
   var returns: [Int64] = []
+  /// What it says of zones that the server asked for.
+  var claims: [RecoveryClaim] = []
 
   /// How many change sets it has, or records that are handed back.
   var items: Int { changeSets + returns.count }
@@ -52,6 +54,9 @@ extension LocalDatabase {
         }
       }
       request.digest = digest.text
+      request.proof = state.proof
+      request.claims = try nextClaims()
+      request.unproven = try unprovenZones()
       // Edits may build on what a restored server has lost.
       let isHandingBack = try isHandingBack()
       let (sealed, operations, oldest) =
@@ -64,7 +69,7 @@ extension LocalDatabase {
         acks: request.acks,
         operations: operations,
         waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
-        returns: returns.numbers)
+        returns: returns.numbers, claims: request.claims)
     }
   }
 
@@ -213,7 +218,7 @@ extension LocalDatabase {
       guard state.device != session.device.id else { return }
       if let applied = session.applied { try leaveOut(applied, confirmed: state.confirmed) }
       try connection.run(
-        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1",
+        "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1, proof = ''",
         [.text(Fingerprint.beginning.text)])
       try renumberUnheard()
       Trace.took(.renumbered)
@@ -371,7 +376,7 @@ extension LocalDatabase {
         DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held; DELETE FROM holdfast_unheard;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
-        heard = 0;
+        heard = 0, proof = ''; DELETE FROM holdfast_claims;
         """)
       try removeStrayFiles()
     }

@@ -154,6 +154,7 @@ extension LocalDatabase {
       """
       SELECT EXISTS (SELECT 1 FROM holdfast_returns)
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE fresh = 2 AND ack IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM holdfast_claims)
       """) == 1
   }
 
@@ -201,6 +202,11 @@ extension LocalDatabase {
 
   /// What a return would be as an edit; nil for the server's own records.
   private func changeSet(of body: [UInt8]) throws -> [UInt8]? {
+    try operation(of: body).map { Array("[".utf8) + $0 + Array("]".utf8) }
+  }
+
+  /// The operation that a return would be; nil for the server's own records.
+  func operation(of body: [UInt8]) throws -> [UInt8]? {
     let json = try JSONValue(parsing: body)
     guard let name = json["table"]?.stringValue,
       let table = schema.index(called: name).map({ schema.tables[$0] }), table.zone != .server,
@@ -216,30 +222,6 @@ extension LocalDatabase {
     } else {
       members.append(.init("rev", rev))
     }
-    return JSONValue.array([.object(members)]).bytes
-  }
-
-  // MARK: Holding
-
-  /// Keeps zones of which the restored server can't say whether they may be read, for a day. What it does not know at all, the owner hands back.
-  func hold(_ held: [(zone: String, isUnknown: Bool)], at clock: Stamp) throws {
-    for (zone, isUnknown) in held {
-      let known = try connection.row(
-        "SELECT role, fresh FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
-      guard let known else { continue }
-      let until = try connection.value("SELECT until FROM holdfast_held WHERE zone = ?", [.text(zone)])
-      if let until = until?.integer {
-        if until < clock.milliseconds { try lose(zone) }
-        continue
-      }
-      try connection.run(
-        "INSERT INTO holdfast_held (zone, until) VALUES (?, ?)",
-        [.text(zone), .integer(clock.milliseconds + Self.holding)])
-      // What was to be replaced already may be of long ago.
-      guard isUnknown, known[0].text == Role.owner.rawValue, known[1].integer != 1 else { continue }
-      var seen: [Int: Set<String>] = [:]
-      try noteMissing(in: zone, writable(.owner), &seen)
-      try noteDeletions(in: zone, writable(.owner), seen)
-    }
+    return JSONValue.object(members).bytes
   }
 }

@@ -47,6 +47,8 @@ package final class SyncConversation: @unchecked Sendable {
   var download = SnapshotDownload()
   /// Those that the last answer wanted begun anew, and that wait.
   private var waitingZones: [WaitingZone] = []
+  /// Those that a restored server can't give yet.
+  private var heldZones: [ZoneAwaitingRecovery] = []
   /// How many operations this sync has to send, as far as known.
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
@@ -144,7 +146,12 @@ package final class SyncConversation: @unchecked Sendable {
   private func finish(_ failure: SyncMachine.Failure?) {
     let (state, result): (SyncState, Result<SyncSummary, StoreError>) =
       switch failure {
-      case nil: (waitingZones.isEmpty ? .idle : .waiting(waitingZones), .success(summary))
+      case nil:
+        (
+          !heldZones.isEmpty
+            ? .awaitingRecovery(heldZones) : waitingZones.isEmpty ? .idle : .waiting(waitingZones),
+          .success(summary)
+        )
       case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
       case .expired, .diverged, .unacceptable:
         (
@@ -228,6 +235,8 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
+    heldZones = try database.zonesAwaitingRecovery()
+    summary.awaitingRecovery = heldZones.count
     waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
     return .answered(
       hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,

@@ -19,27 +19,51 @@ enum BackupCommand: Subcommand {
 enum RestoreCommand: Subcommand {
   static let form = CommandForm(
     name: "restore", summary: "Makes a database of a backup. Devices hand back what it lacks.",
-    arguments: "[FILE]", argumentCount: 0...1,
+    arguments: "[FILE | ZONE USER]", argumentCount: 0...2,
     options: [
       .init(name: "replace", value: nil, help: "Moves the database that is in --data aside"),
       .init(
         name: "begin-epoch", value: nil,
         help: "Takes no file: begins a new epoch in a database that came back by other means"),
-      .init(name: "report", value: nil, help: "Takes no file: lists what is missing since the restore"),
+      .init(
+        name: "report", value: nil,
+        help: "Takes no file: lists what is missing since the restore, and who claims what"),
+      .init(
+        name: "grant", value: nil,
+        help: "Takes ZONE USER: makes a user who claims a zone that was lost its owner"),
+      .init(name: "refuse", value: nil, help: "Takes ZONE USER: refuses the user's claim"),
     ] + .database,
     notes: "Whole or not at all. Stop the server first. See docs/RESTORING.md.")
 
   static func run(_ options: Options) throws -> Int32 {
-    switch (options.arguments.first, options.has("begin-epoch"), options.has("report")) {
-    case (let path?, false, false):
-      let summary = try Restore(options.location).run(path, replacing: options.has("replace"))
+    let modes = ["begin-epoch", "report", "grant", "refuse"].filter(options.has)
+    switch (modes.first, options.arguments.count) {
+    case _ where modes.count > 1: throw wrong
+    case (nil, 1):
+      let summary = try Restore(options.location).run(
+        options.arguments[0], replacing: options.has("replace"))
       print("Restored \(summary.zones) zones, \(summary.records) records, taken at \(summary.takenAt).")
-    case (nil, true, false):
+    case ("begin-epoch", 0):
       try Restore(options.location).beginEpoch()
       print("A new epoch has begun.")
-    case (nil, false, true): show(try Administration(options.location).restoreReport())
-    default: throw UsageError("Say one of FILE, --begin-epoch and --report.")
+    case ("report", 0):
+      let administration = try Administration(options.location)
+      show(try administration.restoreReport())
+      let claims = try administration.recoveryClaims()
+      if !claims.rows.isEmpty { show(claims) }
+    case ("grant", 2):
+      let (zone, user) = (options.arguments[0], options.arguments[1])
+      try Administration(options.location).grantRecovery(of: zone, toUser: user)
+      print("\(user) is the owner of \(zone), and hands it back with the next sync.")
+    case ("refuse", 2):
+      let (zone, user) = (options.arguments[0], options.arguments[1])
+      try Administration(options.location).refuseRecovery(of: zone, toUser: user)
+      print("The claim of \(user) to \(zone) is refused.")
+    default: throw wrong
     }
     return 0
   }
+
+  private static let wrong = UsageError(
+    "Say one of FILE, --begin-epoch, --report, --grant ZONE USER and --refuse ZONE USER.")
 }

@@ -58,8 +58,24 @@ public struct SyncAnswer: Sendable {
   public var parts: [Part] = []
   /// The zones that may no longer be read.
   public var lost: [String] = []
-  /// Zones of which a restored server can't say whether they may be read, and whether each is unknown to it.
-  public var held: [(zone: String, isUnknown: Bool)] = []
+  /// A zone of which a restored server can't say whether it may be read.
+  public struct Held: Sendable {
+    /// The zone.
+    public var zone = ""
+    /// Whether the server does not know it at all.
+    public var isUnknown = false
+    /// Until when it can be recovered, in milliseconds since 1970; 0 when it can't, nil where the server does not say.
+    public var until: Int64?
+  }
+
+  /// Zones of which a restored server can't say whether they may be read.
+  public var held: [Held] = []
+  /// What shows the server that it has dealt with the device up to `confirmed`; "" where it gives none.
+  public var proof = ""
+  /// What shows the server which role the user has in zones.
+  public var proofs: [(zone: String, proof: String)] = []
+  /// The zones for whose proof the server asks.
+  public var wanted: [String] = []
   /// What became of what the request handed back; nil when none of it was looked at.
   public var returned: Returned?
   /// Tells the server's schema from others; "" when it did not say.
@@ -87,6 +103,10 @@ public struct SyncAnswer: Sendable {
         case "renamed": renamed = try FormerNames(&reader)
         case "lost": try reader.readArray { lost.append(try $0.readString()) }
         case "held": try reader.readArray { held.append(try Self.readHeld(&$0)) }
+        case "proof": proof = try reader.readString()
+        case "proofs":
+          try reader.readObject { key, reader in proofs.append((key.string, try reader.readString())) }
+        case "prove": try reader.readArray { wanted.append(try $0.readString()) }
         case "returned": returned = try Self.readReturned(&reader)
         default: try reader.skipValue()
         }
@@ -119,12 +139,13 @@ public struct SyncAnswer: Sendable {
     return Refused(first: first, last: last, operation: operation, problem: problem)
   }
 
-  private static func readHeld(_ reader: inout JSONReader) throws -> (zone: String, isUnknown: Bool) {
-    var held = (zone: "", isUnknown: false)
+  private static func readHeld(_ reader: inout JSONReader) throws -> Held {
+    var held = Held()
     try reader.readObject { key, reader in
       switch key {
       case "zone": held.zone = try reader.readString()
       case "unknown": held.isUnknown = try reader.readBool()
+      case "until": held.until = try reader.readInt64()
       default: try reader.skipValue()
       }
     }

@@ -71,8 +71,15 @@ public struct SyncRequest: Sendable {
   /// What is handed back to a restored server.
   public var returns: [Result<ReturnedRecord, Problem>] = []
 
+  /// The `proof` of the last answer that the device has dealt with; "" when it has none.
+  public var proof = ""
+  /// What it has of zones for whose proof the server asked.
+  public var claims: [RecoveryClaim] = []
+  /// Zones of which it has no proof of its role.
+  public var unproven: [String] = []
+
   /// Whether it brings anything to be written besides acks and answers.
-  public var isWriting: Bool { !changeSets.isEmpty || !returns.isEmpty }
+  public var isWriting: Bool { !changeSets.isEmpty || !returns.isEmpty || !claims.isEmpty }
 
   /// A request that says nothing.
   public init() {}
@@ -125,6 +132,15 @@ public struct SyncRequest: Sendable {
             throw Problem(.invalidRequest, "More than \(ReturnedRecord.limit) returns.")
           }
           request.returns.append(try operations.readReturn(&reader))
+        }
+      case "proof": request.proof = try reader.readString()
+      case "claims": request.claims = try RecoveryClaim.readAll(&reader)
+      case "unproven":
+        try reader.readArray { reader in
+          if request.unproven.count == RecoveryClaim.limit {
+            throw Problem(.invalidRequest, "unproven has more than \(RecoveryClaim.limit) zones.")
+          }
+          request.unproven.append(try reader.readString())
         }
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
       default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
@@ -219,6 +235,7 @@ public struct SyncRequest: Sendable {
       writer.key("schema_version")
       writer.int64(schemaVersion)
     }
+    writeProofs(to: &writer)
     if !returned.isEmpty {
       writer.key("returns")
       writer.beginArray()
@@ -237,5 +254,22 @@ public struct SyncRequest: Sendable {
     }
     writer.endObject()
     return writer.bytes
+  }
+
+  private func writeProofs(to writer: inout JSONWriter) {
+    if !proof.isEmpty {
+      writer.key("proof")
+      writer.string(proof)
+    }
+    if !claims.isEmpty {
+      writer.key("claims")
+      RecoveryClaim.writeAll(claims, to: &writer)
+    }
+    if !unproven.isEmpty {
+      writer.key("unproven")
+      writer.beginArray()
+      for zone in unproven { writer.string(zone) }
+      writer.endArray()
+    }
   }
 }

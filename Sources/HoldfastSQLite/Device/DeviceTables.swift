@@ -96,7 +96,7 @@ package struct DeviceTables {
     "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; \(unheard)"
 
   /// What the eighth form has over the seventh: what an INSERT may be about to replace, and what a deletion takes with it in tables that refer to
-  /// themselves. Both are empty between transactions.
+  /// themselves, both empty between transactions; and what shows the server what it said, with the zones for which it asked for that.
   package static let eighthForm = """
     CREATE TABLE IF NOT EXISTS holdfast_replaced (
       record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
@@ -105,6 +105,11 @@ package struct DeviceTables {
       root TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (root, record_table, id)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS holdfast_cascaded_of_record ON holdfast_cascaded (record_table, id);
+    ALTER TABLE holdfast_local ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+    ALTER TABLE holdfast_zones ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+    ALTER TABLE holdfast_zones ADD COLUMN claimed_role TEXT NOT NULL DEFAULT '';
+    ALTER TABLE holdfast_held ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE holdfast_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
     """
 
   private static let unheard =

@@ -61,13 +61,14 @@ public struct Restore {
     let epoch = NewEpoch(environment, because: .restored)
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
-      try RestoredDirectory(directory).restore(reader, epoch: epoch, replacing: replacing)
+      try RestoredDirectory(directory).restore(
+        reader, epoch: epoch, replacing: replacing, random: environment.random)
     case (.postgres(let database), .postgres):
       if replacing {
         throw ServerError(
           .refused, "--replace goes with --data. Make a new PostgreSQL database, and restore into it.")
       }
-      try PostgresRestore(database).restore(reader, epoch: epoch)
+      try PostgresRestore(database).restore(reader, epoch: epoch, random: environment.random)
     case (_, let engine):
       throw ServerError(.refused, "The backup is one of \(engine.rawValue), and can't be restored here.")
     }

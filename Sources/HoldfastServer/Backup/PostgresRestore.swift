@@ -12,14 +12,14 @@ struct PostgresRestore {
     self.location = location
   }
 
-  func restore(_ reader: BackupReader, epoch: NewEpoch) throws {
+  func restore(_ reader: BackupReader, epoch: NewEpoch, random: (Int) -> [UInt8]) throws {
     let manifest = reader.manifest
     guard manifest.format <= PostgresMigrations.newest else {
       throw ServerError(
         .newer, "The backup was taken by a newer Holdfast (format \(manifest.format)). Update this one.")
     }
     _ = try PostgresOpening.open(
-      location, schema: manifest.schema, random: { _ in Array(repeating: 0, count: 4) },
+      location, schema: manifest.schema, random: random,
       fill: { connection, layout in
         try connection.execute("SET LOCAL holdfast.service = 'on'")
         let tables = try BackupTable.all(of: layout, on: connection)
@@ -44,7 +44,8 @@ struct PostgresRestore {
 
   private func check(_ schema: Schema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws {
     // What is checked at the commit is checked now, as the findings say it better.
-    let known = KnownHistory(try PostgresEpoch.history(connection.query(PostgresEpoch.find)))
+    let known = KnownHistory(
+      try PostgresEpoch.history(connection.query(PostgresEpoch.find)), Prover(key: []))
     let open = { () throws(PostgresError) in connection }
     let store = PostgresStore(
       schema, known, layout: layout, lane: .patient, node: "", openDirectly: open, open: open)

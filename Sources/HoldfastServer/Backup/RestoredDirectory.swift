@@ -14,8 +14,12 @@ struct RestoredDirectory {
 
   /// Restores a backup.
   ///
-  /// - Parameter replacing: whether a database that is there is moved aside.
-  func restore(_ reader: BackupReader, epoch: NewEpoch, replacing: Bool) throws {
+  /// - Parameters:
+  ///   - replacing: whether a database that is there is moved aside.
+  ///   - random: gives the key of a database whose backup has none.
+  func restore(
+    _ reader: BackupReader, epoch: NewEpoch, replacing: Bool, random: (Int) -> [UInt8]
+  ) throws {
     try directory.make()
     let lock = try DataDirectoryLock(directory)
     defer { lock.giveUp() }
@@ -27,7 +31,7 @@ struct RestoredDirectory {
     clear(partial)
     do {
       try fill(reader)
-      try prepare(epoch)
+      try prepare(epoch, random)
     } catch {
       clear(partial)
       throw error
@@ -74,8 +78,8 @@ struct RestoredDirectory {
   }
 
   /// Begins the epoch in the new database, checks it, and makes it one file that is on disk.
-  private func prepare(_ epoch: NewEpoch) throws {
-    let database = try SQLiteDatabase(file: partial, exists: true, schema: nil) { _ in [] }
+  private func prepare(_ epoch: NewEpoch, _ random: (Int) -> [UInt8]) throws {
+    let database = try SQLiteDatabase(file: partial, exists: true, schema: nil, random: random)
     do {
       let administration = try database.administration()
       _ = try administration.store.beginEpoch(epoch, after: nil)

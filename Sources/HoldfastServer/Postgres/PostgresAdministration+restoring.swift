@@ -1,6 +1,10 @@
 import HoldfastPostgres
 
 extension PostgresAdministration {
+  func claimants() throws -> [Claimant] {
+    PostgresReturns.claimants(try connection.query(PostgresReturns.findAllClaimants))
+  }
+
   func restoreReport() throws -> [[String]] {
     try rows(
       """

@@ -31,7 +31,7 @@ struct PostgresDatabase: ServerDatabase {
     let opened = try PostgresOpening.open(
       location, schema: schema, removals: removals, service: service, random: random)
     (self.schema, layout) = (opened.schema, opened.layout)
-    let known = KnownHistory(opened.history)
+    let known = KnownHistory(opened.history, opened.prover)
     self.known = known
     var limits = PostgresPoolLimits()
     limits.connections = location.readers

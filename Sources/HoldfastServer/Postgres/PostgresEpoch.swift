@@ -19,6 +19,21 @@ enum PostgresEpoch {
     return history
   }
 
+  /// The prover of a database, whose key is made when there is none.
+  static func prover(
+    on connection: PostgresConnection, random: (Int) -> [UInt8]
+  ) throws(PostgresError) -> Prover {
+    let find: PostgresStatement = "SELECT key FROM holdfast.keys WHERE name = 'proofs'"
+    var rows = try connection.query(find)
+    if rows.isEmpty {
+      try connection.run(
+        "INSERT INTO holdfast.keys (name, key) VALUES ('proofs', $1) ON CONFLICT (name) DO NOTHING",
+        PostgresParameters(random(Prover.keySize)))
+      rows = try connection.query(find)
+    }
+    return Prover(key: rows.bytes(0, 0))
+  }
+
   /// Begins an epoch: in the transaction of the connection, or in one of its own. Nodes and devices are told.
   ///
   /// - Parameter current: see `Store.beginEpoch`.
@@ -60,6 +75,7 @@ enum PostgresEpoch {
       UPDATE holdfast.devices SET unheard = true;
       DELETE FROM holdfast.handed;
       DELETE FROM holdfast.claims;
+      DELETE FROM holdfast.claimants;
       INSERT INTO holdfast.handed (zone, record_table, id, base, rev, seq, deleted)
       SELECT r.zone, r.record_table, r.id, r.rev, 0, r.seq, r.state > 0 FROM holdfast.records r;
       SELECT pg_notify('holdfast', '0 *');

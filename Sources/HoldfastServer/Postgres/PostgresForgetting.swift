@@ -120,6 +120,7 @@ struct PostgresForgetting {
         SQL.dropHanded, PostgresParameters(zone, found.text(last, 0), found.text(last, 1)))
     }
     if found.count == ForgettingTerms.step { return Forgotten(lostHistory: found.count, hasMore: true) }
+    try connection.run(SQL.dropClaimants, PostgresParameters(zone))
     let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
     return Forgotten(lostHistory: found.count + claims)
   }

@@ -86,6 +86,7 @@ enum PostgresForgettingStatements {
     """
   static let dropHanded: PostgresStatement =
     "DELETE FROM holdfast.handed WHERE zone = $1 AND (record_table, id) <= ($2, $3)"
+  static let dropClaimants: PostgresStatement = "DELETE FROM holdfast.claimants WHERE zone = $1"
   static let dropClaim: PostgresStatement = "DELETE FROM holdfast.claims WHERE zone = $1 RETURNING zone"
 }
 

@@ -7,7 +7,7 @@ enum PostgresMigrations {
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
-    (9, PostgresTables.bases), (10, PostgresTables.consents),
+    (9, PostgresTables.bases), (10, PostgresTables.consents + PostgresTables.proofs),
   ]
 
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
@@ -15,7 +15,7 @@ enum PostgresMigrations {
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
     (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
-    (9, PostgresTables.bases), (10, PostgresTables.consents),
+    (9, PostgresTables.bases), (10, PostgresTables.consents + PostgresTables.proofs),
   ]
 
   /// The format that this version makes and takes.

@@ -8,6 +8,7 @@ struct PostgresOpening {
   struct Opened {
     let schema: Schema
     let history: History
+    let prover: Prover
     let layout: PostgresLayout
   }
 
@@ -121,9 +122,10 @@ struct PostgresOpening {
       try fill?(connection, layout)
       let notices = try service.map { try takeUp($0, isNew: format == nil) } ?? []
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
+      let prover = try PostgresEpoch.prover(on: connection, random: random)
       try connection.execute("COMMIT")
       for notice in notices { service?.log(notice) }
-      return (Opened(schema: schema, history: history, layout: layout), tables)
+      return (Opened(schema: schema, history: history, prover: prover, layout: layout), tables)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")

@@ -6,6 +6,7 @@ class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private(set) var history: History
   private let known: KnownHistory
+  var prover: Prover { known.prover }
   private let feed: PostgresChangeFeed
   let collections: PostgresCollections
   /// What reads records by their ids.
@@ -38,6 +39,8 @@ class PostgresReader: StoreReader {
     """
   }
 
+  private static let findClaims: PostgresStatement =
+    "SELECT c.zone, c.device, c.state FROM holdfast.claimants c WHERE c.account = $1"
   private static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findAccountOfID: PostgresStatement =
@@ -196,6 +199,14 @@ class PostgresReader: StoreReader {
 
   func zone(_ zone: String, for user: String?) throws -> ZoneState? {
     try feed.zone(zone, for: user, on: connection)
+  }
+
+  func claims(of user: String) throws -> [String: Claimant.Mark] {
+    let rows = try connection.query(Self.findClaims, PostgresParameters(user))
+    let claims = rows.indices.map {
+      (rows.text($0, 0), Claimant.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2)))
+    }
+    return Dictionary(uniqueKeysWithValues: claims)
   }
 
   func memberships(of user: String) throws -> [String] {

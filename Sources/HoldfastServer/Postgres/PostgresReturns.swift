@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 
 /// What devices handed back, in either layout: each statement names one zone.
@@ -16,6 +17,22 @@ final class PostgresReturns: ReturnTable {
   private static let claim: PostgresStatement = """
     INSERT INTO holdfast.claims AS c (zone, seq) VALUES ($1, $2)
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(c.seq, excluded.seq)
+    """
+
+  private static let findClaimants: PostgresStatement = """
+    SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
+    FROM holdfast.claimants c WHERE c.zone = $1 ORDER BY c.account
+    """
+  static let findAllClaimants: PostgresStatement = """
+    SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
+    FROM holdfast.claimants c ORDER BY c.zone, c.account
+    """
+  private static let putClaimant: PostgresStatement = """
+    INSERT INTO holdfast.claimants (zone, account, role, proven, epochs_ago, seq, device, records, at, state)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    ON CONFLICT (zone, account) DO UPDATE SET role = excluded.role, proven = excluded.proven,
+      epochs_ago = excluded.epochs_ago, seq = excluded.seq, device = excluded.device, records = excluded.records,
+      at = excluded.at, state = excluded.state
     """
 
   init(_ store: PostgresStore) { self.store = store }
@@ -43,6 +60,29 @@ final class PostgresReturns: ReturnTable {
             record.isDeletion))
       }
     }
+  }
+
+  func claimants(of zone: String) throws -> [Claimant] {
+    Self.claimants(try store.connection.query(Self.findClaimants, PostgresParameters(zone)))
+  }
+
+  static func claimants(_ rows: PostgresRows) -> [Claimant] {
+    rows.indices.map { row in
+      Claimant(
+        zone: rows.text(row, 9), user: rows.text(row, 0), role: Role(rawValue: rows.text(row, 1)),
+        moment: rows.bool(row, 2) ? .init(epochsAgo: rows.int64(row, 3), seq: rows.int64(row, 4)) : nil,
+        device: rows.int64(row, 5), records: rows.int64(row, 6), at: rows.int64(row, 7),
+        state: .init(rawValue: rows.int64(row, 8)) ?? .waiting)
+    }
+  }
+
+  func put(_ claimant: Claimant) throws {
+    try store.connection.run(
+      Self.putClaimant,
+      PostgresParameters(
+        claimant.zone, claimant.user, claimant.role?.rawValue ?? "", claimant.moment != nil,
+        claimant.moment?.epochsAgo ?? 0, claimant.moment?.seq ?? 0, claimant.device, claimant.records,
+        claimant.at, claimant.state.rawValue))
   }
 
   func claim(_ seqs: [String: Int64]) throws {

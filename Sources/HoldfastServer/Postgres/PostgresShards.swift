@@ -41,6 +41,7 @@ enum PostgresShards {
     ("holdfast.invitations", .by("zone"), 6),
     ("holdfast.handed", .by("zone"), 7), ("holdfast.claims", .by("zone"), 7),
     ("holdfast.departures", .by("zone"), 10), ("holdfast.blocks", .everywhere, 10),
+    ("holdfast.keys", .everywhere, 10), ("holdfast.claimants", .by("zone"), 10),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.

@@ -54,6 +54,7 @@ final class PostgresStore: Store {
   private(set) var clockSeen = Stamp.zero
   private(set) var history: History
   private let known: KnownHistory
+  var prover: Prover { known.prover }
   let statements: PostgresStatements
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection

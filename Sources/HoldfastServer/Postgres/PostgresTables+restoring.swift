@@ -12,6 +12,19 @@ extension PostgresTables {
 
     """
 
+  /// The key of the proofs that devices keep, and who has claimed what of zones since the restore, in either layout.
+  static let proofs = """
+    CREATE TABLE holdfast.keys (name text COLLATE "C" PRIMARY KEY, key bytea NOT NULL);
+    REVOKE ALL ON holdfast.keys FROM PUBLIC;
+    CREATE TABLE holdfast.claimants (
+      zone text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, role text NOT NULL, proven boolean NOT NULL,
+      epochs_ago bigint NOT NULL, seq bigint NOT NULL, device bigint NOT NULL, records bigint NOT NULL, at bigint NOT NULL,
+      state bigint NOT NULL, PRIMARY KEY (zone, account)
+    );
+    CREATE INDEX claimants_of_account ON holdfast.claimants (account);
+
+    """
+
   /// The rev that each record had at the restore, in either layout.
   static let bases = """
     ALTER TABLE holdfast.handed ADD COLUMN base bigint NOT NULL DEFAULT 0;

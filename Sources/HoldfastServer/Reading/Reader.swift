@@ -7,7 +7,7 @@ struct Reader {
 
   let store: any StoreReader
   var history: History { store.history }
-  private var epoch: String { history.epoch }
+  var epoch: String { history.epoch }
   /// The size of an answer from which on no further change is begun.
   private let answerSize: Int
   /// How many zones are offered to a device.
@@ -29,6 +29,11 @@ struct Reader {
   /// Whether a request says anything that has to be written.
   func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws -> Bool {
     if command.request.isWriting || command.request.isComplete || command.news != nil { return true }
+    if store.prover.isBehind(
+      command.request, device.confirmed, device.chain, of: device.key.number, in: epoch)
+    {
+      return true
+    }
     // That a device is alive is written once a session and once a day.
     if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
@@ -50,6 +55,7 @@ struct Reader {
     refusedReturns: [RefusedReturn]? = nil
   ) throws -> [UInt8] {
     let (zones, unknown) = try judged(found)
+    let questions = try questions(zones, request, of: device.key, at: clock.milliseconds)
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
     let mustResend = !request.isComplete && (digest.text != request.digest || device.isForgotten)
@@ -66,23 +72,28 @@ struct Reader {
     try writeRefused(device.key.number, to: &writer)
     writer.key("resend")
     writer.bool(mustResend)
+    // Of what an unproven ack says, nothing is concluded yet.
+    let settled = zones.filter { !isAhead($0) || !questions.zones.contains($0.zone) }
     writer.key("zones")
     writer.beginArray()
-    let offered = offered(zones)
-    if !mustResend { try writeParts(offered, of: device.key, to: &writer) }
+    let offered = offered(settled)
+    var proofs: [(zone: String, role: String, seq: Int64)] = []
+    if !mustResend { try writeParts(offered, of: device.key, to: &writer, &proofs) }
     writer.endArray()
     writer.key("lost")
     writer.beginArray()
-    for zone in zones where zone.role.isEmpty && !isHeld(zone) {
+    for zone in settled where zone.role.isEmpty && !isHeld(zone) {
       Trace.took(.lossTold)
       writer.string(zone.zone)
     }
     writer.endArray()
-    writeHeld(zones.filter { $0.role.isEmpty && isHeld($0) }, unknown, to: &writer)
+    writeHeld(zones.filter { $0.role.isEmpty && isHeld($0) }, unknown, questions, to: &writer)
+    write(proofs, zones, request, of: device, to: &writer)
+    write(questions, to: &writer)
     if let refusedReturns { write(refusedReturns, of: request.returns.count, to: &writer) }
-    if offered.count < zones.count {
+    if offered.count < settled.count {
       writer.key("withheld")
-      writer.int64(Int64(zones.count - offered.count))
+      writer.int64(Int64(settled.count - offered.count))
     }
     writer.key("schema")
     writer.string(schema.fingerprint)
@@ -120,7 +131,10 @@ struct Reader {
   }
 
   /// The zones that have something new, smallest rest first, until the answer is full.
-  private func writeParts(_ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter) throws {
+  private func writeParts(
+    _ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter,
+    _ proofs: inout [(zone: String, role: String, seq: Int64)]
+  ) throws {
     var waiting: [ZoneState] = []
     for zone in zones where !zone.role.isEmpty {
       if zone.isFenced(epoch: epoch) {
@@ -148,7 +162,9 @@ struct Reader {
       for zone in try store.refreshed(next, for: device.user) {
         // Who lost it meanwhile, or has to begin anew, is told so by the next answer.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
-        if try writePart(zone, to: &writer, limit: limit).hasMore { return }
+        let end = try writePart(zone, to: &writer, limit: limit)
+        proofs.append((zone.zone, zone.role, end.seq))
+        if end.hasMore { return }
       }
     }
   }
@@ -159,6 +175,8 @@ struct Reader {
     let token: String
     let hasMore: Bool
     let remaining: Int64
+    /// The seq of the token.
+    let seq: Int64
 
     /// The text of its ETag: with the same, the part is the same.
     var tag: String { hasMore ? "\(token)+\(remaining)" : token }
@@ -201,6 +219,7 @@ struct Reader {
     writer.key("remaining")
     writer.int64(written.seq - reached)
     writer.endObject()
-    return PartEnd(token: token, hasMore: written.hasMore, remaining: written.seq - reached)
+    return PartEnd(
+      token: token, hasMore: written.hasMore, remaining: written.seq - reached, seq: reached)
   }
 }

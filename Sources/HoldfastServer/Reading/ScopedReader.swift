@@ -29,6 +29,10 @@ final class ScopedReader: StoreReader {
 
   var history: History { store.history }
 
+  var prover: Prover { store.prover }
+
+  func claims(of user: String) throws -> [String: Claimant.Mark] { [:] }
+
   // MARK: Zones
 
   func restored(_ zones: [String]) throws -> [String: Int64] {

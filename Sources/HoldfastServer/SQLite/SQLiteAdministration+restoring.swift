@@ -16,6 +16,16 @@ enum SQLiteEpoch {
     return history
   }
 
+  /// The prover of a database, whose key is made when there is none.
+  static func prover(on connection: Connection, random: (Int) -> [UInt8]) throws -> Prover {
+    let find = "SELECT key FROM holdfast_keys WHERE name = 'proofs'"
+    if let key = try connection.value(find)?.blob, key.count == Prover.keySize { return Prover(key: key) }
+    let key = random(Prover.keySize)
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_keys (name, key) VALUES ('proofs', ?)", [.blob(key)])
+    return Prover(key: key)
+  }
+
   /// Begins an epoch: in the transaction of the connection, or in one of its own.
   ///
   /// - Parameter current: see `Store.beginEpoch`.
@@ -48,6 +58,7 @@ enum SQLiteEpoch {
       UPDATE holdfast_devices SET unheard = 1;
       DELETE FROM holdfast_handed;
       DELETE FROM holdfast_claims;
+      DELETE FROM holdfast_claimants;
       INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
       SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
       """)
@@ -63,6 +74,8 @@ enum SQLiteEpoch {
 }
 
 extension SQLiteAdministration {
+  func claimants() throws -> [Claimant] { try SQLiteReturns.claimants(of: nil, on: connection) }
+
   func restoreReport() throws -> [[String]] {
     try connection.rows(
       """

@@ -61,7 +61,8 @@ struct SQLiteDatabase: ServerDatabase {
       keeper?.say("The database \(path) is new: there was none.")
     }
     try keeper?.begin(connection, self.schema)
-    known = KnownHistory(try SQLiteEpoch.history(on: connection))
+    known = KnownHistory(
+      try SQLiteEpoch.history(on: connection), try SQLiteEpoch.prover(on: connection, random: random))
   }
 
   func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path), known, keeper) }

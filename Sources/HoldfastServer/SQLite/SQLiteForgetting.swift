@@ -165,6 +165,7 @@ final class SQLiteForgetting: ForgettingTable {
       """, [.text(zone), .integer(Int64(ForgettingTerms.step))])
     let count = connection.changes
     if count == ForgettingTerms.step { return Forgotten(lostHistory: count, hasMore: true) }
+    try connection.run("DELETE FROM holdfast_claimants WHERE zone = ?", [.text(zone)])
     try connection.run("DELETE FROM holdfast_claims WHERE zone = ?", [.text(zone)])
     return Forgotten(lostHistory: count + connection.changes)
   }

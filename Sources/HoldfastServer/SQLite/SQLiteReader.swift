@@ -7,6 +7,7 @@ final class SQLiteReader: StoreReader {
   let schema: Schema
   private(set) var history: History
   private let known: KnownHistory
+  var prover: Prover { known.prover }
   private let findHistory: Statement
   private let feed: SQLiteChangeFeed
   private let begin: Statement
@@ -175,6 +176,15 @@ final class SQLiteReader: StoreReader {
       "SELECT zone, restored FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
       [.text(String(decoding: names, as: UTF8.self))])
     return Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
+  }
+
+  func claims(of user: String) throws -> [String: Claimant.Mark] {
+    let rows = try connection.rows(
+      "SELECT zone, device, state FROM holdfast_claimants WHERE user = ?", [.text(user)])
+    let claims = rows.map { row in
+      (row[0].text ?? "", Claimant.Mark(device: row[1].integer ?? 0, state: row[2].integer ?? 0))
+    }
+    return Dictionary(uniqueKeysWithValues: claims)
   }
 
   func memberships(of user: String) throws -> [String] {

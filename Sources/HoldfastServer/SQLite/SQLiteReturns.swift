@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 
 /// The statements of what devices handed back. They are rare, so they are not kept.
@@ -33,6 +34,41 @@ final class SQLiteReturns: ReturnTable {
           .integer(record.rev), .integer(record.seq), .integer(record.isDeletion ? 1 : 0),
         ])
     }
+  }
+
+  func claimants(of zone: String) throws -> [Claimant] {
+    try Self.claimants(of: zone, on: connection)
+  }
+
+  /// Those of a zone, or all.
+  static func claimants(of zone: String?, on connection: Connection) throws -> [Claimant] {
+    try connection.rows(
+      """
+      SELECT user, role, proven, epochs_ago, seq, device, records, at, state, zone FROM holdfast_claimants
+      WHERE ?1 IS NULL OR zone = ?1 ORDER BY zone, user
+      """, [zone.map { .text($0) } ?? .null]
+    ).map { row in
+      func number(_ index: Int) -> Int64 { row[index].integer ?? 0 }
+      return Claimant(
+        zone: row[9].text ?? "", user: row[0].text ?? "", role: Role(rawValue: row[1].text ?? ""),
+        moment: number(2) == 1 ? .init(epochsAgo: number(3), seq: number(4)) : nil, device: number(5),
+        records: number(6), at: number(7), state: .init(rawValue: number(8)) ?? .waiting)
+    }
+  }
+
+  func put(_ claimant: Claimant) throws {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO holdfast_claimants
+        (zone, user, role, proven, epochs_ago, seq, device, records, at, state)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(claimant.zone), .text(claimant.user), .text(claimant.role?.rawValue ?? ""),
+        .integer(claimant.moment == nil ? 0 : 1), .integer(claimant.moment?.epochsAgo ?? 0),
+        .integer(claimant.moment?.seq ?? 0), .integer(claimant.device), .integer(claimant.records),
+        .integer(claimant.at), .integer(claimant.state.rawValue),
+      ])
   }
 
   func claim(_ seqs: [String: Int64]) throws {

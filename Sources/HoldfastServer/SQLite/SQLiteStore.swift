@@ -21,6 +21,7 @@ final class SQLiteStore: Store {
   private(set) var history: History
   private let schema: Schema
   private let known: KnownHistory
+  var prover: Prover { known.prover }
   private let findHistory: Statement
   private let begin: Statement
   private let end: Statement

@@ -10,6 +10,17 @@ extension SQLiteTables {
     CREATE TABLE holdfast_claims (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
     """
 
+  /// The key of the proofs that devices keep, and who has claimed what of zones since the restore.
+  static let proofs = """
+    CREATE TABLE holdfast_keys (name TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE holdfast_claimants (
+      zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL, proven INTEGER NOT NULL, epochs_ago INTEGER NOT NULL,
+      seq INTEGER NOT NULL, device INTEGER NOT NULL, records INTEGER NOT NULL, at INTEGER NOT NULL,
+      state INTEGER NOT NULL, PRIMARY KEY (zone, user)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_claimants_of_user ON holdfast_claimants (user);
+    """
+
   /// The rev that each record had at the restore.
   static let bases = "ALTER TABLE holdfast_handed ADD COLUMN base INTEGER NOT NULL DEFAULT 0;"
 }

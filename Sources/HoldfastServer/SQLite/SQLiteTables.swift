@@ -13,7 +13,8 @@ struct SQLiteTables {
   /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
   /// one that stands takes those that it has not had. A step that was released never changes.
   private static let steps = [
-    first, requests, results, identity, forgetting, access, restoring, erasing, bases, consents,
+    first, requests, results, identity, forgetting, access, restoring, erasing, bases,
+    consents + proofs,
   ]
 
   /// What makes Holdfast's own tables of those of a format; 0 is that of an empty database.

@@ -13,22 +13,26 @@ extension ChangeSetRun {
   ///
   /// - Parameter why: what the record does, where that is not what the operation says.
   /// - Throws: `Problem`: `roleInsufficient`, also for a stranger to the zone; `tokenLimited` for a table that the service token does not name.
-  func require(_ right: Right, of table: Int, in zone: String, why: String = "") throws {
+  ///
+  /// - Parameter proven: the author's role where that is another than the one of now.
+  func require(
+    _ right: Right, of table: Int, in zone: String, why: String = "", as proven: Role? = nil
+  ) throws {
     if let scope = ledger.scope, !scope.has(table: schema.tables[table]) {
       throw Problem(.tokenLimited, "It does not name the table \(schema.tables[table].name).")
     }
     let least = least(right, of: table)
-    guard let role = try ledger.role(of: author.user, in: zone), role >= least else {
+    guard let role = try proven ?? ledger.role(of: author.user, in: zone), role >= least else {
       throw Problem(.roleInsufficient, "\(schema.tables[table].name)\(why) takes the role \(least).")
     }
   }
 
   /// Requires that the author may delete a record. Everybody may delete the own membership, and owners of a group what names it.
-  func requireDelete(of live: Record) throws {
+  func requireDelete(of live: Record, as proven: Role? = nil) throws {
     let isMember = schema.tables[live.table].zone == .explicit
     if isMember, live.values[stores.memberUser] == .text(author.user) { return }
     if try isMember && isOwnGroup(live) { return }
-    try require(.delete, of: live.table, in: live.zone)
+    try require(.delete, of: live.table, in: live.zone, as: proven)
   }
 
   /// Whether a membership is that of a group of which the author is an owner: its owners take it back from any zone.

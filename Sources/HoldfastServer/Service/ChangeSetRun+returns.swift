@@ -29,7 +29,13 @@ extension ChangeSetRun {
         try log(overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
         return live.seq
       }
-      guard isUntouched else { return try merge(item, into: live, base: known?.base) }
+      guard isUntouched else {
+        if live.table == stores.members, !item.isDeletion, try hasRecovered(live.zone) {
+          try take([stores.memberRole], of: item, into: live, rev: max(item.rev, live.rev) + 1)
+          return 0
+        }
+        return try merge(item, into: live, base: known?.base)
+      }
       return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
     }
     let name = schema.tables[item.table].name
@@ -87,11 +93,28 @@ extension ChangeSetRun {
   /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
   private func require(_ right: Right, of item: ReturnedRecord, in zone: String, _ live: Record?) throws {
     let table = schema.tables[item.table]
-    if try ledger.role(of: author.user, in: zone) == nil {
+    guard let role = try role(in: zone) else {
       throw Problem(.recordUnknown, "The zone of a record in \(table.name).")
     }
-    if right == .delete, let live { return try requireDelete(of: live) }
-    try require(right, of: item.table, in: zone)
+    if right == .delete, let live { return try requireDelete(of: live, as: role) }
+    try require(right, of: item.table, in: zone, as: role)
+  }
+
+  /// The author's role: that of now, or, for a member, the one that a proof shows of a later moment than the backup's, unless the membership
+  /// was written since.
+  private func role(in zone: String) throws -> Role? {
+    guard let role = try ledger.role(of: author.user, in: zone) else { return nil }
+    let claims = try stores.store.returns.claimants(of: zone)
+    guard let claim = claims.first(where: { $0.user == author.user }), claim.moment != nil,
+      let proven = claim.role, proven > role, let restored = try stores.store.returns.restored(zone),
+      let membership = try stores.membership(of: author.user, in: zone), membership.seq <= restored
+    else { return role }
+    return proven
+  }
+
+  /// Whether the author has recovered the zone, by the latest proof of it: what the copy says of members counts then, whatever they have done since.
+  private func hasRecovered(_ zone: String) throws -> Bool {
+    try stores.recoverer(of: zone) == author.user
   }
 
   // MARK: Live records
@@ -229,8 +252,11 @@ extension ChangeSetRun {
     let zone = try home(of: item)
     if table.zone == .explicit {
       try completeMember(&values, in: zone)
-      if let user = values[stores.memberUser].text, try stores.membership(of: user, in: zone) != nil {
-        // Who handed the zone back is a member by another record.
+      if let user = values[stores.memberUser].text, let member = try stores.membership(of: user, in: zone) {
+        if user != author.user, try hasRecovered(zone) {
+          try take([stores.memberRole], of: item, into: member, rev: member.rev + 1)
+        }
+        // Who has recovered the zone is a member by another record.
         let tombstone = Tombstone(zone: zone, rev: item.rev + 1, stamp: author.clock, device: author.device)
         _ = try put(tombstone, of: item)
         return 0
@@ -248,10 +274,6 @@ extension ChangeSetRun {
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root { try stores.followRoot(of: zone) }
-    if table.zone == .root, try !stores.store.zones.hasOwner(zone) {
-      let name = try stores.store.accounts.name(ofID: author.user) ?? ""
-      try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
-    }
     for link in schema.links(of: item.table) { try check(link, of: record) }
     return seq
   }
@@ -260,11 +282,8 @@ extension ChangeSetRun {
   private func home(of item: ReturnedRecord) throws -> String {
     let table = schema.tables[item.table]
     switch table.zone {
-    case .root where item.id == item.zone:
-      if try !ledger.exists(item.zone) {
-        try ledger.create(item.zone)
-        return item.zone
-      }
+    // A zone is made by a claim that is proven or granted, never by what is handed back.
+    case .root where item.id == item.zone: break
     case .public(let name) where item.zone == name: break
     case .user where try stores.store.accounts.name(ofID: item.zone) != nil: break
     case .parent(let column):
@@ -272,20 +291,10 @@ extension ChangeSetRun {
       let zone = try parentZone(item.table, column: column, id: id)
       try require(.create, of: item, in: zone, nil)
       return zone
-    case .explicit where try isOwnership(item) && !ledger.exists(item.zone):
-      // The zone of a root that was deleted: its members still see that.
-      try ledger.create(item.zone)
-      return item.zone
     case .explicit, .server: break
     default: throw Problem(.invalidRequest, "A record of \(table.name) can't be in that zone.")
     }
     try require(.create, of: item, in: item.zone, nil)
     return item.zone
-  }
-
-  /// Whether a member is the author, as owner.
-  private func isOwnership(_ item: ReturnedRecord) -> Bool {
-    item.values?[stores.memberUser] == .text(author.user)
-      && item.values?[stores.memberRole] == .text(Role.owner.rawValue)
   }
 }

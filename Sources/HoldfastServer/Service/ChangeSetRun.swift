@@ -143,6 +143,13 @@ final class ChangeSetRun {
       if try !stores.store.zones.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))
       }
+      if let owner = try stores.recoverer(of: zone), owner != author.user, author.device != 0,
+        try stores.store.zones.ownRole(of: owner, in: zone) != .owner
+      {
+        throw blame(
+          operation,
+          Problem(.lastOwner, "Who has proved the latest moment of the zone stays its owner for now."))
+      }
     }
   }
 }

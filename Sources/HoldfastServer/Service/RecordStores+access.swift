@@ -34,6 +34,16 @@ extension RecordStores {
     }
   }
 
+  /// The user who, as its owner, has proved the latest moment of a zone that a restore has lost; nil for other zones, and when the time for claims
+  /// is over.
+  func recoverer(of zone: String) throws -> String? {
+    guard let history, history.isRecovering(at: now) else { return nil }
+    let claims = try store.returns.claimants(of: zone).compactMap { claim in
+      claim.recovered.map { (user: claim.user, moment: $0) }
+    }
+    return claims.max { $0.moment < $1.moment }?.user
+  }
+
   /// The records of `members` that name a zone as a group; the zones that they are in are locked.
   func zones(naming group: String) throws -> [Record] {
     let table = tables[members]

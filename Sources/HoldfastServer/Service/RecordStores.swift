@@ -9,6 +9,8 @@ final class RecordStores {
   let ledger: ZoneLedger
   /// The transaction's; nil for an operator, whom no device tells of another.
   var history: History?
+  /// The time of the transaction, in milliseconds since 1970.
+  var now: Int64 = 0
   let rules: RulesInForce
   /// The indexes of the built-in tables, and of their columns.
   let members: Int

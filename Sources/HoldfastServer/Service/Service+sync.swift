@@ -10,6 +10,7 @@ extension Service {
   /// - Throws: `Problem` before anything is written.
   func sync(_ command: SyncCommand, at now: Stamp) throws -> [RefusedReturn]? {
     var device = try device(command.key)
+    try requireHistory(command.request, of: device, command.key)
     try command.requireAnswers(from: device.answered)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
@@ -40,7 +41,8 @@ extension Service {
       try acceptRecovered(in: command, by: Author(device: number, user: device.user, clock: now))
     }
     // An old one that brings nothing must not make those old that the device sends meanwhile.
-    let isEmpty = replays == request.changeSets.count && request.returns.isEmpty
+    let isEmpty =
+      replays == request.changeSets.count && request.returns.isEmpty && request.claims.isEmpty
     let written = isOld && isEmpty ? device.clock : now
     if let client = command.news { try store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
@@ -51,6 +53,7 @@ extension Service {
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
+    try take(request.claims, by: author)
     let refused = try take(request.returns, by: author)
     for index in replays..<request.changeSets.count {
       // What is left stays unconfirmed, and the device sends it again behind what others send.

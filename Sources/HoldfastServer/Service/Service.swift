@@ -59,7 +59,14 @@ final class Service {
   func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful) = (1, false)
     while true {
-      do { return try self.attempt(commands, isCareful: isCareful) } catch {
+      do { return try self.attempt(commands, isCareful: isCareful) } catch let proof as HistoryWentBack {
+        store.rollBack()
+        do {
+          // Another node may have done it at the same moment.
+          _ = try store.beginEpoch(NewEpoch(environment, because: .deviceAhead), after: proof.epoch)
+          Trace.took(.historyWentBack)
+        } catch { return fail(commands, Problem(.busy, retryAfter: 5), error) }
+      } catch {
         store.rollBack()
         switch store.meaning(of: error) {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
@@ -102,8 +109,8 @@ final class Service {
     stores.ledger.beginBatch()
     returns = ReturnLedger()
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
-    stores.history = history
     began = environment.now()
+    (stores.history, stores.now) = (history, began)
     let now = clock.advance(milliseconds: began, past: store.clockSeen)
     var results: [Result<Outcome, Problem>?] = []
     results.reserveCapacity(commands.count)

@@ -54,6 +54,7 @@ extension Command {
 extension SyncCommand {
   fileprivate func expectation(_ schema: Schema) -> Expectation {
     var expectation = Expectation(device: key, user: key.user)
+    expectation.zones = request.claims.map(\.zone)
     for case .success(let item) in request.returns {
       expectation.records.append(Expectation.Key(table: item.table, id: item.id))
       expectation.zones.append(item.zone)

@@ -92,7 +92,13 @@ struct History: Sendable, Equatable {
 final class KnownHistory: Sendable {
   private let value: Mutex<(history: History, onChange: (@Sendable (History) -> Void)?)>
 
-  init(_ history: History) { value = Mutex((history, nil)) }
+  /// Makes and checks proofs with the key of the database.
+  let prover: Prover
+
+  init(_ history: History, _ prover: Prover) {
+    value = Mutex((history, nil))
+    self.prover = prover
+  }
 
   var now: History { value.withLock { $0.history } }
 

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What devices handed back to a restored database; docs/RESTORING.md, section 4.
 protocol ReturnTable: AnyObject {
   /// The seq that a zone had when the database was restored; nil when there is no such zone.
@@ -9,8 +11,62 @@ protocol ReturnTable: AnyObject {
   /// Remembers what was handed back.
   func put(_ records: [HandedRecord]) throws
 
+  /// Who has claimed something of a zone since the restore.
+  func claimants(of zone: String) throws -> [Claimant]
+
+  /// Writes a claim, over the one that the user has made before.
+  func put(_ claimant: Claimant) throws
+
   /// Remembers how far devices say that they had zones; the greatest counts.
   func claim(_ seqs: [String: Int64]) throws
+}
+
+/// A user whose device has more of a zone than a restored server: docs/RESTORING.md, section 4.
+struct Claimant: Sendable, Equatable {
+  /// What became of the claim.
+  enum State: Int64, Sendable {
+    case waiting = 0
+    case granted = 1
+    case refused = 2
+  }
+
+  /// What is looked at of a claim in each answer.
+  struct Mark: Sendable {
+    let device: Int64
+    let state: State
+
+    init(device: Int64, state: Int64) {
+      (self.device, self.state) = (device, State(rawValue: state) ?? .waiting)
+    }
+  }
+
+  let zone: String
+  let user: String
+  /// The role that is proven, or said without proof.
+  var role: Role?
+  /// Up to where the role is proven: the greater is the later. Nil without proof.
+  var moment: Moment?
+  /// The number of the device that claimed last.
+  var device: Int64
+  /// How many records of the zone it has.
+  var records: Int64
+  /// When it claimed, in milliseconds since 1970.
+  var at: Int64
+  var state = State.waiting
+
+  /// A moment of a zone in a history that has ended.
+  struct Moment: Sendable, Equatable, Comparable {
+    /// 0 in the epoch right before this one.
+    let epochsAgo: Int64
+    let seq: Int64
+
+    static func < (one: Moment, other: Moment) -> Bool {
+      (-one.epochsAgo, one.seq) < (-other.epochsAgo, other.seq)
+    }
+  }
+
+  /// The moment of a role that came back by its proof, as owner.
+  var recovered: Moment? { state == .granted && role == .owner ? moment : nil }
 }
 
 /// What the backup has of one record in a zone, and what was handed back of it.

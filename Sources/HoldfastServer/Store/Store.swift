@@ -44,6 +44,9 @@ protocol Store: AnyObject {
   /// The history that the transaction works in: no other begins before it has ended.
   var history: History { get }
 
+  /// Makes and checks proofs with the key of the database.
+  var prover: Prover { get }
+
   /// Begins a new epoch, in a transaction of its own, at any moment: what other transactions write comes whole before it or behind it, and each
   /// sees it from then on. No transaction is open. Who opens a database and has only a connection calls `SQLiteEpoch.begin` or `PostgresEpoch.begin`.
   ///

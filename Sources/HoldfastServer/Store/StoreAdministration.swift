@@ -35,6 +35,9 @@ protocol StoreAdministration: AnyObject {
   /// missing; of the zones in which anything was claimed.
   func restoreReport() throws -> [[String]]
 
+  /// Who has claimed something of zones since the restore.
+  func claimants() throws -> [Claimant]
+
   /// All that contradicts itself, a line for each finding.
   func doctor() throws -> [String]
 }

@@ -8,6 +8,12 @@ protocol StoreReader: CollectionReader {
   /// The history as it was when the last device was looked up.
   var history: History { get }
 
+  /// Makes and checks proofs with the key of the database.
+  var prover: Prover { get }
+
+  /// The zones of which the user has claimed something since the restore, by which device last, and what became of each claim.
+  func claims(of user: String) throws -> [String: Claimant.Mark]
+
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 

@@ -6,6 +6,7 @@ import HoldfastServer
 extension Scenario {
   static var restores: [Scenario] {
     whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore + restoredRenewals + putBack
+      + recoveries
   }
 
   private static var whole: [Scenario] {

@@ -1,0 +1,60 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What the server gave to be shown again, and what it asked for. See docs/RESTORING.md, section 4.
+extension LocalDatabase {
+  /// Keeps the proofs of an answer, and which zones it wants shown. Call when its parts are applied.
+  ///
+  /// - Parameter shown: the claims of the request.
+  func keepProofs(_ answer: SyncAnswer, shown: [RecoveryClaim]) throws {
+    if !answer.proof.isEmpty {
+      try connection.run("UPDATE holdfast_local SET proof = ?", [.text(answer.proof)])
+    }
+    for (zone, proof) in answer.proofs {
+      try connection.run(
+        "UPDATE holdfast_zones SET proof = ? WHERE zone = ? AND ack IS NOT NULL", [.text(proof), .text(zone)])
+    }
+    for claim in shown {
+      try connection.run("DELETE FROM holdfast_claims WHERE zone = ?", [.text(claim.zone)])
+    }
+    for zone in answer.wanted {
+      try connection.run(
+        """
+        INSERT OR IGNORE INTO holdfast_claims (zone)
+        SELECT zone FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL
+        """, [.text(zone)])
+      // A part that begins it anew brings the role of after the restore.
+      try connection.run(
+        "UPDATE holdfast_zones SET claimed_role = role WHERE zone = ? AND claimed_role = ''", [.text(zone)])
+    }
+  }
+
+  /// What is said of the zones that the server has asked for.
+  func nextClaims() throws -> [RecoveryClaim] {
+    let rows = try connection.rows(
+      """
+      SELECT c.zone, coalesce(z.proof, ''), coalesce(nullif(z.claimed_role, ''), z.role, '') FROM holdfast_claims c
+      LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone LIMIT ?
+      """, [.integer(Int64(RecoveryClaim.limit))])
+    return try rows.map { row in
+      let zone = row[0].text ?? ""
+      var records: Int64 = 0
+      for table in schema.tables {
+        records +=
+          try connection.value(
+            "SELECT count(*) FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0", [.text(zone)])?
+          .integer ?? 0
+      }
+      return RecoveryClaim(
+        zone: zone, proof: row[1].text ?? "", role: row[2].text ?? "", records: records)
+    }
+  }
+
+  /// Zones of which there is no proof: they came as a snapshot.
+  func unprovenZones() throws -> [String] {
+    try connection.rows(
+      "SELECT zone FROM holdfast_zones WHERE proof = '' AND ack <> '' AND ack IS NOT NULL ORDER BY zone LIMIT ?",
+      [.integer(Int64(RecoveryClaim.limit))]
+    ).compactMap { $0[0].text }
+  }
+}

@@ -1,0 +1,81 @@
+import HoldfastCore
+
+/// What operators decide after a restore: docs/RESTORING.md, section 7.
+extension Administration {
+  /// Who has claimed what of zones of which devices have more than the database.
+  public func recoveryClaims() throws -> Listing {
+    let (accounts, devices) = (operators.store.accounts, operators.store.devices)
+    let rows = try operators.claimants().map { claim in
+      let shown = claim.moment == nil ? "no" : "yes"
+      let state =
+        switch claim.state {
+        case .waiting: "waiting"
+        case .granted: "granted"
+        case .refused: "refused"
+        }
+      return [
+        claim.zone, try accounts.name(ofID: claim.user) ?? claim.user, claim.role?.rawValue ?? "", shown,
+        try devices.owner(of: claim.device)?.id ?? "", String(claim.records),
+        Timestamp.text(milliseconds: claim.at), state,
+      ]
+    }
+    return Listing(
+      columns: ["zone", "user", "role", "proven", "device", "records", "claimed", "state"], rows: rows)
+  }
+
+  /// Makes a user who has claimed a zone, of which the database knows nothing, its owner: the user's devices hand it back.
+  ///
+  /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when the zone is there.
+  public func grantRecovery(of zone: String, toUser name: String) throws {
+    try decide(zone, name) { service, claim, now in
+      guard try !service.stores.ledger.exists(zone) else {
+        throw ServerError(
+          .refused, "The zone \(zone) is there by now. `holdfast grant` makes \(name) a member of it.")
+      }
+      try service.stores.ledger.create(zone)
+      try service.makeOwner(claim.user, of: zone, at: now)
+      claim.state = .granted
+    }
+  }
+
+  /// Refuses a user's claim: the user's devices let the zone go, and keep in quarantine what the user could write.
+  ///
+  /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when it was granted.
+  public func refuseRecovery(of zone: String, toUser name: String) throws {
+    try decide(zone, name) { service, claim, now in
+      if claim.state == .granted {
+        throw ServerError(
+          .refused, "\(name) has recovered the zone \(zone) already. `holdfast zones` lists it.")
+      }
+      claim.state = .refused
+    }
+  }
+
+  private func decide(
+    _ zone: String, _ name: String, _ decision: (Service, inout Claimant, Stamp) throws -> Void
+  ) throws {
+    let store = operators.store
+    let service = Service(
+      store, schema, .much, rules: Rules(), clock: ServiceClock(try store.latestClock()),
+      environment: environment, log: { _ in })
+    service.stores.ledger.beginBatch()
+    _ = try store.begin([Expectation(zones: [zone])], isCareful: true)
+    do {
+      let now = service.clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+      guard let user = try store.accounts.id(ofName: name) else {
+        throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+      }
+      guard var claim = try store.returns.claimants(of: zone).first(where: { $0.user == user }) else {
+        throw ServerError(
+          .notFound, "\(name) has not claimed the zone \(zone). `holdfast restore --report` lists claims.")
+      }
+      try decision(service, &claim, now)
+      try store.returns.put(claim)
+      try service.stores.ledger.flush(at: now)
+      try store.commit(announcing: service.stores.ledger.moves)
+    } catch {
+      store.rollBack()
+      throw error
+    }
+  }
+}

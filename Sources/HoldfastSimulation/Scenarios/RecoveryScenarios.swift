@@ -1,0 +1,109 @@
+import Holdfast
+import HoldfastCore
+
+/// Zones that a database has lost, and who may bring them back: docs/RESTORING.md, sections 3 and 4.
+extension Scenario {
+  static var recoveries: [Scenario] {
+    [
+      Scenario(
+        name: "A former viewer claims a lost zone", guards: "I10, I3", users: [0, 1],
+        takes: [.zoneHeld, .proofWanted, .zoneRecovered],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          stage.perform(.backUpServer)
+          let lost = stage.makeList(0)
+          stage.share(0, lost, with: "user1", role: "viewer")
+          let item = stage.makeItem(0, in: lost)
+          stage.settle()
+          stage.goOffline(0)
+          stage.restore()
+          stage.sync(1)
+          stage.sync(1)
+          stage.expect("I10", !stage.isThere("lists", lost), "a viewer brings no zone back")
+          stage.expect("I10", stage.holders(of: lost).isEmpty, "nor becomes a member of it")
+          stage.expect("I3", stage.awaiting(1) == [lost], "the device says that it waits for its owner")
+          stage.goOnline(0)
+          stage.settle()
+          stage.expect("I3", stage.isThere("items", item, on: 1), "the owner's device brings it back")
+          stage.expect("I3", stage.awaiting(1).isEmpty, "and nothing waits any more")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
+        name: "A database put back under its epoch", guards: "I2, I7", users: [0, 1],
+        takes: [.historyWentBack, .handedBack],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          let mark = stage.copyDirectory()
+          let title = stage.edit(1, "items", item, "title")
+          let new = stage.makeItem(1, in: list)
+          stage.settle()
+          stage.putBack(mark)
+          stage.settle()
+          stage.expect("I2", stage.value("items", item, "title") == title, "the edit is handed back")
+          stage.expect("I2", stage.isThere("items", new), "so is the item")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
+        name: "Two devices ahead of a database that was put back", guards: "I2, I7", users: [0, 1, 1],
+        takes: [.historyWentBack, .proofWanted, .handedBack],
+        script: { stage in
+          let list = stage.makeList(0)
+          stage.share(0, list, with: "user1")
+          stage.settle()
+          let mark = stage.copyDirectory()
+          let first = stage.makeItem(0, in: list)
+          stage.sync(0)
+          stage.sync(2)
+          stage.goOffline(2)
+          let second = stage.makeItem(0, in: list)
+          stage.settle()
+          stage.goOffline(0, 1)
+          stage.putBack(mark)
+          // It has written nothing: its own number says nothing.
+          stage.goOnline(2)
+          stage.sync(2)
+          stage.goOnline(0, 1)
+          stage.settle()
+          for item in [first, second] {
+            stage.expect("I2", stage.isThere("items", item), "what either has is handed back")
+          }
+          stage.expectNoRefusal()
+        }),
+    ]
+  }
+}
+
+extension Stage {
+  /// Copies the database and what is beside it, as a snapshot of the volume does.
+  ///
+  /// - Returns: what is beside it.
+  fileprivate func copyDirectory() -> SimulatedDisk.Image {
+    perform(.backUpServer)
+    return world.disk.image(of: SimulatedServer.machine)
+  }
+
+  /// Puts the copy of the whole directory back: no start can tell it from the directory itself.
+  fileprivate func putBack(_ mark: SimulatedDisk.Image) {
+    perform(.restoreServer)
+    var files = world.disk.image(of: SimulatedServer.machine).files
+    files[SimulatedHistoryFile.name] = mark.files[SimulatedHistoryFile.name]
+    world.disk.restore(.init(files: files), on: SimulatedServer.machine)
+    pass(5000)
+  }
+
+  /// The zones that a device shows as awaiting recovery.
+  fileprivate func awaiting(_ device: Int) -> [String] {
+    guard let app = self[device].apps.first else { return [] }
+    return world.run(as: app.process) { (try? app.database.zonesAwaitingRecovery())?.map(\.zone) ?? [] }
+  }
+
+  /// The records of membership that the server has in a zone.
+  fileprivate func holders(of zone: String) -> [String] {
+    server.tables.filter { $0.key.table == "members" && $0.value["zone"]?.string == zone }.map(\.key.id)
+  }
+}
