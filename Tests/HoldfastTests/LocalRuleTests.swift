@@ -68,7 +68,7 @@ struct LocalRuleTests {
     try await fixture.signIn()
     #expect(try await fixture.value("SELECT count(*) FROM parts WHERE zone = '\(Self.user)'") == .integer(4))
     #expect(try await fixture.value("SELECT zone FROM notes") == .text(Self.user))
-    await #expect(throws: SQLiteError.self) {
+    await #expect(throws: StoreError.self) {
       try await fixture.store.write { try $0.execute("INSERT INTO notes (title) VALUES ('Note')") }
     }
     let gone = (0...4).map {

@@ -204,7 +204,8 @@ package final class LocalDatabase {
     try connection.transaction(.immediate) {
       // What a foreign writer left is a change set of its own.
       try seal(isStrict: false)
-      let result = try body(Database(local: self, environment: environment))
+      let result = try deferringUnique { try body(Database(local: self, environment: environment)) }
+      try checkUnique()
       _ = try keepUndo()
       try seal(isStrict: true)
       return result

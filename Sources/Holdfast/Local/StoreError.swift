@@ -6,7 +6,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
-      case conflictResolved, operationRefused, nothingToUndo
+      case conflictResolved, operationRefused, nothingToUndo, uniqueTaken
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -43,6 +43,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let conflictResolved = Code(.conflictResolved)
     /// A rule of the schema refuses, on this device, an operation that was to be written again.
     public static let operationRefused = Code(.operationRefused)
+    /// Two records of a zone have one unique value at the end of the transaction.
+    public static let uniqueTaken = Code(.uniqueTaken)
     /// There is no transaction that could be undone, or none of this number.
     public static let nothingToUndo = Code(.nothingToUndo)
   }

@@ -12,8 +12,16 @@ extension LocalDatabase {
     var operations = QuarantinedOperation.all(first)
     try amend(&operations)
     for set in sets.dropFirst() { operations += QuarantinedOperation.all(set[0].blob ?? []) }
-    for (index, operation) in operations.enumerated() {
-      try explaining(operation, index) { try write(operation) }
+    try deferringUnique {
+      for (index, operation) in operations.enumerated() {
+        try explaining(operation, index) { try write(operation) }
+      }
+    }
+    if let clash = try uniqueClash() {
+      for (index, operation) in operations.enumerated()
+      where operation.id == clash.id && schema.index(called: operation.table) == clash.table {
+        try explaining(operation, index) { try checkUnique() }
+      }
     }
     // Only now, as a parent may be created behind its child.
     for (index, operation) in operations.enumerated() {
@@ -89,6 +97,8 @@ extension LocalDatabase {
       try body()
     } catch let problem as Problem {
       throw refused(problem.description)
+    } catch let error as StoreError where error.code == .uniqueTaken {
+      throw refused(error.description)
     } catch let error as SQLiteError where error.code.primary == .constraint {
       throw refused(error.message)
     }

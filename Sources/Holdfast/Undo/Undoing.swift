@@ -10,8 +10,7 @@ extension LocalDatabase {
       guard let number = try number ?? lastUndoable(), let changes = try undoneRecords(number) else {
         throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
       }
-      var undoing = Undoing(changes, number: number, in: self)
-      try undoing.run()
+      let undoing = try undoTogether(changes, number)
       let kept = try keepUndo()
       if let kept {
         try connection.run(
@@ -22,6 +21,23 @@ extension LocalDatabase {
       }
       try seal(isStrict: true)
       return undoing.result
+    }
+  }
+
+  /// Undoes with unique values looked at when all is undone; where two records would have one value, again, leaving out what is forbidden.
+  private func undoTogether(_ changes: [UndoneRecord], _ number: Int64) throws -> Undoing {
+    struct IsTaken: Error {}
+    do {
+      return try connection.savepoint {
+        var undoing = Undoing(changes, number: number, in: self)
+        try deferringUnique { try undoing.run() }
+        if try uniqueClash() != nil { throw IsTaken() }
+        return undoing
+      }
+    } catch is IsTaken {
+      var undoing = Undoing(changes, number: number, in: self)
+      try undoing.run()
+      return undoing
     }
   }
 }

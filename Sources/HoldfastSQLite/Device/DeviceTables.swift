@@ -129,7 +129,9 @@ package struct DeviceTables {
     (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
     32768 | (random() & 16383), random() & 281474976710655))
     """
-  private static let isLocal = "(SELECT applying FROM holdfast_local) = 0"
+  private static let isLocal = "(SELECT applying FROM holdfast_local) <> 1"
+  /// What `holdfast_local.applying` is while the library runs a transaction of the app, at whose end it looks at unique values itself.
+  package static let deferring: Int64 = 2
 
   /// The tables and triggers of all tables of the schema.
   package func all() -> String { schema.tables.indices.map { table($0) + triggers($0) }.joined() }
@@ -265,7 +267,7 @@ package struct DeviceTables {
     table.unique.enumerated().map { number, group in
       let same = group.map { "\"\($0)\" = NEW.\"\($0)\"" }.joined(separator: " AND ")
       let taken = """
-         AND EXISTS (SELECT 1 FROM "\(table.name)" WHERE \(same) AND "zone" IS \(zone(of: table)) AND "id" <> NEW."id")
+         AND (SELECT applying FROM holdfast_local) = 0 AND EXISTS (SELECT 1 FROM "\(table.name)" WHERE \(same) AND "zone" IS \(zone(of: table)) AND "id" <> NEW."id")
         """
       let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
       let refused = [refusal("another record has this \(group.joined(separator: ", "))")]

@@ -6,6 +6,8 @@ final class PostgresRecordTable: RecordTable {
   let table: Table
   private let index: Int
   private unowned let store: PostgresStore
+  /// By unique group: who has which values among the records that the transaction has changed, as of a version of them.
+  private var holders: [Int: (version: Int, ids: [UniqueValues: [String]])] = [:]
 
   init(_ index: Int, _ store: PostgresStore) {
     self.index = index
@@ -26,16 +28,9 @@ final class PostgresRecordTable: RecordTable {
     try store.glance(Expectation.Key(table: index, id: id)).home
   }
 
-  func insert(_ record: Record) throws {
-    try checkUnique(record, against: nil)
-    put(record)
-  }
+  func insert(_ record: Record) throws { put(record) }
 
-  func update(_ record: Record) throws {
-    let old = store.working[Expectation.Key(table: index, id: record.id)]
-    try checkUnique(record, against: old)
-    put(record)
-  }
+  func update(_ record: Record) throws { put(record) }
 
   func remove(_ id: String) throws {
     change(id) { entry in
@@ -100,18 +95,15 @@ final class PostgresRecordTable: RecordTable {
     store.lists.put(key, store.working[key])
   }
 
-  /// Looks for another record with the same unique values, in the transaction and in the database. Only where they are new: a zone that
-  /// is made by this transaction has no other records in the database.
-  private func checkUnique(_ record: Record, against old: PostgresWorkingSet.Entry?) throws {
-    for group in table.unique {
-      let columns = group.compactMap { table.index(of: $0) }
-      if let known = old?.values, old?.home == record.zone,
-        columns.allSatisfy({ known[$0] == record.values[$0] })
-      {
-        continue
-      }
-      if let other = try holder(of: group, like: record) { throw taken(group, by: other) }
+  private func changedHolders(_ group: Int, _ columns: [Int]) -> [UniqueValues: [String]] {
+    if let known = holders[group], known.version == store.working.version { return known.ids }
+    var ids: [UniqueValues: [String]] = [:]
+    for (key, entry) in store.working.changed where key.table == index {
+      guard let zone = entry.home, let values = entry.values else { continue }
+      ids[UniqueValues(zone: zone, values: columns.map { values[$0] }), default: []].append(key.id)
     }
+    holders[group] = (store.working.version, ids)
+    return ids
   }
 
   func holder(of group: [String], like record: Record) throws -> String? {
@@ -119,16 +111,21 @@ final class PostgresRecordTable: RecordTable {
     let columns = group.compactMap { table.index(of: $0) }
     let values = columns.map { record.values[$0] }
     if values.contains(.null) { return nil }
-    for (key, entry) in store.working.changed where key.table == index && key.id != record.id {
-      if entry.home == record.zone, let others = entry.values, columns.map({ others[$0] }) == values {
-        return key.id
-      }
-    }
+    let here = changedHolders(number, columns)[UniqueValues(zone: record.zone, values: values)]
+    if let other = here?.first(where: { $0 != record.id }) { return other }
+    // A zone that is made by this transaction has no other records in the database.
     if store.zonesMade.contains(record.zone) { return nil }
     return try store.writing.ids(of: index, sharing: number, values, in: record.zone).first {
       $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
     }
   }
+}
+
+/// What a unique group of a record is.
+struct UniqueValues: Hashable {
+  /// Empty where the values are unique in the whole table.
+  let zone: String
+  let values: [Value]
 }
 
 extension PostgresParameters {

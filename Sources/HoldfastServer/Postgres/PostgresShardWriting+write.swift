@@ -10,10 +10,12 @@ extension PostgresShardWriting {
     let changes = store.working.changed.map { (key: $0, before: store.working.stored[$0], now: $1) }
     if changes.isEmpty, moves == nil { return }
     let losses = moves == nil ? [] : try losses()
+    let parking = PostgresParking(store)
     try store.connection.pipeline { pipe in
       writeZones(pipe)
       writePlaces(changes, pipe)
-      writeRecords(changes, pipe)
+      parking.send(store, pipe)
+      writeRecords(changes, parking, pipe)
       if let moves {
         writeRoles(pipe)
         store.consentTable.write(to: pipe)
@@ -73,7 +75,7 @@ extension PostgresShardWriting {
 
   /// Writes the tables: new records parents first, then changes, then deletions children first. A record that goes to another zone goes to
   /// another shard: it is deleted here and inserted there.
-  private func writeRecords(_ changes: Changes, _ pipe: PostgresPipeline) {
+  private func writeRecords(_ changes: Changes, _ parking: PostgresParking, _ pipe: PostgresPipeline) {
     var added: [Int: [(id: String, zone: String, values: [Value])]] = [:]
     var removed: [Int: [(id: String, zone: String)]] = [:]
     var edited: [Int: [(id: String, zone: String, columns: [Int], values: [Value])]] = [:]
@@ -84,7 +86,8 @@ extension PostgresShardWriting {
       if from != to {
         added[key.table, default: []].append((key.id, to, values))
       } else if let old = before?.values {
-        let columns = values.indices.filter { old[$0] != values[$0] }
+        let again = parking.columns(of: key)
+        let columns = values.indices.filter { old[$0] != values[$0] || again.contains($0) }
         if !columns.isEmpty { edited[key.table, default: []].append((key.id, to, columns, values)) }
       }
     }

@@ -68,11 +68,13 @@ extension PostgresStore {
   func write(andCommit moves: Moves?) throws(PostgresError) {
     let changed = working.changed
     if changed.isEmpty, moves == nil { return }
+    let parking = PostgresParking(self)
     try connection.pipeline { pipe in
       writeZones(pipe)
       if !changed.isEmpty {
         writePlaces(changed, pipe)
-        writeRecords(changed, pipe)
+        parking.send(self, pipe)
+        writeRecords(changed, parking, pipe)
       }
       if let moves {
         writeRoles(pipe)
@@ -159,7 +161,8 @@ extension PostgresStore {
 
   /// Writes the tables: new records parents first, then changes, then deletions children first.
   private func writeRecords(
-    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
+    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ parking: PostgresParking,
+    _ pipe: PostgresPipeline
   ) {
     var added: [Int: [Row]] = [:]
     var edited: [Int: [[Int]: [Row]]] = [:]
@@ -172,7 +175,8 @@ extension PostgresStore {
         added[key.table, default: []].append(Row(id: key.id, zone: entry.home ?? "", values: values))
       case (_?, nil): removed[key.table, default: []].append(key.id)
       case (let old?, let values?):
-        let columns = values.indices.filter { old[$0] != values[$0] }
+        let again = parking.columns(of: key)
+        let columns = values.indices.filter { old[$0] != values[$0] || again.contains($0) }
         if columns.isEmpty, !layout.relations[key.table].hasZone || before?.home == entry.home { continue }
         edited[key.table, default: [:]][columns, default: []]
           .append(Row(id: key.id, zone: entry.home ?? "", values: values))

@@ -177,8 +177,9 @@ final class PostgresStore: Store {
     if isCareful { try connection.run(Self.savepoint) }
   }
 
-  /// An operation has done all that it does.
-  func settle() throws { if isCareful { try writing.write(andCommit: nil) } }
+  func settle(unless isBlocked: () throws -> Bool) throws {
+    if isCareful, try !isBlocked() { try writing.write(andCommit: nil) }
+  }
 
   func keepPart() throws {
     guard isCareful else { return }

@@ -33,6 +33,8 @@ struct PostgresWorkingSet {
   private(set) var stored: [Key: Entry] = [:]
   /// What differs from it.
   private(set) var changed: [Key: Entry] = [:]
+  /// Counts what is done to the changed records.
+  private(set) var version = 0
   private var journal: [(key: Key, stored: Entry?, changed: Entry?)] = []
   private var noted: Set<Key> = []
 
@@ -43,6 +45,7 @@ struct PostgresWorkingSet {
 
   /// Forgets all.
   mutating func removeAll() {
+    version += 1
     stored.removeAll(keepingCapacity: true)
     changed.removeAll(keepingCapacity: true)
     beginPart()
@@ -51,6 +54,7 @@ struct PostgresWorkingSet {
   /// Changes a record that is known.
   mutating func change(_ key: Key, _ body: (inout Entry) -> Void) {
     note(key)
+    version += 1
     var entry = self[key] ?? Entry()
     body(&entry)
     changed[key] = entry
@@ -58,6 +62,7 @@ struct PostgresWorkingSet {
 
   /// All that has changed is in the database now.
   mutating func settle() {
+    version += 1
     for (key, entry) in changed {
       note(key)
       stored[key] = entry
@@ -71,6 +76,7 @@ struct PostgresWorkingSet {
   }
 
   mutating func undoPart() {
+    version += 1
     for note in journal {
       stored[note.key] = note.stored
       changed[note.key] = note.changed

@@ -4,7 +4,7 @@ import HoldfastSQLite
 extension SQLiteAdministration {
   func doctor() throws -> [String] {
     try connection.transaction(.deferred) {
-      try integrity() + references() + sequences() + stamps() + owners()
+      try integrity() + references() + unique() + feeds() + sequences() + stamps() + owners()
     }
   }
 
@@ -16,6 +16,36 @@ extension SQLiteAdministration {
   private func references() throws -> [String] {
     try connection.rows("PRAGMA foreign_key_check").map { row in
       "reference: a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+    }
+  }
+
+  /// No index keeps values unique, as the service looks at them when a change set is whole.
+  private func unique() throws -> [String] {
+    try schema.tables.flatMap { table in
+      try table.unique.flatMap { group in
+        let columns = group.map { "\"\($0)\"" }
+        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        return try connection.rows(
+          """
+          SELECT zone FROM "\(table.name)" WHERE \(present)
+          GROUP BY zone, \(columns.joined(separator: ", ")) HAVING count(*) > 1
+          """
+        ).map {
+          "unique: two records of \(table.name) in zone \($0[0].text ?? "") have one \(group.joined(separator: ", "))"
+        }
+      }
+    }
+  }
+
+  /// A record is in a zone's feed once: it lives there, or a tombstone says that it did.
+  private func feeds() throws -> [String] {
+    try schema.tables.flatMap { table in
+      try connection.rows(
+        """
+        SELECT t.id, t.zone FROM "\(table.name)" r JOIN holdfast_tombstones t
+        ON t.id = r.id AND t.record_table = '\(table.name)' AND t.zone = r.zone
+        """
+      ).map { "feed: \(table.name) \($0[0].text ?? "") is in zone \($0[1].text ?? "") live and gone" }
     }
   }
 

@@ -55,7 +55,7 @@ final class SQLiteRecordTable: RecordTable {
     try add.bind(record.rev, at: 4)
     try add.bind(record.stamps, at: 5)
     for (index, value) in record.values.enumerated() { try add.bind(value, at: 6 + index) }
-    try run(add, for: record)
+    try add.run()
   }
 
   func update(_ record: Record) throws {
@@ -65,7 +65,7 @@ final class SQLiteRecordTable: RecordTable {
     try change.bind(record.stamps, at: 4)
     for (index, value) in record.values.enumerated() { try change.bind(value, at: 5 + index) }
     try change.bind(record.id, at: 5 + record.values.count)
-    try run(change, for: record)
+    try change.run()
   }
 
   func remove(_ id: String) throws {
@@ -92,21 +92,6 @@ final class SQLiteRecordTable: RecordTable {
     try statement.bind(id, at: 3)
     if let parent = list.parent { try statement.bind(parent.value, at: 4) }
     return try statement.firstText()
-  }
-
-  private func run(_ statement: Statement, for record: Record) throws {
-    do { try statement.run() } catch {
-      guard error.code == .constraintUnique, let problem = try uniqueProblem(record) else { throw error }
-      throw problem
-    }
-  }
-
-  /// Which group of unique columns has the record's values already; SQLite's message is not asked.
-  private func uniqueProblem(_ record: Record) throws -> Problem? {
-    for group in table.unique {
-      if let other = try holder(of: group, like: record) { return taken(group, by: other) }
-    }
-    return nil
   }
 
   func holder(of columns: [String], like record: Record) throws -> String? {

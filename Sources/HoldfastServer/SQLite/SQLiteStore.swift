@@ -95,7 +95,7 @@ final class SQLiteStore: Store {
 
   func beginPart() throws { try beginSet.run() }
 
-  func settle() throws {}
+  func settle(unless isBlocked: () throws -> Bool) throws {}
 
   func keepPart() throws { try endSet.run() }
 

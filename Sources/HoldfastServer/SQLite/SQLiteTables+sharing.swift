@@ -28,7 +28,7 @@ extension SQLiteTables {
   /// What the sixth format has besides, where `members` stands already.
   static let groupsAdded = """
     ALTER TABLE members ADD COLUMN "group" TEXT;
-    CREATE UNIQUE INDEX holdfast_members_unique_1 ON members ("zone", "group");
+    CREATE INDEX holdfast_members_unique_1 ON members ("zone", "group");
     CREATE INDEX holdfast_members_of_group ON members ("group");
     INSERT INTO holdfast_access (zone, user, role) SELECT zone, user, role FROM members;
     """

@@ -18,9 +18,7 @@ extension ChangeSetRun {
     guard try isRestore(operation, of: tombstone) else { return try bury(operation, under: tombstone) }
     guard let zone = try homeOrGrave(of: operation, under: tombstone) else { return }
     Trace.took(.restored)
-    if zone == tombstone.zone {
-      try stores.tombstones.remove(operation.id, of: store.table.name, in: zone)
-    } else {
+    if zone != tombstone.zone {
       try requireTaking(of: operation.table, from: tombstone.zone)
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }

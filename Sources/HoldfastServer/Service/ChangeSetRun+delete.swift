@@ -113,7 +113,7 @@ extension ChangeSetRun {
         link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)
       var next = merge.next
       next.seq = try ledger.next(child.zone)
-      try replace(next)
+      try replace(next, over: child)
     }
   }
 }

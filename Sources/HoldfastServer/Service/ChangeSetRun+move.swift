@@ -25,13 +25,13 @@ extension ChangeSetRun {
   private func leave(_ record: inout Record, for zone: String) throws {
     try requireMove(of: record.table, from: record.zone, to: zone)
     let name = schema.tables[record.table].name
+    let before = record
     let departure = Tombstone(zone: record.zone, rev: record.rev, stamp: author.clock, device: author.device)
     try stores.tombstones.insert(
       departure, seq: try ledger.next(record.zone), of: record.id, in: name, isDeparture: true)
     record.zone = zone
     record.seq = try ledger.next(zone)
-    try stores.tombstones.remove(record.id, of: name, in: zone)
-    try replace(record)
+    try replace(record, over: before)
     // What it refers to inside its zone, and what refers to it, must have come along by the end of the set.
     for link in schema.links(of: record.table) where link.isInZone {
       openReferences.append(OpenReference(operation: current, link: link, id: record.id))

@@ -218,9 +218,6 @@ extension ChangeSetRun {
       if item.rev <= tombstone.rev, !isDeparted { return nil }
       try stores.tombstones.becomeDeparture(
         item.id, of: schema.tables[item.table].name, in: tombstone.zone)
-      if tombstone.zone == item.zone {
-        try stores.tombstones.remove(item.id, of: schema.tables[item.table].name, in: item.zone)
-      }
       return try insert(item)
     }
     Trace.took(.returnLost)

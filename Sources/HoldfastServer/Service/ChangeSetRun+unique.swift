@@ -1,30 +1,80 @@
 import HoldfastCore
 
+/// Values that are unique in a zone. They are looked at when all operations are applied, so that their order does not decide: a swap, a
+/// rotation, and a value that one record frees and another takes are all good.
 extension ChangeSetRun {
   /// How many values are tried for a proposal.
   private static let tries = 20
 
   /// Adds a record.
   func insert(_ record: Record) throws {
-    try proposing(for: record) { try stores.tables[record.table].insert(record) }
+    try removeTombstone(of: record)
+    try stores.tables[record.table].insert(record)
+    noteUnique(record, over: nil)
     note(record)
   }
 
   /// Writes a record that is there already.
-  func replace(_ record: Record) throws {
-    try proposing(for: record) { try stores.tables[record.table].update(record) }
+  ///
+  /// - Parameter old: what it was.
+  func replace(_ record: Record, over old: Record) throws {
+    if record.zone != old.zone { try removeTombstone(of: record) }
+    try stores.tables[record.table].update(record)
+    noteUnique(record, over: old)
     note(record)
   }
 
-  /// Adds to a refusal for a unique value that is taken one that is free.
-  private func proposing(for record: Record, _ body: () throws -> Void) throws {
-    do { try body() } catch let problem as Problem {
-      guard var taken = problem.taken else { throw problem }
-      taken.proposal = try proposal(for: record, taken.columns)
-      var told = problem
-      told.taken = taken
-      throw told
+  /// A record is in a zone's feed once: what stayed there of an earlier life, a deletion or a departure, goes when it comes.
+  private func removeTombstone(of record: Record) throws {
+    try stores.tombstones.remove(record.id, of: schema.tables[record.table].name, in: record.zone)
+  }
+
+  /// Notes a record whose unique values are new.
+  private func noteUnique(_ record: Record, over old: Record?) {
+    let table = schema.tables[record.table]
+    let isNew = table.unique.contains { group in
+      guard let old, old.zone == record.zone else { return true }
+      return group.contains { name in
+        table.index(of: name).map { old.values[$0] != record.values[$0] } ?? false
+      }
     }
+    if isNew { uniqueWritten[Expectation.Key(table: record.table, id: record.id)] = current }
+  }
+
+  /// Checks all unique values that are new.
+  ///
+  /// - Throws: `Problem.uniqueTaken`, at the last operation that took the value.
+  func checkUnique() throws {
+    for (key, operation) in uniqueWritten.sorted(by: { $0.value < $1.value }) {
+      guard let record = try stores.tables[key.table].record(key.id) else { continue }
+      for group in schema.tables[key.table].unique {
+        guard let other = try stores.tables[key.table].holder(of: group, like: record) else { continue }
+        // Where both are new, the later is at fault.
+        if let written = uniqueWritten[Expectation.Key(table: key.table, id: other)], written > operation {
+          continue
+        }
+        throw blame(operation, try taken(group, of: record, by: other))
+      }
+    }
+  }
+
+  /// Whether two records have one unique value now, which a later operation may still mend.
+  func hasUniqueClash() throws -> Bool {
+    try uniqueWritten.keys.contains { key in
+      guard let record = try stores.tables[key.table].record(key.id) else { return false }
+      return try schema.tables[key.table].unique.contains {
+        try stores.tables[key.table].holder(of: $0, like: record) != nil
+      }
+    }
+  }
+
+  private func taken(_ columns: [String], of record: Record, by other: String) throws -> Problem {
+    var problem = Problem(
+      .uniqueTaken, "\(schema.tables[record.table].name): \(columns.joined(separator: ", "))")
+    var taken = TakenValue(record: other, columns: columns)
+    taken.proposal = try proposal(for: record, columns)
+    problem.taken = taken
+    return problem
   }
 
   private func proposal(for record: Record, _ columns: [String]) throws -> TakenValue.Proposal? {

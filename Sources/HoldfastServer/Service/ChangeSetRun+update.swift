@@ -53,7 +53,7 @@ extension ChangeSetRun {
       if zone != live.zone { return try move(record, to: zone) }
     }
     record.seq = try ledger.next(record.zone)
-    try replace(record)
+    try replace(record, over: live)
     if table.zone == .explicit {
       try stores.followMember(record.values, in: record.zone)
       ownerLosses.append((record.zone, current))

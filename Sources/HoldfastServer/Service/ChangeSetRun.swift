@@ -50,6 +50,8 @@ final class ChangeSetRun {
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []
+  /// The records whose unique values are new, each with the operation that gave them last.
+  var uniqueWritten: [Expectation.Key: Int] = [:]
   /// The records that were made or changed, each with the operation that did it first; for the team's validators.
   var written: [Expectation.Key: Int] = [:]
   /// Whether records go because a user does, so that no reference to them is an obstacle.
@@ -80,9 +82,14 @@ final class ChangeSetRun {
   func run() throws {
     for index in operations.indices { try run(index) }
     try checkOpenReferences()
+    try checkUnique()
     try checkOwners()
     try validate()
+    try stores.store.settle { false }
   }
+
+  /// Says that one operation has written all that it writes.
+  func settle() throws { try stores.store.settle(unless: hasUniqueClash) }
 
   private func run(_ index: Int) throws {
     if isDone[index] { return }
@@ -95,7 +102,7 @@ final class ChangeSetRun {
     case .update: try update(operation)
     case .delete: try delete(operation)
     }
-    try stores.store.settle()
+    try settle()
     current = outer
   }
 

@@ -67,7 +67,7 @@ extension Service {
         let seq = try run.take(item) { zone in
           try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))
         }
-        try store.settle()
+        try run.settle()
         if let seq {
           let base = try handed(key)?.base ?? 0
           taken.append(

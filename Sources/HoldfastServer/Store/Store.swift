@@ -66,7 +66,9 @@ protocol Store: AnyObject {
   func beginPart() throws
 
   /// One operation of the part has written all that it writes.
-  func settle() throws
+  ///
+  /// - Parameter isBlocked: whether the database must not see it yet, as its rules hold only with operations to come.
+  func settle(unless isBlocked: () throws -> Bool) throws
 
   /// The part stays.
   func keepPart() throws
@@ -108,14 +110,10 @@ protocol RecordTable: AnyObject {
   /// The zone of a live record, or nil.
   func zone(of id: String) throws -> String?
 
-  /// Adds a record.
-  ///
-  /// - Throws: `Problem.uniqueTaken` with the columns, and who has their values.
+  /// Adds a record. Whether its unique values are free is the caller's to see, when all is written.
   func insert(_ record: Record) throws
 
-  /// Replaces a record.
-  ///
-  /// - Throws: `Problem.uniqueTaken` with the columns, and who has their values.
+  /// Replaces a record; the same holds.
   func update(_ record: Record) throws
 
   /// Another record of the same zone that has the same values in columns that are unique together, or nil.
@@ -136,15 +134,6 @@ protocol RecordTable: AnyObject {
 
   /// The ids of the records whose column has a value.
   func ids(where column: Int, is value: String) throws -> [String]
-}
-
-extension RecordTable {
-  /// The problem of a record whose unique values another has.
-  func taken(_ columns: [String], by other: String) -> Problem {
-    var problem = Problem(.uniqueTaken, "\(table.name): \(columns.joined(separator: ", "))")
-    problem.taken = TakenValue(record: other, columns: columns)
-    return problem
-  }
 }
 
 /// What stays of records that are gone: a record has at most one tombstone in a zone.

@@ -49,11 +49,44 @@ extension Scenario {
             stage.expect("I7", stage.isThere("items", item, on: device), "and the item too")
           }
         }),
+      Scenario(
+        name: "Unique values change places", guards: "I12", users: [0, 0],
+        script: { stage in
+          let list = stage.makeList(0)
+          let items = ["one", "two", "three"].map { stage.makeItem(0, in: list, code: $0) }
+          stage.settle()
+          stage.goOffline(0)
+          stage.giveCodes(0, zip(items, ["two", "three", "one"]))
+          stage.giveCodes(0, zip(items, ["three", "two", "one"]))
+          stage.delete(0, "items", items[0])
+          let new = stage.makeItem(0, in: list, code: "three")
+          stage.goOnline(0)
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          stage.settle()
+          for device in [0, 1] {
+            stage.expect(
+              "I7", stage.value("items", new, "code", on: device) == "three", "what was freed is taken")
+            stage.expect(
+              "I7", stage.value("items", items[1], "code", on: device) == "two", "the second has its code")
+            stage.expect(
+              "I7", stage.value("items", items[2], "code", on: device) == "one", "and the third has its")
+          }
+          stage.expectNoRefusal()
+        }),
     ]
   }
 }
 
 extension Stage {
+  /// Gives items codes, in one transaction.
+  func giveCodes(_ device: Int, _ codes: Zip2Sequence<[String], [String]>) {
+    write(device) { db in
+      for (item, code) in codes {
+        try db.execute("UPDATE items SET code = ? WHERE id = ?", [.text(code), .text(item)])
+      }
+    }
+  }
+
   /// Makes a record that owners alone may delete.
   func makeSeal(_ device: Int, of item: String) -> String {
     let (seal, text) = (newID(), token())

@@ -1,0 +1,68 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Unique values of the device's own transactions: looked at when a transaction is whole, so that the order of its statements does not decide.
+/// The triggers, which look at each row, are for programs that know nothing of this library.
+extension LocalDatabase {
+  /// Two records with one unique value, the first of which the transaction wrote.
+  struct UniqueClash {
+    let table: Int
+    let id: String
+    let other: String
+    let columns: [String]
+  }
+
+  /// Runs `body` without the triggers' word on unique values; the caller looks for clashes afterwards.
+  func deferringUnique<T>(_ body: () throws -> T) throws -> T {
+    let before = try connection.value("SELECT applying FROM holdfast_local") ?? .integer(0)
+    try connection.run("UPDATE holdfast_local SET applying = ?", [.integer(DeviceTables.deferring)])
+    let result = try body()
+    try connection.run("UPDATE holdfast_local SET applying = ?", [before])
+    return result
+  }
+
+  /// Two records with one unique value, of which an edit that is in no change set yet wrote one; nil when there are none.
+  func uniqueClash() throws -> UniqueClash? {
+    for (index, table) in schema.tables.enumerated() {
+      for group in table.unique {
+        let row = try connection.row(Self.clashes(of: group, in: table))
+        if let id = row?[0].text, let other = row?[1].text {
+          return UniqueClash(table: index, id: id, other: other, columns: group)
+        }
+      }
+    }
+    return nil
+  }
+
+  /// - Throws: `StoreError.uniqueTaken`.
+  func checkUnique() throws {
+    guard let clash = try uniqueClash() else { return }
+    throw StoreError(
+      .uniqueTaken,
+      "The record \(clash.other) of \(schema.tables[clash.table].name) has this \(clash.columns.joined(separator: ", ")) already. Choose another value, or change both in one transaction."
+    )
+  }
+
+  private static func clashes(of group: [String], in table: Table) -> String {
+    var columns = group
+    if case .parent(let column) = table.zone { columns.append(column) }
+    let written = columns.map { "'\($0)'" }.joined(separator: ", ")
+    let same = group.map { "here.\"\($0)\" = mine.\"\($0)\"" }.joined(separator: " AND ")
+    return """
+      SELECT mine."id", here."id" FROM holdfast_edits AS edit
+      CROSS JOIN "\(table.name)" AS mine ON mine."id" = edit.id
+      CROSS JOIN "\(table.name)" AS here ON \(same) AND here."id" <> mine."id"
+      WHERE edit.change_set IS NULL AND edit.record_table = '\(table.name)'
+      AND (edit.kind = 'create' OR edit.kind = 'update' AND edit.column_name IN (\(written)))
+      AND \(zone("mine", table)) IS \(zone("here", table)) LIMIT 1
+      """
+  }
+
+  /// The zone in which a record will be: the column says so of one that was not moved here.
+  private static func zone(_ row: String, _ table: Table) -> String {
+    guard case .parent(let column) = table.zone,
+      let target = table.columns.first(where: { $0.name == column })?.reference?.table
+    else { return "\(row).\"zone\"" }
+    return "(SELECT \"zone\" FROM \"\(target)\" WHERE \"id\" = \(row).\"\(column)\")"
+  }
+}
