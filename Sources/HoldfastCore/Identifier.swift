@@ -10,8 +10,11 @@ public enum Identifier {
   ///   - random: two words of random bits, of which 74 bits are used.
   public static func make(milliseconds: Int64, random: (UInt64, UInt64)) -> String {
     let high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random.0 & 0x0fff
-    let low = 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff
-    return String(unsafeUninitializedCapacity: 36) { buffer in
+    return text(high, 0x8000_0000_0000_0000 | random.1 & 0x3fff_ffff_ffff_ffff)
+  }
+
+  private static func text(_ high: UInt64, _ low: UInt64) -> String {
+    String(unsafeUninitializedCapacity: 36) { buffer in
       var index = 0
       for nibble in 0..<32 {
         if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
@@ -25,6 +28,22 @@ public enum Identifier {
       }
       return 36
     }
+  }
+
+  /// An id that everybody makes of the same names: a UUID of version 8 (RFC 9562, section 5.8), from the SHA-256 of them.
+  ///
+  /// - Parameter names: in this order; what they are together is told apart from any other names.
+  public static func derived(from names: [String]) -> String {
+    var hash = SHA256()
+    for name in names {
+      hash.add(Array("\(name.utf8.count):".utf8))
+      hash.add(Array(name.utf8))
+    }
+    let words = hash.hash().prefix(16).reduce(into: (UInt64(0), UInt64(0))) { words, byte in
+      words = (words.0 << 8 | words.1 >> 56, words.1 << 8 | UInt64(byte))
+    }
+    return text(
+      words.0 & ~0xf000 | 0x8000, words.1 & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000)
   }
 
   /// Whether a text is a lower-case UUID of version 7.

@@ -26,6 +26,10 @@ struct UniqueValueTests {
     }
   }
 
+  private static func move(_ db: Database, _ id: String, _ list: String) throws {
+    try db.execute("UPDATE items SET list_id = ? WHERE id = ?", [.text(list), .text(id)])
+  }
+
   private static func all(_ fixture: Fixture) async throws -> SQLiteValue? {
     try await fixture.value("SELECT group_concat(title, ' ') FROM (SELECT title FROM items ORDER BY id)")
   }
@@ -76,15 +80,12 @@ struct UniqueValueTests {
       try db.insert(List(id: IDs.other, title: "Other"))
       try db.insert(Item(id: IDs.item, list_id: IDs.other, title: "a"))
     }
-    func move(_ db: Database, _ id: String, _ list: String) throws {
-      try db.execute("UPDATE items SET list_id = ? WHERE id = ?", [.text(list), .text(id)])
-    }
     await #expect(throws: StoreError.self) {
-      try await fixture.store.write { try move($0, Self.id(0), IDs.other) }
+      try await fixture.store.write { try Self.move($0, Self.id(0), IDs.other) }
     }
     try await fixture.store.write { db in
-      try move(db, Self.id(0), IDs.other)
-      try move(db, IDs.item, IDs.list)
+      try Self.move(db, Self.id(0), IDs.other)
+      try Self.move(db, IDs.item, IDs.list)
     }
     #expect(
       try await fixture.value("SELECT list_id FROM items WHERE id = '\(Self.id(0))'") == .text(IDs.other))

@@ -56,19 +56,20 @@ public struct Reference: Hashable, Sendable {
     case cascade
     /// Its reference becomes null.
     case setNull = "set_null"
-    /// The parent can't be deleted while it is there.
+    /// The parent can't be deleted while it is there. Inside a zone only: across zones it would keep others from deleting what is theirs.
     case restrict
   }
 
   /// The name of the table referred to.
   public let table: String
-  /// What the end of the parent does.
-  public let onDelete: OnDelete
+  /// What the end of the parent does. Nil stands for the default until `Schema` fills it in: `restrict` inside a zone, across zones `setNull`
+  /// or, of a required column, `cascade`.
+  public let onDelete: OnDelete?
   /// Whether the reference may point into another zone even where both tables are under one root.
   public let across: Bool
 
   /// A reference of its parts.
-  public init(to table: String, onDelete: OnDelete = .restrict, across: Bool = false) {
+  public init(to table: String, onDelete: OnDelete? = nil, across: Bool = false) {
     self.table = table
     self.onDelete = onDelete
     self.across = across

@@ -64,7 +64,9 @@ extension Column {
     var members: [JSONValue.Member] = [.init("type", .string(type.rawValue))]
     if let reference {
       members.append(.init("to", .string(reference.table)))
-      members.append(.init("on_delete", .string(reference.onDelete.rawValue)))
+      if let onDelete = reference.onDelete {
+        members.append(.init("on_delete", .string(onDelete.rawValue)))
+      }
       if reference.across { members.append(.init("across", true)) }
     }
     if required { members.append(.init("required", true)) }

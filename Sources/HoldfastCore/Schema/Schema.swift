@@ -34,6 +34,7 @@ public struct Schema: Sendable, Hashable {
   public init(
     name: String, tables own: [Table], version: Int64 = 0, oldestVersion: Int64 = 0
   ) throws(SchemaError) {
+    let own = SchemaCheck.withDefaults(own)
     let tables = own + [.members, .conflicts]
     var faults = SchemaCheck(name: name, tables: own).faults()
     if version < 0 || oldestVersion < 0 || oldestVersion > version {
@@ -52,11 +53,10 @@ public struct Schema: Sendable, Hashable {
     for (index, table) in tables.enumerated() {
       for (column, definition) in table.columns.enumerated() {
         guard let reference = definition.reference, let target = indexes[reference.table] else { continue }
-        let together = Schema.ground(of: table, in: tables) == Schema.ground(of: tables[target], in: tables)
         links.append(
           Link(
-            table: index, column: column, target: target, onDelete: reference.onDelete,
-            isInZone: together && !reference.across))
+            table: index, column: column, target: target, onDelete: reference.onDelete ?? .restrict,
+            isInZone: !Schema.isAcross(reference, of: table, in: tables)))
       }
     }
     self.name = name
@@ -95,10 +95,18 @@ public struct Schema: Sendable, Hashable {
   /// What decides the zone of a table's records in the end: its own rule, or that of the table above it.
   package func ground(of table: Int) -> ZoneRule { Self.ground(of: tables[table], in: tables) }
 
+  /// Whether a reference of a table may name a record of another zone.
+  package static func isAcross(_ reference: Reference, of table: Table, in tables: [Table]) -> Bool {
+    guard let target = tables.first(where: { $0.name == reference.table }) else { return reference.across }
+    return reference.across || ground(of: table, in: tables) != ground(of: target, in: tables)
+  }
+
   /// What decides the zone in the end: two tables with the same ground refer to each other inside a zone.
   private static func ground(of table: Table, in tables: [Table]) -> ZoneRule {
     var table = table
-    while case .parent(let column) = table.zone {
+    // Of parents that go round in a circle there is no end.
+    for _ in 0...tables.count {
+      guard case .parent(let column) = table.zone else { break }
       guard let reference = table.columns.first(where: { $0.name == column })?.reference,
         let parent = tables.first(where: { $0.name == reference.table })
       else { break }

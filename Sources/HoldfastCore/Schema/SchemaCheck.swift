@@ -52,6 +52,7 @@ package struct SchemaCheck {
         faults.append(.init(place, "The column is declared twice; keep one."))
       }
       faults += columnFaults(column, at: place) + listFaults(column, of: table, at: "\(place).within")
+      faults += acrossFaults(column, of: table, at: "\(place).on_delete")
     }
     for (index, group) in table.unique.enumerated() {
       let place = "\(place).unique.\(index)"

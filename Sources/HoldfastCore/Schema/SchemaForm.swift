@@ -122,7 +122,7 @@ struct SchemaForm {
         choice($0, of: Reference.OnDelete.self, at: "\(place).on_delete")
       }
       column.reference = Reference(
-        to: target, onDelete: onDelete ?? .restrict, across: flag(value["across"], at: "\(place).across"))
+        to: target, onDelete: onDelete, across: flag(value["across"], at: "\(place).across"))
     } else {
       for name in ["on_delete", "across"] where value[name] != nil {
         faults.append(

@@ -161,13 +161,15 @@ struct OpenAPISchema {
 
   /// The bodies of updates.
   private func updates(of table: Table, _ all: [JSONValue.Member]) -> [JSONValue.Member] {
-    let columns = Self.object(all)
-    let one = Self.object([.init("columns", columns), .init("rev", Self.base)], required: ["columns"])
+    let offline: [JSONValue.Member] = [
+      .init("base", Self.object(table.columns.map { .init($0.name, value(of: $0)) })),
+      .init("at", ["type": "string", "format": "date-time"]),
+    ]
+    let columns: [JSONValue.Member] = [.init("columns", Self.object(all)), .init("rev", Self.base)]
+    let one = Self.object(columns + offline, required: ["columns"])
     let item = Self.object(
-      [
-        .init("id", Self.identifier), .init("rev", Self.base), .init("if_match", Self.base),
-        .init("columns", columns),
-      ], required: ["id", "columns"])
+      [.init("id", Self.identifier), .init("if_match", Self.base)] + columns + offline,
+      required: ["id", "columns"])
     return [.init("\(table.name)_update", one), .init("\(table.name)_updates", bulk(of: item))]
   }
 

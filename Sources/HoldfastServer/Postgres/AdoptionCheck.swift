@@ -65,7 +65,9 @@ struct AdoptionCheck {
     guard let action = key.action else {
       return [.init("\(place).on_delete", "ON DELETE SET DEFAULT can't be kept; choose another action.")]
     }
-    return action == reference.onDelete
+    // Across zones the service does itself what the schema says, before the key looks: the key then holds only writers in SQL.
+    let isAcross = Schema.isAcross(reference, of: table, in: schema.tables)
+    return action == reference.onDelete || isAcross && action == .restrict
       ? [] : [.init("\(place).on_delete", "The foreign key says \(action.rawValue); say the same here.")]
   }
 }

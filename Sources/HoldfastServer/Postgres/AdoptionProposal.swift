@@ -29,6 +29,7 @@ struct AdoptionProposal {
     var tables: [Table] = []
     for (name, catalog) in found { tables.append(table(name, catalog, found, &notes)) }
     for index in tables.indices { tables[index].zone = zone(of: index, in: tables, &notes) }
+    for index in tables.indices { freeOthers(index, &tables, found[index].catalog, &notes) }
     let empty = tables.filter(\.columns.isEmpty).map(\.name)
     notes += empty.map { "\($0) is left out. It has no column that a record can have." }
     tables.removeAll { empty.contains($0.name) }
@@ -114,6 +115,24 @@ struct AdoptionProposal {
       column.required = found.isRequired
     }
     return column
+  }
+
+  /// A foreign key into another zone that keeps its records from being deleted becomes a reference that does not.
+  private func freeOthers(
+    _ index: Int, _ tables: inout [Table], _ catalog: PostgresCatalog, _ notes: inout [String]
+  ) {
+    for (number, column) in tables[index].columns.enumerated() {
+      guard let reference = column.reference, reference.onDelete == .restrict,
+        Schema.isAcross(reference, of: tables[index], in: tables)
+      else { continue }
+      let isRequired = catalog.column(column.name)?.isRequired ?? true
+      let onDelete: Reference.OnDelete = isRequired ? .cascade : .setNull
+      tables[index].columns[number].reference = Reference(
+        to: reference.table, onDelete: onDelete, across: reference.across)
+      notes.append(
+        "\(tables[index].name).\(column.name) refers to another zone, whose members must always be able to delete: it is \(onDelete.rawValue) here. Its foreign key goes on to hold writers in SQL."
+      )
+    }
   }
 
   /// The rule of a table: under the first record that it must refer to; else each record is a zone of its own.

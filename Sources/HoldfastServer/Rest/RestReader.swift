@@ -44,7 +44,7 @@ struct RestReader {
     try read(body) { fields in
       try many(
         fields, "records", isAtomic: false,
-        Place(members: ["id", "rev", "columns", "if_match"], verb: .update, table: table))
+        Place(members: ["id", "rev", "columns", "base", "at", "if_match"], verb: .update, table: table))
     }
   }
 
@@ -53,7 +53,7 @@ struct RestReader {
     try read(body) { fields in
       try many(
         fields, "operations", isAtomic: true,
-        Place(members: ["op", "table", "id", "rev", "zone", "columns", "if_match"]))
+        Place(members: ["op", "table", "id", "rev", "zone", "columns", "base", "at", "if_match"]))
     }
   }
 
@@ -63,7 +63,7 @@ struct RestReader {
   ) throws(Problem) -> Content {
     let members: Set<String> =
       switch verb {
-      case .update: ["columns", "rev"]
+      case .update: ["columns", "rev", "base", "at"]
       case .replace: ["columns", "rev", "zone"]
       case .create, .delete, .restore, .resolve: ["columns"]
       }
@@ -156,8 +156,8 @@ struct RestReader {
     return RestItem(
       verb: verb,
       operation: Operation(
-        // Without a rev it is based on the record as it will be; its time is that of the service.
-        kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: Stamp(rawValue: .max),
+        // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
+        kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
       condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches,
       increments: changes.increments, places: changes.places)
@@ -181,6 +181,37 @@ struct RestReader {
     return given
   }
 
+  /// When an update was made, as the sender says. A time to come counts as that of arrival, as a device's does.
+  private func stamp(_ fields: RestFields) throws(Problem) -> Stamp {
+    guard let at = fields.at else { return Stamp(rawValue: .max) }
+    guard let milliseconds = Timestamp.milliseconds(at), milliseconds >= 0 else {
+      throw Problem(.invalidOperation, "at must be a time since 1970, like 2026-11-21T10:00:00.000Z.")
+    }
+    return Stamp(milliseconds: milliseconds)
+  }
+
+  /// What the sender saw in the columns before.
+  private func bases(
+    _ fields: RestFields, _ table: Table, of values: [Value?]
+  ) throws -> [Value?] {
+    var bases = [Value?](repeating: nil, count: table.columns.count)
+    guard let base = fields.base else { return bases }
+    try JSONReader.read(base) { reader in
+      try reader.readObject { key, reader in
+        guard let index = table.index(called: key) else {
+          throw Problem(.unknownColumn, "\(table.name) has no column \(key.string.prefix(64)).")
+        }
+        guard values[index] != nil else {
+          throw Problem(
+            .invalidOperation, "base has \(table.columns[index].name), of which columns has no value.")
+        }
+        if bases[index] != nil { throw table.namedTwice(index) }
+        bases[index] = try OperationReader.value(of: table.columns[index], from: &reader)
+      }
+    }
+    return bases
+  }
+
   private func checkMembers(_ fields: RestFields, _ verb: RestItem.Verb, _ table: Table) throws(Problem) {
     func refuse(_ name: String) -> Problem {
       Problem(.invalidOperation, "\(name) says nothing of op \(verb.rawValue).")
@@ -188,6 +219,8 @@ struct RestReader {
     if fields.rev != nil, verb == .create || verb == .restore { throw refuse("rev") }
     if fields.ifMatch != nil, verb == .create || verb == .restore { throw refuse("if_match") }
     if fields.columns != nil, verb == .delete { throw refuse("columns") }
+    if fields.base != nil, verb != .update { throw refuse("base") }
+    if fields.at != nil, verb != .update { throw refuse("at") }
     if let rev = fields.rev ?? fields.ifMatch, rev < 0 {
       throw Problem(.invalidOperation, "A rev must not be negative.")
     }
@@ -226,11 +259,12 @@ struct RestReader {
     if let increment = changes.increments.first(where: { values[$0.column] != nil }) {
       throw table.namedTwice(increment.column)
     }
+    let bases = try bases(fields, table, of: values)
     // Each is there, and is filled in when its turn has come.
     for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
-      values[index].map { Operation.Setting(column: index, value: $0) }
+      values[index].map { Operation.Setting(column: index, value: $0, base: bases[index]) }
     }
     let patches = settings.filter { setting in
       verb == .update && table.columns[setting.column].type == .json
@@ -286,6 +320,8 @@ private struct RestFields {
   private(set) var rev: Int64?
   private(set) var ifMatch: Int64?
   private(set) var atomic: Bool?
+  private(set) var at: String?
+  private(set) var base: UnsafeBufferPointer<UInt8>?
   private(set) var columns: UnsafeBufferPointer<UInt8>?
   private(set) var list: UnsafeBufferPointer<UInt8>?
   private var wrong: Set<String> = []
@@ -304,6 +340,8 @@ private struct RestFields {
     case ("rev", .number): rev = try integer(name, &reader)
     case ("if_match", .number): ifMatch = try integer(name, &reader)
     case ("atomic", .bool): atomic = try reader.readBool()
+    case ("at", .string): at = try reader.readString()
+    case ("base", .object): base = try reader.readRawValue()
     case ("columns", .object): columns = try reader.readRawValue()
     case ("records", .array), ("operations", .array): list = try reader.readRawValue()
     default:

@@ -92,8 +92,10 @@ extension ChangeSetRun {
   ) throws {
     let parent = going.record.id
     let store = stores.tables[link.table]
+    let isInside = going.isInside && link.isInZone
     var onDelete = link.onDelete
-    if onDelete == .restrict, isErasing {
+    // What is in other zones never keeps anybody from deleting, and is not told of.
+    if onDelete == .restrict, isErasing || !isInside {
       onDelete = store.table.columns[link.column].required ? .cascade : .setNull
     }
     if onDelete == .restrict {
@@ -104,7 +106,7 @@ extension ChangeSetRun {
       guard let child = try store.record(id) else { continue }
       if onDelete == .cascade {
         Trace.took(.cascaded)
-        waiting.append(Going(record: child, isInside: going.isInside && link.isInZone))
+        waiting.append(Going(record: child, isInside: isInside))
         continue
       }
       Trace.took(.setToNull)
@@ -113,7 +115,7 @@ extension ChangeSetRun {
         link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)
       var next = merge.next
       next.seq = try ledger.next(child.zone)
-      try replace(next, over: child)
+      try replace(next, over: child, isValidated: isInside)
     }
   }
 }

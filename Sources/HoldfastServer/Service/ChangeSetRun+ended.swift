@@ -14,9 +14,9 @@ extension ChangeSetRun {
     return tombstone
   }
 
-  /// The references inside a zone with a rule. Of a sender who sees the records as they are none is looked at: they are checked.
+  /// The references with a rule. Of a sender who sees the records as they are none is looked at: they are checked.
   private func links(of table: Int, _ onDelete: Reference.OnDelete) -> [Schema.Link] {
-    author.isPresent ? [] : schema.links(of: table).filter { $0.isInZone && $0.onDelete == onDelete }
+    author.isPresent ? [] : schema.links(of: table).filter { $0.onDelete == onDelete }
   }
 
   /// Whether a reference is the one that decides the zone.
@@ -37,10 +37,11 @@ extension ChangeSetRun {
     }
     for link in links(of: operation.table, .cascade) where zone == nil || !isParent(link) {
       guard let id = operation.value(of: link.column)?.text, let end = try end(of: id, link),
-        zone == nil ? isParent(link) : zone == end.zone
+        zone == nil ? isParent(link) : !link.isInZone || zone == end.zone
       else { continue }
+      // In its own zone: the other one is not to hear of it.
       let grave = Tombstone(
-        zone: end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
+        zone: zone ?? end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
       try bury(operation, under: tombstone ?? grave)
       return nil
     }
@@ -54,9 +55,9 @@ extension ChangeSetRun {
   func dropEnded(_ values: inout [Value], of operation: Operation, in zone: String) throws -> [Overlap] {
     var lost: [Overlap] = []
     for link in links(of: operation.table, .setNull) {
-      guard let id = values[link.column].text, let end = try end(of: id, link), end.zone == zone else {
-        continue
-      }
+      guard let id = values[link.column].text, let end = try end(of: id, link),
+        !link.isInZone || end.zone == zone
+      else { continue }
       lost.append(overlap(link, operation, end))
       values[link.column] = .null
     }
@@ -70,7 +71,7 @@ extension ChangeSetRun {
     for link in links(of: live.table, .cascade) + links(of: live.table, .setNull)
     where merge.changed.contains(link.column) {
       guard let id = merge.record.values[link.column].text, let end = try end(of: id, link),
-        isParent(link) || end.zone == live.zone
+        isParent(link) || !link.isInZone || end.zone == live.zone
       else { continue }
       let name = schema.tables[live.table].columns[link.column].name
       merge.takeBack(link.column, named: name, live)

@@ -16,12 +16,14 @@ extension ChangeSetRun {
 
   /// Writes a record that is there already.
   ///
-  /// - Parameter old: what it was.
-  func replace(_ record: Record, over old: Record) throws {
+  /// - Parameters:
+  ///   - old: what it was.
+  ///   - isValidated: whether the team's validators see it.
+  func replace(_ record: Record, over old: Record, isValidated: Bool = true) throws {
     if record.zone != old.zone { try removeTombstone(of: record) }
     try stores.tables[record.table].update(record)
     noteUnique(record, over: old)
-    note(record)
+    if isValidated { note(record) }
   }
 
   /// A record is in a zone's feed once: what stayed there of an earlier life, a deletion or a departure, goes when it comes.

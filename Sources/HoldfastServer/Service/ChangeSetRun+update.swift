@@ -22,17 +22,27 @@ extension ChangeSetRun {
     try require(.update, of: live.table, in: live.zone)
     if table.zone == .explicit { try checkMember(operation, live) }
     var merge = RecordMerge(live)
+    let isAgain = isAgain(operation, live)
     for setting in operation.settings {
       if table.zone == .explicit, setting.column != stores.memberRole { continue }
       // A create lists all columns; a null among them says nothing.
       if operation.kind == .create, setting.value == .null { continue }
+      let column = table.columns[setting.column]
+      // Two devices have created one record, and each has counted from the beginning.
+      let isCounted = operation.kind == .create && column.policy == .counter && !isAgain
+      let base = setting.base ?? (isCounted ? column.defaultValue ?? .null : nil)
       let edit = ColumnEdit(
-        value: setting.value, base: setting.base, rev: rev, stamp: stamp(of: operation), device: author.device
-      )
-      try decide(setting.column, table.columns[setting.column], edit, &merge)
+        value: setting.value, base: base, rev: rev, stamp: stamp(of: operation), device: author.device)
+      try decide(setting.column, column, edit, &merge)
     }
     try dropEnded(&merge, of: operation, over: live)
     try write(merge, over: live)
+  }
+
+  /// Whether a create is the one that made the record, sent again by a copy of its device, as far as that can be told.
+  private func isAgain(_ operation: Operation, _ live: Record) -> Bool {
+    guard let creation = RecordStamps(live.stamps)?.creation else { return true }
+    return creation.stamp == stamp(of: operation) || creation.isHandedBack
   }
 
   /// Writes what a record has become, unless it is what it was.

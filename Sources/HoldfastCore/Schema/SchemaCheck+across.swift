@@ -1,0 +1,35 @@
+// References into other zones. Those who may delete a record must always be able to: what refers to it may be private to somebody else.
+extension SchemaCheck {
+  /// The tables with what their references do by default.
+  static func withDefaults(_ tables: [Table]) -> [Table] {
+    tables.map { table in
+      var table = table
+      for (index, column) in table.columns.enumerated() {
+        guard let reference = column.reference, reference.onDelete == nil else { continue }
+        let onDelete: Reference.OnDelete =
+          if !Schema.isAcross(reference, of: table, in: tables) { .restrict } else {
+            column.required ? .cascade : .setNull
+          }
+        table.columns[index].reference = Reference(
+          to: reference.table, onDelete: onDelete, across: reference.across)
+      }
+      return table
+    }
+  }
+
+  /// What is wrong with a reference that would keep the members of another zone from deleting.
+  func acrossFaults(_ column: Column, of table: Table, at place: String) -> [SchemaError.Fault] {
+    guard let reference = column.reference, reference.onDelete == .restrict,
+      Schema.isAcross(reference, of: table, in: tables)
+    else { return [] }
+    let advice =
+      column.required
+      ? "write \"cascade\", or leave out \"required\" and write \"set_null\"."
+      : "write \"set_null\" or \"cascade\"."
+    return [
+      .init(
+        place,
+        "The reference leads into another zone, whose members it would keep from deleting: \(advice)")
+    ]
+  }
+}
