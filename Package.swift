@@ -43,7 +43,7 @@ let package = Package(
     .target(name: "HoldfastCore", swiftSettings: optimized),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: optimized),
-    .target(name: "HoldfastCurl", dependencies: ["CCurl"], swiftSettings: strict),
+    .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: strict),
     .target(
       name: "Holdfast",
       dependencies: [
@@ -90,7 +90,7 @@ let package = Package(
     .testTarget(
       name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
     .testTarget(
-      name: "HoldfastSQLiteTests", dependencies: ["HoldfastSQLite"], swiftSettings: strict),
+      name: "HoldfastSQLiteTests", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
     .target(
       name: "TemporaryPostgres", dependencies: ["HoldfastPostgres"], path: "Tests/TemporaryPostgres",
       swiftSettings: strict),
@@ -101,7 +101,8 @@ let package = Package(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
     .target(name: "HostileServer", path: "Tests/HostileServer", swiftSettings: strict),
     .testTarget(
-      name: "HoldfastCurlTests", dependencies: ["HoldfastCurl", "HostileServer"], swiftSettings: strict),
+      name: "HoldfastCurlTests", dependencies: ["HoldfastCore", "HoldfastCurl", "HostileServer"],
+      swiftSettings: strict),
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
@@ -112,7 +113,8 @@ let package = Package(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
       swiftSettings: strict),
     .testTarget(
-      name: "SimulationTests", dependencies: ["HoldfastSimulation", "CSQLite"], swiftSettings: strict),
+      name: "SimulationTests", dependencies: ["HoldfastCore", "HoldfastSimulation", "CSQLite"],
+      swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

@@ -1,9 +1,10 @@
+import HoldfastCore
 import Synchronization
 
 /// Tells who listens which tables a commit changed.
 final class ChangeHub: Sendable {
   private struct Listener {
-    let tables: Set<String>?
+    let tables: TextSet?
     let tell: @Sendable () -> Void
   }
   private struct State {
@@ -13,7 +14,7 @@ final class ChangeHub: Sendable {
   private let state = Mutex(State())
 
   /// Announces a commit; nil stands for any table, as when another process wrote.
-  func announce(_ tables: Set<String>?) {
+  func announce(_ tables: TextSet?) {
     let told = state.withLock { state in
       state.listeners.values.filter { listener in
         guard let wanted = listener.tables, let tables else { return true }
@@ -24,7 +25,7 @@ final class ChangeHub: Sendable {
   }
 
   /// Listens for commits on some tables, nil for all. Gives the number to stop with.
-  func listen(tables: Set<String>?, _ tell: @escaping @Sendable () -> Void) -> Int {
+  func listen(tables: TextSet?, _ tell: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.next += 1
       state.listeners[state.next] = Listener(tables: tables, tell: tell)

@@ -52,7 +52,7 @@ extension Database {
 
   private func put(_ ids: [String], at place: Place, in parent: String?, _ order: ListOrder) throws {
     if ids.isEmpty { return }
-    guard Set(ids).count == ids.count else {
+    guard TextSet(ids).count == ids.count else {
       throw StoreError(.notInList, "A record of \(order.table) is named twice.")
     }
     let lists = try ids.map { try list(of: $0, order) }

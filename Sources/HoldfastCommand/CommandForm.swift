@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// A command line that makes no sense.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
@@ -88,7 +90,7 @@ struct CommandForm {
 /// What a command line said.
 struct Options {
   fileprivate(set) var arguments: [String] = []
-  fileprivate(set) var values: [String: String] = [:]
+  fileprivate(set) var values: TextMap<String> = [:]
 
   /// The value of an option, or nil.
   subscript(name: String) -> String? { values[name] }

@@ -1,3 +1,5 @@
+package import HoldfastCore
+
 /// A request over HTTP.
 package struct HTTPClientRequest: Sendable {
   /// The method, such as `POST`.
@@ -33,7 +35,7 @@ package struct HTTPClientHead: Sendable {
   /// The HTTP status.
   package var status = 0
   /// The header fields by their names in lower case; of a field that comes twice, the last.
-  package var headers: [String: String] = [:]
+  package var headers: TextMap<String> = [:]
 
   /// The seconds of Retry-After (RFC 9110, section 10.2.3), where the answer says them as a number.
   package var retryAfter: Int? { headers["retry-after"].flatMap { Int($0) } }

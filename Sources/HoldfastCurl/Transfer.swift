@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+import HoldfastCore
 
 /// One request on its way: the libcurl handle, what it sends, and what has come.
 ///

@@ -1,4 +1,5 @@
 internal import CSQLite
+public import HoldfastCore
 
 extension Connection {
   /// How many rows the last finished INSERT, UPDATE or DELETE changed, without those changed by triggers.
@@ -28,7 +29,7 @@ extension Connection {
   /// one is not. A virtual table shows by its shadow tables.
   /// - Parameter handler: replaces the one before; nil stops observing. Changes of a transaction that is open
   ///   now are not reported.
-  public func onChange(_ handler: ((Set<String>) -> Void)?) {
+  public func onChange(_ handler: ((TextSet) -> Void)?) {
     observation.observe(database, handler)
   }
 
@@ -37,7 +38,7 @@ extension Connection {
   ///
   /// - Parameter sql: the text; its first statement is looked at, and nothing is run.
   /// - Throws: `.error` when the SQL is wrong.
-  public func tablesRead(by sql: String) throws(SQLiteError) -> Set<String> {
+  public func tablesRead(by sql: String) throws(SQLiteError) -> TextSet {
     let database = database
     var prepared: OpaquePointer?
     let outcome = observation.collect { sqlite3_prepare_v2(database, sql, -1, &prepared, nil) }

@@ -1,4 +1,5 @@
 internal import CSQLite
+import HoldfastCore
 
 /// One connection to an SQLite database.
 ///
@@ -17,7 +18,7 @@ public final class Connection {
   }
 
   private var handle: OpaquePointer?
-  private var statements: [String: Statement] = [:]
+  private var statements: TextMap<Statement> = [:]
   let observation = Observation()
 
   /// Stops this connection's statements from any thread.

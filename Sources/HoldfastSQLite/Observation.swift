@@ -1,4 +1,5 @@
 internal import CSQLite
+import HoldfastCore
 
 /// What SQLite's callbacks tell about one connection: which tables a statement names while it is prepared,
 /// and which tables the open transaction has changed.
@@ -9,10 +10,10 @@ internal import CSQLite
 /// <https://www.sqlite.org/c3ref/set_authorizer.html>.
 final class Observation {
   /// Called after each commit with the names of the tables that it changed.
-  private(set) var handler: ((Set<String>) -> Void)?
+  private(set) var handler: ((TextSet) -> Void)?
 
   /// The tables changed since the transaction began.
-  var tables: Set<String> = []
+  var tables: TextSet = []
 
   /// How many rows the update hook has seen; wraps.
   private(set) var rowsSeen: UInt64 = 0
@@ -30,7 +31,7 @@ final class Observation {
   private(set) var isClosed = false
 
   /// Names collected while a statement is prepared; nil at other times.
-  private var named: (read: Set<String>, written: Set<String>)?
+  private var named: (read: TextSet, written: TextSet)?
 
   var isObserving: Bool { handler != nil }
 
@@ -60,7 +61,7 @@ final class Observation {
   }
 
   /// Starts calling `handler`, or stops when nil. Changes made before are not reported.
-  func observe(_ database: OpaquePointer, _ handler: ((Set<String>) -> Void)?) {
+  func observe(_ database: OpaquePointer, _ handler: ((TextSet) -> Void)?) {
     self.handler = handler
     forget()
     guard handler != nil else {
@@ -90,7 +91,7 @@ final class Observation {
   }
 
   /// Gives the names that the authorizer hears during `prepare`.
-  func collect(_ prepare: () -> Int32) -> (result: Int32, read: Set<String>, written: Set<String>) {
+  func collect(_ prepare: () -> Int32) -> (result: Int32, read: TextSet, written: TextSet) {
     let outer = named
     named = ([], [])
     let result = prepare()
@@ -117,7 +118,7 @@ final class Observation {
   }
 
   /// Takes the set of changed tables back to what it was, for a savepoint that is rolled back.
-  func restore(_ earlier: Set<String>) {
+  func restore(_ earlier: TextSet) {
     tables = earlier
     last = []
   }

@@ -1,4 +1,5 @@
 internal import CSQLite
+import HoldfastCore
 
 /// One prepared statement: bind its parameters, step through its rows, use it again.
 ///
@@ -11,8 +12,8 @@ public final class Statement {
   private let observation: Observation
 
   /// Tables that this statement may write, and those among them that SQLite's update hook says nothing about.
-  private let written: Set<String>
-  private let unhooked: Set<String>
+  private let written: TextSet
+  private let unhooked: TextSet
 
   /// Counts at the first step, to tell whether the statement changed anything.
   private var rowsSeenBefore: UInt64 = 0
@@ -21,8 +22,7 @@ public final class Statement {
   /// Whether the statement has begun and neither ended nor been reset.
   public private(set) var isRunning = false
 
-  init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, written: Set<String>)
-  {
+  init(_ handle: OpaquePointer, of database: OpaquePointer, _ observation: Observation, written: TextSet) {
     self.handle = handle
     self.database = database
     self.observation = observation

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastCore
 import HoldfastServer
 import Testing
 

@@ -128,7 +128,7 @@ struct SyncRequestTests {
 
   @Test("every code has a status, a title and advice of its own")
   func codes() {
-    #expect(Set(ProblemCode.allCases.map(\.title)).count == ProblemCode.allCases.count)
+    #expect(TextSet(ProblemCode.allCases.map(\.title)).count == ProblemCode.allCases.count)
     for code in ProblemCode.allCases {
       #expect((400...599).contains(code.status))
       #expect(!code.remedy.isEmpty)

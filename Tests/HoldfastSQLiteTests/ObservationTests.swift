@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 import Testing
 
@@ -7,7 +8,7 @@ struct ObservationTests {
 
   /// Collects what an observer was told.
   final class Log {
-    var commits: [Set<String>] = []
+    var commits: [TextSet] = []
   }
 
   let database: TemporaryDatabase
@@ -122,8 +123,8 @@ struct ObservationTests {
       ("SELECT id FROM list WHERE EXISTS (SELECT 1 FROM member WHERE zone = id)", ["list", "member"]),
       ("WITH named AS (SELECT value FROM plain) SELECT count(*) FROM named", ["plain"]),
       ("SELECT value FROM json_each('[1]')", []),
-    ] as [(String, Set<String>)])
-  func tablesRead(sql: String, expected: Set<String>) throws {
+    ] as [(String, TextSet)])
+  func tablesRead(sql: String, expected: TextSet) throws {
     #expect(try connection.tablesRead(by: sql) == expected)
   }
 }

@@ -20,6 +20,14 @@ struct StatementTests {
     #expect(try connection.statement("SELECT ? ") !== first)
   }
 
+  @Test("two spellings of a text in SQL are two statements")
+  func spellings() throws {
+    for text in ["\u{E9}", "e\u{301}"] {
+      let row = try connection.rows("SELECT '\(text)'")[0]
+      #expect(row[0].text.map { Array($0.utf8) } == Array(text.utf8))
+    }
+  }
+
   @Test("a statement that is running is not handed out again")
   func reentrant() throws {
     try connection.run("INSERT INTO kept VALUES (1), (2)")

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastHTTP
 import Testing
 

@@ -8,7 +8,7 @@ import Testing
 @Suite("The bound of forgetting")
 struct ForgettingBoundTests {
   /// The rows of every table.
-  private func rows(_ server: TestServer) throws -> [String: Int64] {
+  private func rows(_ server: TestServer) throws -> TextMap<Int64> {
     let pairs: [(String, String)] = [
       ("holdfast_zones", "zones"), ("holdfast_tombstones", "records"), ("holdfast_devices", "devices"),
       ("holdfast_acks", "acks"), ("holdfast_refusals", "refusals"), ("holdfast_requests", "requests"),
@@ -16,7 +16,7 @@ struct ForgettingBoundTests {
       ("holdfast_accounts", "accounts"), ("members", "members"), ("conflicts", "conflicts"),
       ("holdfast_told", "told"), ("holdfast_meta", "meta"),
     ]
-    var counts: [String: Int64] = [:]
+    var counts: TextMap<Int64> = [:]
     for (sqlite, postgres) in pairs {
       counts[postgres] = try server.integer(
         "SELECT count(*) FROM \(sqlite)", "SELECT count(*) FROM holdfast.\(postgres)")

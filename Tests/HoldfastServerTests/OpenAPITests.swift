@@ -16,7 +16,7 @@ import Testing
 
   private struct Documented {
     let path: String
-    let methods: Set<String>
+    let methods: TextSet
   }
 
   /// The addresses of the document, with a name in place of each parameter.
@@ -25,7 +25,7 @@ import Testing
       let parts = path.name.split(separator: "/").map { $0.hasPrefix("{") ? "some" : String($0) }
       return Documented(
         path: "/" + parts.joined(separator: "/"),
-        methods: Set((path.value.members ?? []).map { $0.name.uppercased() }))
+        methods: TextSet((path.value.members ?? []).map { $0.name.uppercased() }))
     }
   }
 
@@ -35,14 +35,14 @@ import Testing
     for address in documented {
       let answer = try server.respond(to: HTTPRequest(method: "OPTIONS", target: address.path))
       let allow = try #require(answer.headers.first { $0.name == "Allow" }?.value, "\(address.path)")
-      let methods = Set(allow.split(separator: ",").map { $0.filter { $0 != " " } })
+      let methods = TextSet(allow.split(separator: ",").map { $0.filter { $0 != " " } })
       #expect(methods.subtracting(["HEAD", "OPTIONS"]) == address.methods, "\(address.path)")
     }
   }
 
   @Test("each address of the protocol is in the document")
   func complete() throws {
-    let paths = Set(documented.map(\.path))
+    let paths = TextSet(documented.map(\.path))
     for address in Address.examples {
       #expect(paths.contains(address), "\(address) is not in the document")
     }
@@ -65,8 +65,8 @@ import Testing
 
   @Test("every reference of the document leads somewhere, and every operation has an id of its own")
   func references() throws {
-    var ids: Set<String> = []
-    var references: Set<String> = []
+    var ids: TextSet = []
+    var references: TextSet = []
     func walk(_ value: JSONValue) {
       for member in value.members ?? [] {
         if member.name == "$ref", let text = member.value.stringValue { references.insert(text) }

@@ -130,7 +130,7 @@ extension HTTPResponse {
 
 extension TestDevice {
   func snapshotRequest(
-    _ zone: String, _ headers: [String: String] = [:], method: String = "GET"
+    _ zone: String, _ headers: TextMap<String> = [:], method: String = "GET"
   ) -> HTTPRequest {
     var request = TestServer.request(method, "/v1/zones/\(zone)/snapshot", [], token: token)
     for (name, value) in headers { request.headers.append(name: name, value: value) }
@@ -138,7 +138,7 @@ extension TestDevice {
   }
 
   func snapshot(
-    _ zone: String, _ headers: [String: String] = [:], method: String = "GET"
+    _ zone: String, _ headers: TextMap<String> = [:], method: String = "GET"
   ) throws -> HTTPResponse {
     try server.respond(to: snapshotRequest(zone, headers, method: method))
   }

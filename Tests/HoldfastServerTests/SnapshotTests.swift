@@ -170,12 +170,12 @@ struct UserSnapshotTests {
     let path = server.folder.path + "-ann.db"
     defer { try? FileManager.default.removeItem(atPath: path) }
     let zones = try SnapshotWriter(server.location).write(.user("ann"), to: path)
-    #expect(Set(zones.map(\.zone)) == [own, shared, ann.user, "catalogue"])
+    #expect(TextSet(zones.map(\.zone)) == [own, shared, ann.user, "catalogue"])
     let file = try Connection(path: path, access: .readOnly)
     let schema = try TestServer.schema()
     for table in schema.tables {
       let found = try file.rows("SELECT DISTINCT zone FROM \"\(table.name)\"").compactMap { $0[0].text }
-      #expect(Set(found).isSubset(of: [own, shared, ann.user, "catalogue"]))
+      #expect(TextSet(found).isSubset(of: [own, shared, ann.user, "catalogue"]))
     }
     #expect(try file.rows("SELECT text FROM notes") == [[.text("mine")]])
     #expect(try file.value("SELECT count(*) FROM items")?.integer == 2)

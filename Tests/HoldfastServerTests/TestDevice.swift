@@ -51,9 +51,9 @@ final class TestDevice {
   var confirmed: Int64 = 0
   var chain = Fingerprint.beginning
   var answers: Int64 = 0
-  var acks: [String: String] = [:]
+  var acks: TextMap<String> = [:]
   var heard: Stamp?
-  var records: [String: Held] = [:]
+  var records: TextMap<Held> = [:]
   /// Zones whose ack is to be told with the next request; nil for gone.
   var news: [SyncRequest.Ack] = []
   /// What it says of itself.

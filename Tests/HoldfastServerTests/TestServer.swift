@@ -62,7 +62,10 @@ enum Engine {
   case sqlite, postgres, distributed
 
   static var used: Engine {
-    if ProcessInfo.processInfo.environment["HOLDFAST_TEST_STORE"] == "distributed" { return .distributed }
+    let environment = ProcessInfo.processInfo.environment
+    if environment.contains(where: { $0 == "HOLDFAST_TEST_STORE" && $1 == "distributed" }) {
+      return .distributed
+    }
     return TemporaryPostgres.isChosen ? .postgres : .sqlite
   }
 
@@ -126,7 +129,7 @@ final class TestServer {
   let location: DatabaseLocation
   private(set) var failures = Failures()
   /// The tokens of the users' last sessions, by their names.
-  private var tokens: [String: String] = [:]
+  private var tokens: TextMap<String> = [:]
 
   /// Collects what the server logged as unexpected.
   final class Failures: Sendable {

@@ -15,8 +15,8 @@ import Testing
   /// A program that takes calls, and answers as it is told.
   final class Program: Sendable {
     struct Call {
-      let zones: [String: Int64]
-      let users: Set<String>
+      let zones: TextMap<Int64>
+      let users: TextSet
     }
 
     private let calls = Mutex<[Call]>([])
@@ -37,10 +37,10 @@ import Testing
         }
         let zones = body["zones"]?.elements ?? []
         let call = Call(
-          zones: Dictionary(
+          zones: TextMap(
             zones.map { ($0["zone"]?.stringValue ?? "", $0["seq"]?.integerValue ?? 0) },
             uniquingKeysWith: max),
-          users: Set(zones.flatMap { $0["users"]?.elements ?? [] }.compactMap(\.stringValue)))
+          users: TextSet(zones.flatMap { $0["users"]?.elements ?? [] }.compactMap(\.stringValue)))
         calls.withLock { $0.append(call) }
         heard.yield(call)
         return WebhookConfiguration.Answer(status: 200)

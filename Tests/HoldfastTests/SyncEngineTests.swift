@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 import Synchronization
 import Testing
 
@@ -144,7 +145,7 @@ struct SyncEngineTests {
     for (number, id) in ids.enumerated() {
       try await fixture.store.write { try $0.insert(List(id: id, title: number == 7 ? "Poison" : "List")) }
     }
-    let taken = Mutex<Set<String>>([])
+    let taken = Mutex<TextSet>([])
     let transport = Answering { _, request in
       let text = request.body ?? []
       if String(decoding: text, as: UTF8.self).contains("Poison") {

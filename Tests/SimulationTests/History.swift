@@ -1,3 +1,5 @@
+import HoldfastCore
+
 @testable import HoldfastSimulation
 
 /// A made-up history of an honest system, told to the model step by step; tests break it where they like.
@@ -21,7 +23,7 @@ final class History {
 
   let oracle = Oracle(rules: rules)
   var server = ServerView()
-  var devices = ["a1": Device(user: "ann"), "a2": Device(user: "ann"), "b": Device(user: "bob")]
+  var devices: TextMap = ["a1": Device(user: "ann"), "a2": Device(user: "ann"), "b": Device(user: "bob")]
 
   /// The list, and an item in it with ~1~, are everywhere.
   init() {

@@ -1,3 +1,4 @@
+import HoldfastCore
 import Testing
 
 @testable import HoldfastSimulation

@@ -1,3 +1,4 @@
+import HoldfastCore
 import Testing
 
 @testable import HoldfastSimulation
@@ -110,7 +111,7 @@ struct ModelTests {
     history.answer("a1")
     history.receive("a1")
     if place == "device" { history.show("a1") { $0.tables[keys[0]] = nil } }
-    #expect(Set(history.broken) == (place.isEmpty ? [] : ["I6"]))
+    #expect(TextSet(history.broken) == (place.isEmpty ? [] : ["I6"]))
   }
 
   @Test(
@@ -150,7 +151,7 @@ struct ModelTests {
   func strangersRecords() {
     let history = History()
     history.show("b") { $0.tables = history.server.tables }
-    #expect(Set(history.finish(["b"])) == ["I10"])
+    #expect(TextSet(history.finish(["b"])) == ["I10"])
   }
 
   // MARK: I2, I4, I7, I12

@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import HoldfastCore
 import Testing
 
 @testable import HoldfastSimulation

@@ -1,4 +1,5 @@
 import CSQLite
+import HoldfastCore
 import Testing
 
 @testable import HoldfastSimulation

@@ -72,7 +72,7 @@ extension Database {
     let log = try conflicts().filter {
       $0.isDeletion && $0.recordTable == conflict.recordTable && $0.recordID == conflict.recordID
     }
-    var values: [String: SQLiteValue] = [:]
+    var values: TextMap<SQLiteValue> = [:]
     for edit in log {
       guard let column = definition.columns.first(where: { $0.name == edit.column }) else { continue }
       values[column.name] = try column.value(of: edit.loser.value)

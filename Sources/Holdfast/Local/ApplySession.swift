@@ -8,7 +8,7 @@ struct ApplySession {
   /// The zone being applied.
   private(set) var zone = ""
   /// In a zone that is downloaded anew, the records that came, by table; else nil.
-  var seen: [Int: Set<String>]?
+  var seen: [Int: TextSet]?
   /// In a zone of which the server has lost something: the tables of which this device may hand it back.
   private(set) var writable: Set<Int> = []
   /// Whether the server has lost some of the zone.
@@ -146,7 +146,7 @@ extension LocalDatabase {
     guard var seen = session.seen else { return }
     Trace.took(.resetDone)
     if session.isRestored {
-      var told: [String: Int64] = [:]
+      var told: TextMap<Int64> = [:]
       for (table, id, _, rev) in session.deleted { told["\(table) \(id)"] = rev }
       func isDeleted(_ table: Int, _ id: String, _ rev: Int64) -> Bool {
         (told["\(table) \(id)"] ?? 0) >= rev

@@ -6,7 +6,7 @@ public struct StoreFindings: Sendable, Hashable {
   /// What SQLite says of pages and indexes, at most 100 lines; empty when they are well.
   public internal(set) var file: [String] = []
   /// The zones with records whose reference names none, or which the device does not have.
-  public internal(set) var zones: Set<String> = []
+  public internal(set) var zones: TextSet = []
 
   /// Whether all is well.
   public var isSound: Bool { file.isEmpty && zones.isEmpty }

@@ -7,7 +7,7 @@ extension LocalDatabase {
   /// - Parameter values: by column; those that are missing get their defaults.
   /// - Returns: the column of a required reference that names no record here; then nothing was inserted.
   func insertAgain(
-    _ table: Int, _ id: String, zone: SQLiteValue, _ values: [String: SQLiteValue]
+    _ table: Int, _ id: String, zone: SQLiteValue, _ values: TextMap<SQLiteValue>
   ) throws -> String? {
     var values = values
     for link in schema.links(of: table) where link.isInZone {
@@ -24,16 +24,16 @@ extension LocalDatabase {
   }
 
   /// Inserts a record, as an ordinary edit.
-  func insert(_ table: Int, _ id: String, _ values: [String: SQLiteValue]) throws {
+  func insert(_ table: Int, _ id: String, _ values: TextMap<SQLiteValue>) throws {
     try insert([("id", .text(id))] + Self.sorted(values), into: schema.tables[table].name)
   }
 
   /// Gives columns of a record other values, as an ordinary edit.
-  func update(_ table: Int, _ id: String, _ values: [String: SQLiteValue]) throws {
+  func update(_ table: Int, _ id: String, _ values: TextMap<SQLiteValue>) throws {
     try update(Self.sorted(values), of: id, in: schema.tables[table].name)
   }
 
-  private static func sorted(_ values: [String: SQLiteValue]) -> [(name: String, value: SQLiteValue)] {
+  private static func sorted(_ values: TextMap<SQLiteValue>) -> [(name: String, value: SQLiteValue)] {
     values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 }

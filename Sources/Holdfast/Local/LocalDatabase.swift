@@ -15,7 +15,7 @@ package final class LocalDatabase {
   /// One entry a table of the schema.
   let sql: [TableStatements]
   /// The same: the columns' policies.
-  let policies: [[String: MergePolicy]]
+  let policies: [TextMap<MergePolicy>]
   /// The same, for parsing pages.
   var forms: [PageParser.Form]
   /// The change set of the outbox whose columns were read last.
@@ -37,7 +37,7 @@ package final class LocalDatabase {
     self.pages = pages ?? PageFiles(database: path)
     sql = schema.tables.map(TableStatements.init)
     policies = schema.tables.map { table in
-      Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, $0.policy) })
+      TextMap(table.columns.map { ($0.name, $0.policy) })
     }
     forms = schema.tables.map { PageParser.Form($0) }
     do {
@@ -75,7 +75,7 @@ package final class LocalDatabase {
     (connection, pages, snapshots) = (later.connection, later.pages, nil)
     sql = schema.tables.map(TableStatements.init)
     policies = schema.tables.map { table in
-      Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, $0.policy) })
+      TextMap(table.columns.map { ($0.name, $0.policy) })
     }
     forms = schema.tables.map { PageParser.Form($0) }
   }
@@ -177,7 +177,7 @@ package final class LocalDatabase {
   /// a page that is just being saved by another process has no row yet.
   func removeStrayFiles() throws {
     pages.removeAll(
-      but: Set(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
+      but: TextSet(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
     snapshots?.removeAll(
       but: try connection.rows("SELECT zone FROM holdfast_zones WHERE ack = ''").compactMap { $0[0].text })
   }

@@ -30,7 +30,7 @@ extension LocalDatabase {
 
   /// Sees to it that those of them that have not come since leave with the next copy of their zone, if they are not in it.
   func awaitMissing(_ created: [CreatedRecord]) throws {
-    var zones: Set<String> = []
+    var zones: TextSet = []
     for record in created {
       let zone = try connection.value(
         """

@@ -12,7 +12,7 @@ package protocol PageStorage: Sendable {
   /// Removes pages.
   func remove(_ names: [String])
   /// Removes what a crash, or an answer that failed, left over.
-  func removeAll(but known: Set<String>)
+  func removeAll(but known: TextSet)
 }
 
 /// Pages as files, one each, in a folder beside the database.
@@ -53,7 +53,7 @@ struct PageFiles: PageStorage {
     for name in names { try? FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
   }
 
-  func removeAll(but known: Set<String>) {
+  func removeAll(but known: TextSet) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     remove(names.filter { !known.contains($0) })
   }

@@ -16,7 +16,7 @@ extension LocalDatabase {
   }
 
   /// The same for all records of a zone but some, by table.
-  func forgetDeletions(in zone: String, but kept: [Int: Set<String>] = [:]) throws {
+  func forgetDeletions(in zone: String, but kept: [Int: TextSet] = [:]) throws {
     let rows = try connection.rows(
       "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base = ?",
       [.text(zone)])

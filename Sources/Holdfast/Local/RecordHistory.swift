@@ -5,7 +5,7 @@ import HoldfastSQLite
 struct RecordState: Equatable {
   var zone: SQLiteValue
   var rev: Int64
-  var values: [String: SQLiteValue]
+  var values: TextMap<SQLiteValue>
 }
 
 /// The edits of one record that the server has not confirmed, as steps from the server's record to the one that the device shows. Pure.
@@ -30,13 +30,13 @@ struct RecordHistory {
   /// The record before the first step; nil when there was none.
   private(set) var base: RecordState?
   private var steps: [Step] = []
-  private let policies: [String: MergePolicy]
+  private let policies: TextMap<MergePolicy>
 
   /// - Parameters:
   ///   - edits: of one record, oldest first.
   ///   - current: the record as it is here; nil when it is not.
   ///   - policies: of the columns that combine two edits; the others may be left out.
-  init(_ edits: [Edit], current: RecordState?, policies: [String: MergePolicy] = [:]) {
+  init(_ edits: [Edit], current: RecordState?, policies: TextMap<MergePolicy> = [:]) {
     self.policies = policies
     for edit in edits {
       switch edit.kind {
@@ -74,7 +74,7 @@ struct RecordHistory {
   /// What a change set does to a column in several steps is one to the server: from the base of the first to what the last made.
   private mutating func combineUpdates() {
     var combined: [Step] = []
-    var places: [String: Int] = [:]
+    var places: TextMap<Int> = [:]
     for step in steps {
       guard step.edit.kind == .update, case .update(let column, _, let new) = step.change else {
         places = [:]

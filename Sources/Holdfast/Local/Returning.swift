@@ -35,7 +35,7 @@ extension LocalDatabase {
 
   /// Notes the remembered deletions of records of which the server does not know: another device may still have them.
   func noteDeletions(
-    in zone: String, _ writable: Set<Int>, _ seen: [Int: Set<String>],
+    in zone: String, _ writable: Set<Int>, _ seen: [Int: TextSet],
     isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
   ) throws {
     let deletions = try connection.rows(
@@ -55,7 +55,7 @@ extension LocalDatabase {
   ///
   /// - Parameter seen: those that came, by table; those that are noted are added.
   func noteMissing(
-    in zone: String, _ writable: Set<Int>, _ seen: inout [Int: Set<String>],
+    in zone: String, _ writable: Set<Int>, _ seen: inout [Int: TextSet],
     isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
   ) throws {
     for table in returnOrder {

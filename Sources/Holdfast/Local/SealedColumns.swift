@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What a change set says of a record's columns: the values that it was based on, and those that it gives.
-typealias SealedColumns = [String: (base: SQLiteValue, new: SQLiteValue)]
+typealias SealedColumns = TextMap<(base: SQLiteValue, new: SQLiteValue)>
 
 /// The columns of one change set that waits to be sent.
 struct SealedSet {
   /// Tells its content from that of others.
   let chain: String
   /// By the table's index and the id, of the columns whose policy combines.
-  let records: [String: SealedColumns]
+  let records: TextMap<SealedColumns>
 }
 
 /// What the server will combine. The base of an edit moves on with what the server tells, that of its change set never does: words that this
@@ -30,7 +30,7 @@ extension LocalDatabase {
     if let lastSealed, lastSealed.chain == chain { return lastSealed }
     let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?
       .blob
-    var records: [String: SealedColumns] = [:]
+    var records: TextMap<SealedColumns> = [:]
     for operation in QuarantinedOperation.all(body ?? []) where operation.kind == .update {
       guard let table = schema.index(called: operation.table) else { continue }
       for (name, base) in operation.base {

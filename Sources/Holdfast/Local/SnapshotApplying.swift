@@ -93,7 +93,7 @@ extension LocalDatabase {
   /// In a zone that is begun anew: notes for removal the records that the snapshot does not have; see `removeUnseen`.
   private func removeMissing(_ source: SnapshotSource, _ session: inout ApplySession) throws {
     Trace.took(.resetDone)
-    var seen: [Int: Set<String>] = [:]
+    var seen: [Int: TextSet] = [:]
     for (index, table) in schema.tables.enumerated() {
       let their = source.tables.first { $0.index == index }
       let isMissing =
@@ -112,7 +112,7 @@ extension LocalDatabase {
         SELECT "id" FROM snapshot."\(their.name)" WHERE "id" IN
         (SELECT id FROM main.holdfast_edits WHERE record_table = '\(table.name)')
         """)
-      seen[index] = Set(edited.compactMap { $0[0].text })
+      seen[index] = TextSet(edited.compactMap { $0[0].text })
     }
     try forgetDeletions(in: session.zone, but: seen)
   }

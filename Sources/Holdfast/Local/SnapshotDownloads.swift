@@ -83,7 +83,7 @@ struct SnapshotDownloads: Sendable {
 
   /// Removes what is here of snapshots of all zones but these.
   func removeAll(but zones: [String]) {
-    let known = Set(zones.flatMap { [note($0), file($0)] }.map(\.lastPathComponent))
+    let known = TextSet(zones.flatMap { [note($0), file($0)] }.map(\.lastPathComponent))
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     for name in names where !known.contains(name) {
       try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))

@@ -36,8 +36,8 @@ extension LocalDatabase {
   func state(_ table: Int, _ record: (zone: String?, rev: Int64, values: [Value])) -> RecordState {
     RecordState(
       zone: record.zone.map { .text($0) } ?? .null, rev: record.rev,
-      values: Dictionary(
-        uniqueKeysWithValues: zip(sql[table].columns, record.values.map { SQLiteValue($0) })))
+      values: TextMap(
+        zip(sql[table].columns, record.values.map { SQLiteValue($0) })))
   }
 
   /// Takes the steps of a history again from a beginning, and keeps what comes of it.

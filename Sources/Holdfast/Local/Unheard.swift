@@ -61,7 +61,7 @@ extension LocalDatabase {
 
   /// Begins the zones anew in which lost edits may show: all in which there is nothing to hand back. Call behind the answer's parts.
   func replaceLost(_ answer: SyncAnswer) throws {
-    let ahead = Set(answer.parts.filter(\.isRestored).map(\.zone) + answer.held.map(\.zone))
+    let ahead = TextSet(answer.parts.filter(\.isRestored).map(\.zone) + answer.held.map(\.zone))
     let zones = try connection.rows(
       "SELECT zone FROM holdfast_zones WHERE ack IS NOT NULL AND fresh IN (0, 3, 4)")
     for zone in zones.compactMap({ $0[0].text }) where !ahead.contains(zone) { try beginAnew(zone) }

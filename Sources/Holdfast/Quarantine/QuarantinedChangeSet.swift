@@ -56,16 +56,16 @@ public struct QuarantinedOperation: Sendable, Hashable {
   /// The id of the record.
   public let id: String
   /// The values that it gives to columns, and to `zone` of a new member.
-  public private(set) var columns: [String: JSONValue]
+  public private(set) var columns: TextMap<JSONValue>
   /// What the columns of an update had before.
-  public private(set) var base: [String: JSONValue]
+  public private(set) var base: TextMap<JSONValue>
 
   /// An operation of its parts.
   ///
   /// - Parameter base: see `base`; a column whose policy combines edits (`counter`, `set`, `text`) takes the step from there to its value again.
   public init(
-    _ kind: HoldfastCore.Operation.Kind, table: String, id: String, columns: [String: JSONValue] = [:],
-    base: [String: JSONValue] = [:]
+    _ kind: HoldfastCore.Operation.Kind, table: String, id: String, columns: TextMap<JSONValue> = [:],
+    base: TextMap<JSONValue> = [:]
   ) {
     (self.kind, self.table, self.id) = (kind, table, id)
     (self.columns, self.base) = (columns, base)
@@ -83,8 +83,8 @@ public struct QuarantinedOperation: Sendable, Hashable {
   /// The operations of a sealed change set.
   static func all(_ body: [UInt8]) -> [QuarantinedOperation] {
     let operations = (try? JSONValue(parsing: body))?.elements ?? []
-    func columns(_ value: JSONValue?) -> [String: JSONValue] {
-      Dictionary((value?.members ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    func columns(_ value: JSONValue?) -> TextMap<JSONValue> {
+      TextMap((value?.members ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }
     return operations.compactMap { operation in
       guard let kind = operation["op"]?.stringValue.flatMap(HoldfastCore.Operation.Kind.init),

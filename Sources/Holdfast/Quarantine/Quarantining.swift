@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// The records that the server does not have, as the change set that was to create them is in quarantine: its number, by the record's id.
-typealias LackingRecords = [String: Int64]
+typealias LackingRecords = TextMap<Int64>
 
 extension LocalDatabase {
   /// Reads them off the quarantine. A set that is there because of another one stands for that.

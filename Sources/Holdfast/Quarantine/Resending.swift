@@ -47,7 +47,7 @@ extension LocalDatabase {
     if operation.kind == .delete {
       return try connection.run(sql[table].delete, [.text(operation.id)])
     }
-    var values: [String: SQLiteValue] = [:]
+    var values: TextMap<SQLiteValue> = [:]
     for (name, json) in operation.columns {
       if name == "zone", schema.tables[table].zone == .explicit {
         if here == nil { values[name] = json.stringValue.map { .text($0) } }

@@ -35,7 +35,7 @@ extension LocalDatabase {
       "SELECT body, deleted FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n",
       [.integer(number)])
     if sets.contains(where: { $0[1].integer == 1 }) { return false }
-    var created: Set<String> = []
+    var created: TextSet = []
     for operation in sets.flatMap({ QuarantinedOperation.all($0[0].blob ?? []) }) {
       guard operation.kind != .delete, let table = schema.index(called: operation.table) else { return false }
       let columns = schema.tables[table].columns

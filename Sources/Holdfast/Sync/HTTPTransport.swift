@@ -1,4 +1,5 @@
 public import Foundation
+import HoldfastCore
 
 #if os(Linux)
   import HoldfastCurl
@@ -72,8 +73,8 @@ public final class HTTPTransport: EventTransport {
         status: answer.statusCode,
         retryAfter: answer.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) },
         body: [UInt8](data),
-        headers: Dictionary(
-          uniqueKeysWithValues: Self.fieldNames.compactMap { name in
+        headers: TextMap(
+          Self.fieldNames.compactMap { name in
             answer.value(forHTTPHeaderField: name).map { (name, $0) }
           }))
     #endif

@@ -24,8 +24,8 @@ package struct SnapshotDownload: Sendable {
   var zone: String?
   var changes = 0
   /// The zones whose snapshots are of no use: they come in pages as long as this engine is there.
-  private var refused: Set<String> = []
-  private var begun: [String: Int] = [:]
+  private var refused: TextSet = []
+  private var begun: TextMap<Int> = [:]
 
   func prefers(_ zone: String, changes: Int64) -> Bool {
     threshold.map { changes > $0 } == true && !refused.contains(zone)
@@ -60,7 +60,7 @@ extension SyncConversation {
         progress = nil
       }
       let first = progress?.size ?? 0
-      var headers = [
+      var headers: TextMap = [
         "Range": "bytes=\(first)-\(first + SnapshotDownload.stretch - 1)", "Accept-Encoding": "identity",
         "Accept": "application/vnd.sqlite3",
       ]

@@ -1,3 +1,5 @@
+public import HoldfastCore
+
 /// A request to the server.
 public struct TransportRequest: Sendable {
   /// The HTTP method.
@@ -9,11 +11,11 @@ public struct TransportRequest: Sendable {
   /// JSON, or nil.
   public let body: [UInt8]?
   /// Further header fields.
-  public let headers: [String: String]
+  public let headers: TextMap<String>
 
   /// A request of its parts.
   public init(
-    method: String, path: String, token: String? = nil, body: [UInt8]? = nil, headers: [String: String] = [:]
+    method: String, path: String, token: String? = nil, body: [UInt8]? = nil, headers: TextMap<String> = [:]
   ) {
     self.method = method
     self.path = path
@@ -32,10 +34,10 @@ public struct TransportAnswer: Sendable {
   /// The whole body.
   public let body: [UInt8]
   /// The header fields, by their names in lower case; those of snapshots are needed, others may be left out.
-  public let headers: [String: String]
+  public let headers: TextMap<String>
 
   /// An answer of its parts.
-  public init(status: Int, retryAfter: Int? = nil, body: [UInt8], headers: [String: String] = [:]) {
+  public init(status: Int, retryAfter: Int? = nil, body: [UInt8], headers: TextMap<String> = [:]) {
     self.status = status
     self.retryAfter = retryAfter.map { min(max($0, 0), longestRetryAfter) }
     self.body = body

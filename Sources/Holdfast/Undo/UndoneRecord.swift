@@ -7,9 +7,9 @@ struct UndoneRecord: Equatable {
   let id: String
   let zone: SQLiteValue
   /// The columns before; nil when the record was not there. Of an update those that changed alone.
-  let before: [String: SQLiteValue]?
+  let before: TextMap<SQLiteValue>?
   /// The same, after.
-  let after: [String: SQLiteValue]?
+  let after: TextMap<SQLiteValue>?
 }
 
 extension UndoneRecord {
@@ -28,7 +28,7 @@ extension UndoneRecord {
   }
 
   var json: JSONValue {
-    func columns(_ values: [String: SQLiteValue]?) -> JSONValue {
+    func columns(_ values: TextMap<SQLiteValue>?) -> JSONValue {
       guard let values else { return .null }
       return .object(values.sorted { $0.key < $1.key }.map { .init($0.key, Self.json($0.value)) })
     }
@@ -42,9 +42,9 @@ extension UndoneRecord {
     guard let table = json["table"]?.stringValue, let id = json["id"]?.stringValue,
       let columns = schema.table(table)?.columns
     else { return nil }
-    func values(_ json: JSONValue?) -> [String: SQLiteValue]? {
+    func values(_ json: JSONValue?) -> TextMap<SQLiteValue>? {
       guard let members = json?.members else { return nil }
-      return Dictionary(
+      return TextMap(
         members.map { member in
           (member.name, Self.value(member.value, columns.first { $0.name == member.name }?.type))
         }, uniquingKeysWith: { $1 })

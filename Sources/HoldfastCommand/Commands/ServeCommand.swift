@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 import HoldfastServer
 
 /// `holdfast serve`: the server.
@@ -82,7 +83,7 @@ enum ServeCommand: Subcommand {
     return .seconds(seconds)
   }
 
-  private static func origins(_ text: String) throws(UsageError) -> Set<String> {
+  private static func origins(_ text: String) throws(UsageError) -> TextSet {
     let origins = text.split(separator: ",").map(String.init)
     for origin in origins where origin != "*" {
       guard let url = URL(string: origin), url.scheme != nil, url.host() != nil, url.path().isEmpty else {
@@ -90,7 +91,7 @@ enum ServeCommand: Subcommand {
           "--allow-origin takes origins such as https://app.example.org, without a path, or *.")
       }
     }
-    return Set(origins)
+    return TextSet(origins)
   }
 
   private static func webhook(_ options: Options) throws -> WebhookConfiguration? {

@@ -1,9 +1,9 @@
 /// The names that tables and columns of the server's schema had before, as it tells them apps of before: docs/SCHEMA-CHANGES.md, section 2.
 public struct FormerNames: Sendable, Hashable {
   /// By the name of a table now: those of before.
-  private var tables: [String: [String]] = [:]
+  private var tables: TextMap<[String]> = [:]
   /// By the name of a table now, and by that of a column: those of before.
-  private var columns: [String: [String: [String]]] = [:]
+  private var columns: TextMap<TextMap<[String]>> = [:]
 
   /// None.
   public init() {}
@@ -35,8 +35,8 @@ public struct FormerNames: Sendable, Hashable {
     }
   }
 
-  private static func readNames(_ reader: inout JSONReader) throws -> [String: [String]] {
-    var names: [String: [String]] = [:]
+  private static func readNames(_ reader: inout JSONReader) throws -> TextMap<[String]> {
+    var names: TextMap<[String]> = [:]
     try reader.readObject { key, reader in
       let name = key.string
       try reader.readArray { names[name, default: []].append(try $0.readString()) }
@@ -49,7 +49,7 @@ public struct FormerNames: Sendable, Hashable {
 
   /// The names as the answer of a sync says them.
   public var json: JSONValue {
-    func object(_ names: [String: [String]]) -> JSONValue {
+    func object(_ names: TextMap<[String]>) -> JSONValue {
       .object(names.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value.map { .string($0) })) })
     }
     return .object([

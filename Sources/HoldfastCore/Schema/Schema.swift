@@ -25,8 +25,8 @@ public struct Schema: Sendable, Hashable {
   /// All reference columns.
   public let links: [Link]
 
-  private let indexes: [String: Int]
-  private let formerIndexes: [String: Int]
+  private let indexes: TextMap<Int>
+  private let formerIndexes: TextMap<Int>
 
   /// Checks tables and binds them together.
   ///
@@ -43,8 +43,8 @@ public struct Schema: Sendable, Hashable {
           "oldest_version", "Give versions from 0 on; the oldest that is served is at most the file's own."))
     }
     guard faults.isEmpty else { throw SchemaError(faults: faults) }
-    var indexes: [String: Int] = [:]
-    var formerIndexes: [String: Int] = [:]
+    var indexes: TextMap<Int> = [:]
+    var formerIndexes: TextMap<Int> = [:]
     for (index, table) in tables.enumerated() {
       indexes[table.name] = index
       for name in table.was { formerIndexes[name] = index }

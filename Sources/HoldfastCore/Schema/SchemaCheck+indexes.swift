@@ -10,16 +10,16 @@ extension SchemaCheck {
       faults.append(
         .init(place, "Declare at most \(Self.indexLimit) indexes; there are \(table.indexes.count)."))
     }
-    var seen: Set<[String]> = []
+    var seen: Set<[TextKey]> = []
     for (number, columns) in table.indexes.enumerated() {
       let place = "\(place).\(number)"
       if !(1...Self.indexColumnLimit).contains(columns.count) {
         faults.append(.init(place, "Name 1 to \(Self.indexColumnLimit) columns."))
       }
-      if Set(columns).count < columns.count {
+      if TextSet(columns).count < columns.count {
         faults.append(.init(place, "A column is named twice; name it once."))
       }
-      if !seen.insert(columns).inserted {
+      if !seen.insert(columns.map { TextKey($0) }).inserted {
         faults.append(.init(place, "The index is declared twice; keep one."))
       }
       for name in columns {

@@ -13,7 +13,7 @@ extension SchemaCheck {
       faults.append(
         .init(place, "Name at most \(Self.formerNameLimit); leave out those of apps that are gone."))
     }
-    if Set(was).count < was.count { faults.append(.init(place, "A name stands here twice; keep one.")) }
+    if TextSet(was).count < was.count { faults.append(.init(place, "A name stands here twice; keep one.")) }
     for name in was {
       faults += nameFaults(name, at: place, kind: kind)
       if isOthers(name) {

@@ -3,10 +3,10 @@ package struct SchemaCheck {
   let name: String
   let tables: [Table]
 
-  package static let reservedColumns: Set<String> = [
+  package static let reservedColumns: TextSet = [
     "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
   ]
-  static let reservedTables: Set<String> = [Table.members.name, Table.conflicts.name]
+  static let reservedTables: TextSet = [Table.members.name, Table.conflicts.name]
 
   /// Whether the name of a table is kept for Holdfast or SQLite.
   package static func isReserved(table name: String) -> Bool {
@@ -22,7 +22,7 @@ package struct SchemaCheck {
     if tables.count > 200 {
       faults.append(.init("tables", "Declare at most 200 tables; there are \(tables.count)."))
     }
-    var seen: Set<String> = []
+    var seen: TextSet = []
     for table in tables {
       let place = "tables.\(table.name)"
       faults += nameFaults(table.name, at: place, kind: "table")
@@ -41,7 +41,7 @@ package struct SchemaCheck {
     var faults: [SchemaError.Fault] = []
     if table.columns.isEmpty { faults.append(.init("\(place).columns", "Declare at least one column.")) }
     if table.columns.count > 200 { faults.append(.init("\(place).columns", "Declare at most 200 columns.")) }
-    var seen: Set<String> = []
+    var seen: TextSet = []
     for column in table.columns {
       let place = "\(place).columns.\(column.name)"
       faults += nameFaults(column.name, at: place, kind: "column")

@@ -22,7 +22,7 @@ public struct SchemaDifference: Sendable {
     /// The names of its columns that are gone.
     public fileprivate(set) var removed: [String] = []
     /// The name that a column of before has now; nil when it is gone.
-    public fileprivate(set) var names: [String: String] = [:]
+    public fileprivate(set) var names: TextMap<String> = [:]
     /// Whether a name of it or of a column is another, or a column is gone.
     public fileprivate(set) var isRewritten = false
   }
@@ -74,7 +74,7 @@ public struct SchemaDifference: Sendable {
     }
     let found = Set(pairs.map(\.before))
     removedTables = old.tables.indices.filter { !found.contains($0) }.map { old.tables[$0].name }
-    let tableNames = Dictionary(
+    let tableNames = TextMap(
       pairs.map { (old.tables[$0.before].name, new.tables[$0.index].name) },
       uniquingKeysWith: { first, _ in first })
     var faults: [SchemaError.Fault] = []
@@ -95,7 +95,7 @@ public struct SchemaDifference: Sendable {
   }
 
   private mutating func compare(
-    _ before: Int, _ index: Int, _ tableNames: [String: String]
+    _ before: Int, _ index: Int, _ tableNames: TextMap<String>
   ) -> [SchemaError.Fault] {
     let (earlier, table) = (old.tables[before], new.tables[index])
     let place = "tables.\(table.name)"
@@ -135,7 +135,7 @@ public struct SchemaDifference: Sendable {
   }
 
   private static func faults(
-    _ earlier: Column, _ column: Column, at place: String, _ tableNames: [String: String]
+    _ earlier: Column, _ column: Column, at place: String, _ tableNames: TextMap<String>
   ) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if earlier.type != column.type { faults.append(fault("\(place).type", "was changed")) }

@@ -206,9 +206,9 @@ extension SchemaReport.Change {
         "max \(text(before.maximum)) → \(text(column.maximum))",
         isNarrower: column.maximum ?? .max < before.maximum ?? .max)
     }
-    if Set(before.oneOf) != Set(column.oneOf) {
+    if TextSet(before.oneOf) != TextSet(column.oneOf) {
       let isWider =
-        column.oneOf.isEmpty || (!before.oneOf.isEmpty && Set(column.oneOf).isSuperset(of: before.oneOf))
+        column.oneOf.isEmpty || (!before.oneOf.isEmpty && TextSet(column.oneOf).isSuperset(of: before.oneOf))
       add("one_of \(list(before.oneOf)) → \(list(column.oneOf))", isNarrower: !isWider)
     }
     if before.policy != column.policy {

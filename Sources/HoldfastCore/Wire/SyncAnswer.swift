@@ -88,7 +88,7 @@ public struct SyncAnswer: Sendable {
   /// - Throws: `JSONError`; `Problem` with `invalidRequest` when a member has a wrong form.
   public init(body: [UInt8]) throws {
     // Something between device and server may answer 200 with JSON of its own. Nothing must be concluded from what it does not say.
-    var missing: Set<String> = ["clock", "confirmed", "chain", "refused", "resend", "zones", "lost"]
+    var missing: TextSet = ["clock", "confirmed", "chain", "refused", "resend", "zones", "lost"]
     try JSONReader.read(body) { reader in
       try reader.readObject { key, reader in
         missing.remove(key.string)
@@ -177,7 +177,7 @@ public struct SyncAnswer: Sendable {
 
   private static func readPart(_ reader: inout JSONReader) throws -> Part {
     var part = Part()
-    var missing: Set<String> = ["zone", "role", "from", "to", "changes"]
+    var missing: TextSet = ["zone", "role", "from", "to", "changes"]
     try reader.readObject { key, reader in
       missing.remove(key.string)
       switch key {

@@ -1,10 +1,11 @@
+import HoldfastCore
 import HoldfastHTTP
 
 /// Which web pages may call the server from a browser (the Fetch standard, section 3.2): none, unless the operator names their origins. Tokens
 /// are sent by the page itself, so there are no cookies to be had.
 struct CrossOrigin: Sendable {
   /// Origins such as `https://app.example.org`, or `*`.
-  let allowed: Set<String>
+  let allowed: TextSet
 
   /// What is added to every answer, to a page and to whoever else: a cache must know that they differ.
   ///

@@ -8,11 +8,11 @@ struct TokenScope: Sendable, Equatable {
   /// What it may do in its zones.
   let role: Role
   /// The names of its tables; nil for all.
-  let tables: Set<String>?
+  let tables: TextSet?
   /// Its zones; nil for all, also those that are made later.
-  let zones: Set<String>?
+  let zones: TextSet?
 
-  init(role: Role, tables: Set<String>?, zones: Set<String>?) {
+  init(role: Role, tables: TextSet?, zones: TextSet?) {
     self.role = role
     self.tables = tables
     self.zones = zones
@@ -22,15 +22,15 @@ struct TokenScope: Sendable, Equatable {
   init?(_ text: String) {
     guard let value = try? JSONValue(parsing: text), let role = value["role"]?.stringValue.flatMap(Role.init)
     else { return nil }
-    func names(_ member: String) -> Set<String>? {
-      value[member]?.elements.map { Set($0.compactMap(\.stringValue)) }
+    func names(_ member: String) -> TextSet? {
+      value[member]?.elements.map { TextSet($0.compactMap(\.stringValue)) }
     }
     self.init(role: role, tables: names("tables"), zones: names("zones"))
   }
 
   /// As it is stored.
   var text: String {
-    func names(_ names: Set<String>?) -> JSONValue {
+    func names(_ names: TextSet?) -> JSONValue {
       names.map { .array($0.sorted().map { .string($0) }) } ?? .null
     }
     let value: JSONValue = [

@@ -12,7 +12,7 @@ public enum DeviceSelection: Sendable, Equatable {
 extension Administration {
   /// All devices, with what they have not got yet.
   public func devices() throws -> Listing {
-    let lags = Dictionary(
+    let lags = TextMap(
       try database.read { try $0.lag(of: nil) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let rows = try operators.devices().map { row in
       let lag = lags[row[0]]

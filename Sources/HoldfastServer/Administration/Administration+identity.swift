@@ -7,7 +7,7 @@ extension Administration {
       columns: ["token", "name", "role", "tables", "zones", "last used", "valid"],
       rows: try operators.tokens().map { row in
         guard let scope = TokenScope(row[2]) else { return row }
-        func text(_ names: Set<String>?) -> String {
+        func text(_ names: TextSet?) -> String {
           names.map { $0.sorted().joined(separator: ",") } ?? "all"
         }
         return [row[0], row[1], scope.role.rawValue, text(scope.tables), text(scope.zones), row[3], row[4]]
@@ -31,7 +31,7 @@ extension Administration {
     for names in [tables, zones].compactMap(\.self) where !(1...TokenScope.nameLimit).contains(names.count) {
       throw ServerError(.refused, "A token names 1 to \(TokenScope.nameLimit) tables, and as many zones.")
     }
-    let scope = TokenScope(role: role, tables: tables.map { Set($0) }, zones: zones.map { Set($0) })
+    let scope = TokenScope(role: role, tables: tables.map { TextSet($0) }, zones: zones.map { TextSet($0) })
     let token = makeToken(random: environment.random)
     try change { service, now in
       let accounts = service.store.accounts

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Which stream is to be told what: the zones that moved, to those who may read them, a set for each. Decides alone; has no thread, no
 /// clock and no sockets. Source: docs/PUSH.md.
 struct EventHub {
@@ -18,7 +20,7 @@ struct EventHub {
 
   private enum Untold {
     case nothing
-    case zones(Set<String>)
+    case zones(TextSet)
     case all
   }
 
@@ -38,8 +40,8 @@ struct EventHub {
   private var log: MoveLog
   private var streams: [Int: Stream] = [:]
   private var ofDevice: [Int64: Int] = [:]
-  private var ofUser: [String: Set<Int>] = [:]
-  private var ofZone: [String: Set<Int>] = [:]
+  private var ofUser: TextMap<Set<Int>> = [:]
+  private var ofZone: TextMap<Set<Int>> = [:]
   private var ofAllZones: Set<Int> = []
   private var inSlot: [Set<Int>] = Array(repeating: [], count: slots)
   /// The streams that are to be told something, longest waiting first.

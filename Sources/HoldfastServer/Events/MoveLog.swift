@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// When each zone, user and device moved last, by a counter that every commit advances: enough to tell a device that
 /// returns what it has missed. Bounded: of too many the older half is forgotten.
 struct MoveLog {

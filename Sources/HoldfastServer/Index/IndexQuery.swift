@@ -97,7 +97,7 @@ struct IndexQuery: Equatable {
   ) throws(Problem) -> TableIndex {
     let definition = schema.tables[table]
     func name(_ filter: IndexFilter) -> String { definition.columns[filter.column].name }
-    let values = Set(filters.filter(\.picksValues).map(name))
+    let values = TextSet(filters.filter(\.picksValues).map(name))
     var compared: [String] = []
     for filter in filters where !values.contains(name(filter)) && !compared.contains(name(filter)) {
       compared.append(name(filter))

@@ -9,7 +9,7 @@ struct PageRanks {
   let position: Int
   let ids: [String]
   let schema: Schema
-  private var known: [RecordList: [String: Int64]] = [:]
+  private var known: [RecordList: TextMap<Int64>] = [:]
 
   init(_ position: Int, of ids: [String], in schema: Schema) {
     self.position = position

@@ -22,7 +22,7 @@ struct QueryParameters {
   /// - Throws: `Problem.invalidRequest` for a wrong escape, and a parameter that is there twice.
   init(_ request: HTTPRequest) throws(Problem) {
     var items: [Item] = []
-    var seen: Set<String> = []
+    var seen: TextSet = []
     for part in request.query.split(separator: "&") {
       let equals = part.firstIndex(of: "=") ?? part.endIndex
       let raw = part[equals...].dropFirst()

@@ -16,8 +16,8 @@ struct TableIndex: Equatable {
   let columns: [String]
 
   /// Whether the columns of filters begin the index: those that pick values, and behind them the one that is compared.
-  func answers(values: Set<String>, compared: String?) -> Bool {
-    guard columns.count >= values.count, Set(columns.prefix(values.count)) == values else { return false }
+  func answers(values: TextSet, compared: String?) -> Bool {
+    guard columns.count >= values.count, TextSet(columns.prefix(values.count)) == values else { return false }
     guard let compared, !values.contains(compared) else { return true }
     return columns.dropFirst(values.count).first == compared
   }

@@ -153,7 +153,7 @@ struct AdoptionProposal {
 
   /// Whether the required references of a table lead to another one.
   private func leads(_ start: String, to end: String, in tables: [Table]) -> Bool {
-    var seen: Set<String> = []
+    var seen: TextSet = []
     var waiting = [start]
     while let name = waiting.popLast() {
       if name == end { return true }

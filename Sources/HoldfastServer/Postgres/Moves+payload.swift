@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What a transaction changed, as servers on one database tell each other with NOTIFY.
 ///
 /// A payload is words: first the server that says it (`0` for a trigger), then for each zone its name, and behind `=` the device that alone

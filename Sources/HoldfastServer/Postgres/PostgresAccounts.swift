@@ -5,7 +5,7 @@ import HoldfastPostgres
 final class PostgresAccounts: AccountTable {
   private unowned let store: PostgresStore
   /// The names of accounts by their ids, as far as the transaction has read them.
-  var names: [String: String] = [:]
+  var names: TextMap<String> = [:]
 
   // Who looks up somebody else's account keeps it from being erased until the transaction's end.
   private static let findID: PostgresStatement =

@@ -43,7 +43,7 @@ struct PostgresCatalog {
   let unique: [[String]]
   let references: [Reference]
   /// The triggers of Holdfast that are there and not switched off.
-  let triggers: Set<String>
+  let triggers: TextSet
 
   /// Reads a table; nil when there is none.
   ///
@@ -68,7 +68,7 @@ struct PostgresCatalog {
         onDelete: references.text($0, 3))
     }
     let triggers = try connection.query(Self.findTriggers, PostgresParameters(number))
-    self.triggers = Set(triggers.indices.map { triggers.text($0, 0) })
+    self.triggers = TextSet(triggers.indices.map { triggers.text($0, 0) })
   }
 
   /// The column of this name, or nil.

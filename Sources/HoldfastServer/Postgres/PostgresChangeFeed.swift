@@ -18,7 +18,7 @@ struct PostgresChangeFeed: Sendable {
     /// Its rows of `places`.
     var rows: Range<Int>
     /// The values of its live records, by table.
-    var values: [String: Cursor] = [:]
+    var values: TextMap<Cursor> = [:]
     /// Whether there were more.
     let isCut: Bool
   }
@@ -52,12 +52,12 @@ struct PostgresChangeFeed: Sendable {
     "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
 
   /// By the names of their tables.
-  let sources: [String: Source]
+  let sources: TextMap<Source>
   /// Whether zones are on different shards.
   private let isDistributed: Bool
 
   init(_ schema: Schema, _ layout: PostgresLayout) {
-    var sources: [String: Source] = [:]
+    var sources: TextMap<Source> = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       sources[table.name] = Source(
@@ -137,8 +137,8 @@ struct PostgresChangeFeed: Sendable {
   }
 
   /// Where the rows of each zone are, which stand together.
-  private static func ranges(_ rows: PostgresRows) -> [String: Range<Int>] {
-    var ranges: [String: Range<Int>] = [:]
+  private static func ranges(_ rows: PostgresRows) -> TextMap<Range<Int>> {
+    var ranges: TextMap<Range<Int>> = [:]
     var start = 0
     for row in rows.indices {
       let isLast = row + 1 == rows.count || rows.text(row + 1, 0) != rows.text(row, 0)

@@ -47,8 +47,8 @@ final class PostgresConsents: ConsentTable {
     return try !store.connection.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
   }
 
-  func leavers(of zone: String) throws -> Set<String> {
-    var users = Set(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
+  func leavers(of zone: String) throws -> TextSet {
+    var users = TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
     for (membership, hasLeft) in changed where membership.zone == zone {
       if hasLeft { users.insert(membership.user) } else { users.remove(membership.user) }
     }
@@ -71,8 +71,8 @@ final class PostgresConsents: ConsentTable {
     try !store.connection.query(Self.findBlock, PostgresParameters(user, other)).isEmpty
   }
 
-  func blockers(of other: String) throws -> Set<String> {
-    Set(try store.connection.query(Self.findBlockers, PostgresParameters(other)).texts)
+  func blockers(of other: String) throws -> TextSet {
+    TextSet(try store.connection.query(Self.findBlockers, PostgresParameters(other)).texts)
   }
 
   func blockCount(of user: String) throws -> Int {
@@ -85,7 +85,7 @@ final class PostgresConsents: ConsentTable {
 
   func share(_ user: String, _ other: String) throws -> Bool {
     // What the transaction changes is not in the database yet.
-    let touched = Set(
+    let touched = TextSet(
       store.zoneTable.changed.keys.lazy.filter { $0.user == user || $0.user == other }.map(\.zone))
     for zone in touched.sorted() {
       if try store.zoneTable.role(of: user, in: zone) != nil,
@@ -143,7 +143,7 @@ extension PostgresReader {
     """
 
   func pendingMemberships(of user: String) throws -> [PendingMembership] {
-    let blocked = Set(try blocks(of: user).map(\.id))
+    let blocked = TextSet(try blocks(of: user).map(\.id))
     let rows = try connection.query(Self.findPending, PostgresParameters(user))
     return rows.indices.map {
       PendingMembership(

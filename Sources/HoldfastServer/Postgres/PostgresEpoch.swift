@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 
 /// The history of a database: docs/RESTORING.md, section 3.
@@ -13,7 +14,7 @@ enum PostgresEpoch {
 
   static func history(_ rows: PostgresRows) throws(ServerError) -> History {
     let meta = rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
-    guard let history = History(meta: Dictionary(meta, uniquingKeysWith: { first, _ in first })) else {
+    guard let history = History(meta: TextMap(meta, uniquingKeysWith: { first, _ in first })) else {
       throw ServerError(.damaged, "The database has no epoch: it is damaged. Restore it from a backup.")
     }
     return history

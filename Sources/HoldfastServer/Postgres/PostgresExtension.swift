@@ -86,7 +86,7 @@ struct PostgresExtension {
   private func add(_ columns: [(table: Int, column: Int)]) throws {
     if columns.isEmpty { return }
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
-    let adopted = Set(rows.indices.map { rows.text($0, 0) })
+    let adopted = TextSet(rows.indices.map { rows.text($0, 0) })
     for (table, column) in columns where !adopted.contains(schema.tables[table].name) {
       for addition in tables.additions(of: column, to: table) { try connection.execute(addition) }
       for link in schema.links(of: table) where link.column == column {
@@ -108,7 +108,7 @@ struct PostgresExtension {
   /// - Throws: `ServerError` naming all that does not fit the schema.
   private func load() throws -> [PostgresRelation] {
     let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
-    var known: [String: (relation: String, isAdopted: Bool)] = [:]
+    var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
     for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
     var faults: [SchemaError.Fault] = []
     var relations: [PostgresRelation] = []

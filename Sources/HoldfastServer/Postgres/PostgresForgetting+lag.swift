@@ -29,9 +29,9 @@ extension PostgresForgetting {
     numbers.append(array: devices.keys)
     let acks = try connection.query(PostgresForgettingStatements.findAcksOfDevices, numbers)
     var zones = PostgresParameters()
-    zones.append(array: Set(acks.indices.map { acks.text($0, 1) }))
+    zones.append(array: TextSet(acks.indices.map { acks.text($0, 1) }))
     let rows = try connection.query(PostgresForgettingStatements.findSeqs, zones)
-    let seqs = Dictionary(
+    let seqs = TextMap(
       rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: { first, _ in first })
     for row in acks.indices {
       if let seq = seqs[acks.text(row, 1)] {

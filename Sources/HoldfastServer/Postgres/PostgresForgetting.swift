@@ -54,7 +54,7 @@ struct PostgresForgetting {
       let found = try [SQL.findHandedZones, SQL.findClaimedZones].flatMap { statement in
         try connection.query(statement, PostgresParameters(place, Int64(limit))).texts
       }
-      let zones = Array(Set(found).sorted().prefix(limit))
+      let zones = Array(TextSet(found).sorted().prefix(limit))
       return FoundForgettable(
         items: zones.map { .lostHistory(zone: $0) }, next: zones.count == limit ? zones.last : nil)
     }
@@ -131,7 +131,7 @@ struct PostgresForgetting {
       SQL.findTombstones, PostgresParameters(zone, horizon.seq, Int64(ForgettingTerms.step)))
     let old = rows.indices.prefix { isOld(rows, $0, terms) }
     guard let last = old.last.map({ rows.int64($0, 0) }) else { return Forgotten() }
-    var deleted: [String: [String]] = [:]
+    var deleted: TextMap<[String]> = [:]
     for row in old where rows.int64(row, 4) == PostgresWorkingSet.Place.State.deleted.rawValue {
       deleted[rows.text(row, 2), default: []].append(rows.text(row, 3))
     }

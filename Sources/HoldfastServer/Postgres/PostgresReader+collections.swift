@@ -12,7 +12,7 @@ extension PostgresReader {
       pipe.send(PostgresCollections.findLosses, PostgresParameters(user))
     }
     var zones: [Sight.Zone] = []
-    var known: Set<String> = []
+    var known: TextSet = []
     for rows in answers.prefix(2) {
       for row in rows.indices where !rows.text(row, 3).isEmpty && known.insert(rows.text(row, 0)).inserted {
         zones.append(
@@ -44,13 +44,13 @@ extension PostgresReader {
     return try connection.queryOnce(index.statement, index.parameters).texts
   }
 
-  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+  func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
     let statements = PostgresListStatements(list: list, relation: collections.layout.relations[list.table])
     var wanted = PostgresParameters(list.zone)
     wanted.append(array: ids)
     guard let parameters = statements.parameters(wanted) else { return [:] }
     let rows = try connection.query(statements.ranks, parameters)
-    return Dictionary(uniqueKeysWithValues: rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+    return TextMap(rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
   }
 
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange] {

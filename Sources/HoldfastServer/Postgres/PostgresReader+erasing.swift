@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresReader {
@@ -10,9 +11,9 @@ extension PostgresReader {
     try connection.query(Self.findErased, PostgresParameters(id)).texts.first
   }
 
-  func erasedZones() throws -> [String: Int64] {
+  func erasedZones() throws -> TextMap<Int64> {
     let rows = try connection.query(Self.findErasedZones, PostgresParameters())
-    return Dictionary(
+    return TextMap(
       rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: { first, _ in first })
   }
 

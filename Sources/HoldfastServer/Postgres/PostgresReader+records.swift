@@ -2,17 +2,17 @@ import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresReader {
-  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord] {
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
     let source = statements.sources[table]
     // No record has any other, and PostgreSQL takes no text with U+0000.
-    let ids = Set(ids.filter(Identifier.isPossible)).sorted()
+    let ids = TextSet(ids.filter(Identifier.isPossible)).sorted()
     if ids.isEmpty { return [:] }
     var creators = PostgresParameters(user, source.table.name)
     creators.append(array: ids)
     let (rows, created) = try findRecords(ids, source, user, creators)
-    var requests: [String: String] = [:]
+    var requests: TextMap<String> = [:]
     for row in created.indices { requests[created.text(row, 0)] = created.text(row, 1) }
-    var found: [String: SeenRecord] = [:]
+    var found: TextMap<SeenRecord> = [:]
     for rows in rows {
       for row in rows.indices {
         let (id, zone) = (rows.text(row, 0), rows.text(row, 1))

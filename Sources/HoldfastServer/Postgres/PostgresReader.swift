@@ -12,7 +12,7 @@ class PostgresReader: StoreReader {
   /// What reads records by their ids.
   let statements: PostgresRecordStatements
   /// What was read of zones that were refreshed.
-  private var stretches: [String: PostgresChangeFeed.Stretch] = [:]
+  private var stretches: TextMap<PostgresChangeFeed.Stretch> = [:]
   /// The user for whom they were read.
   private var user: String?
   /// Whether all is read in one transaction.
@@ -213,11 +213,11 @@ class PostgresReader: StoreReader {
     try connection.query(Self.findMemberships, PostgresParameters(user)).texts.sorted()
   }
 
-  func restored(_ zones: [String]) throws -> [String: Int64] {
+  func restored(_ zones: [String]) throws -> TextMap<Int64> {
     var names = PostgresParameters()
     names.append(array: zones)
     let rows = try connection.query(Self.findRestored, names)
-    return Dictionary(uniqueKeysWithValues: rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+    return TextMap(rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {

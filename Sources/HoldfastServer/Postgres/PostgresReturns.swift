@@ -85,7 +85,7 @@ final class PostgresReturns: ReturnTable {
         claimant.at, claimant.state.rawValue))
   }
 
-  func claim(_ seqs: [String: Int64]) throws {
+  func claim(_ seqs: TextMap<Int64>) throws {
     try store.connection.pipeline { pipe in
       for (zone, seq) in seqs.sorted(by: { $0.key < $1.key }) {
         pipe.send(Self.claim, PostgresParameters(zone, seq))

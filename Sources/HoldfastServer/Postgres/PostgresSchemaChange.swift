@@ -9,7 +9,7 @@ struct PostgresSchemaChange {
   private let difference: SchemaDifference
   /// The tables of before, by the relations that they have now.
   private let before: PostgresTables
-  private let adopted: Set<String>
+  private let adopted: TextSet
   private var new: Schema { after.schema }
   /// The tables of the new schema; `known` has those that it kept.
   private(set) var after: PostgresTables
@@ -26,7 +26,7 @@ struct PostgresSchemaChange {
     before = PostgresTables(
       schema: old, namespace: tables.namespace, known: tables.known, isDistributed: tables.isDistributed)
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
-    adopted = Set(rows.indices.map { rows.text($0, 0) })
+    adopted = TextSet(rows.indices.map { rows.text($0, 0) })
   }
 
   /// Takes all steps.

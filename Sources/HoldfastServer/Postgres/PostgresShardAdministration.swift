@@ -50,7 +50,7 @@ final class PostgresShardAdministration: PostgresAdministration {
           """
         ).count
       } else {
-        let there = Set(try rows("SELECT p.id FROM \(parent.name) p").map { $0[0] })
+        let there = TextSet(try rows("SELECT p.id FROM \(parent.name) p").map { $0[0] })
         missing = try rows("SELECT t.\(column) FROM \(child.name) t WHERE t.\(column) IS NOT NULL")
           .count { !there.contains($0[0]) }
       }
@@ -80,7 +80,7 @@ final class PostgresShardAdministration: PostgresAdministration {
     }.sorted().map { "owner: the zone \($0) has none" }
   }
 
-  private func counts(_ sql: String) throws -> [String: String] {
-    Dictionary(try rows(sql).map { ($0[0], $0[1]) }, uniquingKeysWith: { first, _ in first })
+  private func counts(_ sql: String) throws -> TextMap<String> {
+    TextMap(try rows(sql).map { ($0[0], $0[1]) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -58,7 +58,7 @@ final class PostgresShardReader: PostgresReader {
     wanted.append(array: ids)
     while true {
       let places = try connection.query(PostgresRecordStatements.findPlaces, wanted)
-      var zones: [String: [String]] = [:]
+      var zones: TextMap<[String]> = [:]
       for row in places.indices where places.int64(row, 2) < 2 {
         zones[places.text(row, 1), default: []].append(places.text(row, 0))
       }
@@ -79,9 +79,11 @@ final class PostgresShardReader: PostgresReader {
   }
 
   /// Where records are, of what was looked up.
-  private static func zones(_ places: PostgresRows) -> Set<[String]> {
+  private static func zones(_ places: PostgresRows) -> Set<[TextKey]> {
     Set(
-      places.indices.filter { places.int64($0, 2) < 2 }.map { [places.text($0, 0), places.text($0, 1)] })
+      places.indices.filter { places.int64($0, 2) < 2 }.map {
+        [TextKey(places.text($0, 0)), TextKey(places.text($0, 1))]
+      })
   }
 
   private func zones(of device: Int64, user: String) throws -> [ZoneState] {
@@ -90,10 +92,10 @@ final class PostgresShardReader: PostgresReader {
       pipe.send(Self.findMemberships, PostgresParameters(user))
     }
     let (acks, memberships) = (answers[0], answers[1])
-    var standings: [String: Standing] = [:]
+    var standings: TextMap<Standing> = [:]
     for row in memberships.indices { standings[memberships.text(row, 0)] = Standing(memberships, row) }
     let others = acks.texts.filter { standings[$0] == nil }
-    var ofOthers: [String: Standing] = [:]
+    var ofOthers: TextMap<Standing> = [:]
     if !others.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: others)

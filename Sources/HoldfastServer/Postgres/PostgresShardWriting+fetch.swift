@@ -3,13 +3,13 @@ import HoldfastPostgres
 
 extension PostgresShardWriting {
   /// The rows of the ledger of records, as they were found without locks.
-  private typealias Places = [Expectation.Key: [String: PostgresWorkingSet.Place]]
+  private typealias Places = [Expectation.Key: TextMap<PostgresWorkingSet.Place>]
 
   /// Looks up in which zones the records are, then begins the transaction, locks and reads, a zone at a time.
   func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
     let wish = PostgresStore.Wish(expectations)
     let places = try find(wish.wanted)
-    var ids: [String: [Int: [String]]] = [:]
+    var ids: TextMap<[Int: [String]]> = [:]
     for zone in wish.zones { ids[zone] = [:] }
     for (key, places) in places {
       for (zone, place) in places where place.state != .departed {
@@ -59,7 +59,7 @@ extension PostgresShardWriting {
     }
     if names >= 0 { store.learn(names: answers[names]) }
     store.requestTable.learn(requests, answers)
-    var held: Set<String> = []
+    var held: TextSet = []
     for (zone, start) in zip(zones, starts) {
       held.formUnion(store.learn(zones: answers[start], there: answers[start + 1], [zone]))
       store.learn(roles: answers[start + 2], of: [zone], users: wish.users)

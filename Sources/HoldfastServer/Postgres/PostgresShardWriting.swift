@@ -6,7 +6,7 @@ final class PostgresShardWriting: PostgresWriting {
   unowned let store: PostgresStore
   let statements: PostgresShardStatements
   /// The numbers of devices whose session was asked for.
-  private var numbers: [String: Int64] = [:]
+  private var numbers: TextMap<Int64> = [:]
 
   init(_ store: PostgresStore) {
     self.store = store
@@ -40,7 +40,7 @@ final class PostgresShardWriting: PostgresWriting {
     guard let link = links.first(where: { $0.column == column }), link.isInZone else { return [] }
     let key = Expectation.Key(table: link.target, id: id)
     let entries = [store.working.stored[key], store.working.changed[key]]
-    return Set(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
+    return TextSet(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
   }
 
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {

@@ -76,7 +76,7 @@ extension PostgresStore {
     try learn(history: answers[history])
     if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }
     requestTable.learn(requests, answers)
-    var held: Set<String> = []
+    var held: TextSet = []
     if zones >= 0 {
       held = learn(zones: answers[zones], there: answers[there], wish.zones)
       learn(roles: answers[roles], of: Array(zoneTable.known.keys), users: wish.users)
@@ -87,7 +87,7 @@ extension PostgresStore {
     }
     var busy: Set<Expectation.Key> = []
     for (table, number) in locked {
-      let free = Set(answers[number].indices.map { answers[number].text($0, 0) })
+      let free = TextSet(answers[number].indices.map { answers[number].text($0, 0) })
       for id in wish.written[table] ?? [] where !free.contains(id) {
         let key = Expectation.Key(table: table, id: id)
         if working[key]?.home != nil { busy.insert(key) }
@@ -97,7 +97,7 @@ extension PostgresStore {
   }
 
   func waiting(
-    _ expectations: [Expectation], held: Set<String>, busy: Set<Expectation.Key>
+    _ expectations: [Expectation], held: TextSet, busy: Set<Expectation.Key>
   ) -> Set<Int> {
     var waiting: Set<Int> = []
     for (index, expectation) in expectations.enumerated() {
@@ -131,8 +131,8 @@ extension PostgresStore {
   }
 
   /// - Returns: the zones that somebody else has locked.
-  func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> Set<String> {
-    let existing = Set(there.indices.map { there.text($0, 0) })
+  func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> TextSet {
+    let existing = TextSet(there.indices.map { there.text($0, 0) })
     for zone in named where !existing.contains(zone) { zoneTable.known[zone] = .some(nil) }
     for row in zones.indices {
       zoneTable.known[zones.text(row, 0)] = PostgresZones.Zone(
@@ -159,7 +159,7 @@ extension PostgresStore {
 
   /// Takes in rows of the ledger of one table, with their values.
   func learn(_ rows: PostgresRows, of table: Int, ids: [String]) {
-    var entries: [String: PostgresWorkingSet.Entry] = [:]
+    var entries: TextMap<PostgresWorkingSet.Entry> = [:]
     for id in ids { entries[id] = PostgresWorkingSet.Entry() }
     let columns = layout.relations[table].columns
     for row in rows.indices {

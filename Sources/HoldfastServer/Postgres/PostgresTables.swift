@@ -8,7 +8,7 @@ struct PostgresTables {
   /// The schema of the database that the app's tables are in; nil for the one that `search_path` names first.
   var namespace: String?
   /// The relations of tables that are known already, by their names in the schema.
-  var known: [String: String] = [:]
+  var known: TextMap<String> = [:]
   /// Whether the tables are distributed by zone.
   var isDistributed = false
 

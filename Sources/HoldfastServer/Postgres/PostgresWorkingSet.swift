@@ -22,7 +22,7 @@ struct PostgresWorkingSet {
 
   /// One record: its rows of the ledger by zone, and its values while it lives.
   struct Entry: Equatable {
-    var places: [String: Place] = [:]
+    var places: TextMap<Place> = [:]
     var values: [Value]?
 
     /// The zone in which the record lives.

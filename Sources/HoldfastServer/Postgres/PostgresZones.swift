@@ -16,7 +16,7 @@ final class PostgresZones: ZoneTable {
 
   private unowned let store: PostgresStore
   /// The zones that are locked, nil for those that are not there.
-  var known: [String: Zone?] = [:]
+  var known: TextMap<Zone?> = [:]
   /// The roles in the database.
   var roles: [Membership: Role?] = [:]
   /// Those that the transaction changes; written before the commit.
@@ -97,9 +97,9 @@ final class PostgresZones: ZoneTable {
     return role
   }
 
-  func roles(in zone: String) throws -> [String: Role] {
+  func roles(in zone: String) throws -> TextMap<Role> {
     let rows = try store.connection.query(Self.findRoles, PostgresParameters(zone))
-    var roles: [String: Role] = [:]
+    var roles: TextMap<Role> = [:]
     for row in rows.indices { roles[rows.text(row, 0)] = Role(rawValue: rows.text(row, 1)) }
     for (membership, role) in changed where membership.zone == zone { roles[membership.user] = role }
     return roles

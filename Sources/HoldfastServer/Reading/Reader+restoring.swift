@@ -3,7 +3,7 @@ import HoldfastCore
 /// What a restored server says to devices that have seen more of its history than it has; docs/RESTORING.md, section 3.
 extension Reader {
   /// The zones with what their acks are worth in the history of now, and which of them are not there at all.
-  func judged(_ zones: [ZoneState]) throws -> ([ZoneState], unknown: Set<String>) {
+  func judged(_ zones: [ZoneState]) throws -> ([ZoneState], unknown: TextSet) {
     let foreign = zones.filter { history.previous != nil && history.isForeign($0.ack) }.map(\.zone)
     if foreign.isEmpty { return (zones, []) }
     let restored = try store.restored(foreign)
@@ -14,7 +14,7 @@ extension Reader {
         zone.isForeign && history.agrees(with: zone.ack, restored: restored[zone.zone])
       return zone
     }
-    return (judged, Set(foreign).subtracting(restored.keys))
+    return (judged, TextSet(foreign).subtracting(restored.keys))
   }
 
   /// Whether the device is ahead in a zone: what it has of it is not to be thrown away.
@@ -28,8 +28,8 @@ extension Reader {
   /// What is asked of a device, and what became of what it has claimed before.
   struct Questions {
     /// The zones for which it is to show proofs.
-    var zones: Set<String> = []
-    var claims: [String: Claimant.Mark] = [:]
+    var zones: TextSet = []
+    var claims: TextMap<Claimant.Mark> = [:]
   }
 
   /// The zones of which the device has more than the database, and has not shown yet what it has of proofs.
@@ -39,7 +39,7 @@ extension Reader {
     let ahead = zones.filter { isAhead($0) || isHeld($0) }
     if ahead.isEmpty { return Questions() }
     var questions = Questions(claims: try store.claims(of: device.user))
-    let shown = Set(request.claims.map(\.zone))
+    let shown = TextSet(request.claims.map(\.zone))
     let isRecovering = history.isRecovering(at: now)
     for zone in ahead where !shown.contains(zone.zone) {
       guard isAhead(zone) || isRecovering && questions.claims[zone.zone]?.device != device.number else {
@@ -72,7 +72,7 @@ extension Reader {
     writer.string(store.prover.proof(of: progress, of: device.key.number))
     var proofs = parts
     if !request.unproven.isEmpty {
-      let wanted = Set(request.unproven).subtracting(parts.map(\.zone))
+      let wanted = TextSet(request.unproven).subtracting(parts.map(\.zone))
       proofs += zones.filter { wanted.contains($0.zone) && !$0.role.isEmpty }.map {
         ($0.zone, $0.role, $0.seq)
       }
@@ -90,7 +90,7 @@ extension Reader {
   }
 
   func writeHeld(
-    _ zones: [ZoneState], _ unknown: Set<String>, _ questions: Questions, to writer: inout JSONWriter
+    _ zones: [ZoneState], _ unknown: TextSet, _ questions: Questions, to writer: inout JSONWriter
   ) {
     if zones.isEmpty { return }
     Trace.took(.zoneHeld)

@@ -35,7 +35,7 @@ final class ScopedReader: StoreReader {
 
   // MARK: Zones
 
-  func restored(_ zones: [String]) throws -> [String: Int64] {
+  func restored(_ zones: [String]) throws -> TextMap<Int64> {
     try store.restored(zones.filter { scope.has(zone: $0) })
   }
 
@@ -68,7 +68,7 @@ final class ScopedReader: StoreReader {
 
   // MARK: Records
 
-  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord] {
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
     try require(table: table)
     return try store.records(ids, of: table, for: nil).filter { _, record in
       switch record {
@@ -83,7 +83,7 @@ final class ScopedReader: StoreReader {
     return try store.ids(query, in: zones.filter(scope.has(zone:)), limit: limit)
   }
 
-  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+  func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
     try require(table: list.table)
     return scope.has(zone: list.zone) ? try store.ranks(of: ids, in: list) : [:]
   }
@@ -139,7 +139,7 @@ final class ScopedReader: StoreReader {
 
   func erasedUser(after id: String) throws -> String? { nil }
 
-  func erasedZones() throws -> [String: Int64] { [:] }
+  func erasedZones() throws -> TextMap<Int64> { [:] }
 
   func emptyLog() throws -> Bool { false }
 

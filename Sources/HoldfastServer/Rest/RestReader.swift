@@ -17,7 +17,7 @@ struct RestReader {
   /// What an item's place in the request says of it.
   private struct Place {
     /// The members that it may have.
-    let members: Set<String>
+    let members: TextSet
     var verb: RestItem.Verb?
     var table: Int?
     var id: String?
@@ -61,7 +61,7 @@ struct RestReader {
   func one(
     _ verb: RestItem.Verb, _ table: Int, _ id: String, _ condition: RestItem.Condition?, _ body: [UInt8]
   ) throws(Problem) -> Content {
-    let members: Set<String> =
+    let members: TextSet =
       switch verb {
       case .update: ["columns", "rev", "base", "at"]
       case .replace: ["columns", "rev", "zone"]
@@ -324,7 +324,7 @@ private struct RestFields {
   private(set) var base: UnsafeBufferPointer<UInt8>?
   private(set) var columns: UnsafeBufferPointer<UInt8>?
   private(set) var list: UnsafeBufferPointer<UInt8>?
-  private var wrong: Set<String> = []
+  private var wrong: TextSet = []
 
   /// Whether a member has another type than it should.
   func isWrong(_ name: String) -> Bool { wrong.contains(name) }

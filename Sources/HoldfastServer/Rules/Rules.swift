@@ -32,7 +32,7 @@ public struct Rules: Sendable {
   }
 
   private(set) var resolvers: [Place: Resolver] = [:]
-  private(set) var validators: [String: Validator] = [:]
+  private(set) var validators: TextMap<Validator> = [:]
 
   /// No rules.
   public init() {}

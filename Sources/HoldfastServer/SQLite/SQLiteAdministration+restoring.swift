@@ -10,7 +10,7 @@ enum SQLiteEpoch {
   }
 
   static func history(_ rows: [(String, String)]) throws -> History {
-    guard let history = History(meta: Dictionary(rows, uniquingKeysWith: { first, _ in first })) else {
+    guard let history = History(meta: TextMap(rows, uniquingKeysWith: { first, _ in first })) else {
       throw ServerError(.damaged, "The database has no epoch: it is damaged. Restore it from a backup.")
     }
     return history

@@ -11,7 +11,7 @@ final class SQLiteConsents: ConsentTable {
     try has("holdfast_left WHERE zone = ? AND user = ?", zone, user)
   }
 
-  func leavers(of zone: String) throws -> Set<String> {
+  func leavers(of zone: String) throws -> TextSet {
     try texts("SELECT user FROM holdfast_left WHERE zone = ?", zone)
   }
 
@@ -26,7 +26,7 @@ final class SQLiteConsents: ConsentTable {
     try has("holdfast_blocks WHERE user = ? AND blocked = ?", user, other)
   }
 
-  func blockers(of other: String) throws -> Set<String> {
+  func blockers(of other: String) throws -> TextSet {
     try texts("SELECT user FROM holdfast_blocks WHERE blocked = ?", other)
   }
 
@@ -67,8 +67,8 @@ final class SQLiteConsents: ConsentTable {
     try connection.value("SELECT 1 FROM \(source) LIMIT 1", [.text(one), .text(other)]) != nil
   }
 
-  private func texts(_ sql: String, _ value: String) throws -> Set<String> {
-    Set(try connection.rows(sql, [.text(value)]).compactMap { $0[0].text })
+  private func texts(_ sql: String, _ value: String) throws -> TextSet {
+    TextSet(try connection.rows(sql, [.text(value)]).compactMap { $0[0].text })
   }
 }
 

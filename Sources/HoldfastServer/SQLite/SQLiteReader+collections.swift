@@ -40,12 +40,12 @@ extension SQLiteReader {
     return ids
   }
 
-  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64] {
+  func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
     let statement = try connection.statement(SQLiteTables.ranks(in: list, of: schema.tables[list.table]))
     try statement.bind(list.zone, at: 1)
     try statement.bind(Self.list(ids), at: 2)
     if let parent = list.parent { try statement.bind(parent.value, at: 4) }
-    var ranks: [String: Int64] = [:]
+    var ranks: TextMap<Int64> = [:]
     while try statement.step() { ranks[statement.text(0)] = statement.integer(1) }
     return ranks
   }

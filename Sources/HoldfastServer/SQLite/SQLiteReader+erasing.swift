@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 
 extension SQLiteReader {
@@ -6,8 +7,8 @@ extension SQLiteReader {
       "SELECT id FROM holdfast_accounts WHERE erasure = 1 AND id > ? ORDER BY id LIMIT 1", [.text(id)])?.text
   }
 
-  func erasedZones() throws -> [String: Int64] {
-    var zones: [String: Int64] = [:]
+  func erasedZones() throws -> TextMap<Int64> {
+    var zones: TextMap<Int64> = [:]
     try connection.forEachRow("SELECT zone, erased FROM holdfast_zones WHERE erased > 0") { row in
       zones[row.text(0)] = row.integer(1)
     }

@@ -8,9 +8,9 @@ extension SQLiteReader {
     let deleted: Statement
   }
 
-  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord] {
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
     let statements = try statements(of: table)
-    var found: [String: SeenRecord] = [:]
+    var found: TextMap<SeenRecord> = [:]
     for id in ids where found[id] == nil {
       found[id] = try live(id, table, user, statements.live) ?? deleted(id, user, statements.deleted)
     }

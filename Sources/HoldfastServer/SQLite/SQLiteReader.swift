@@ -170,12 +170,12 @@ final class SQLiteReader: StoreReader {
     }
   }
 
-  func restored(_ zones: [String]) throws -> [String: Int64] {
+  func restored(_ zones: [String]) throws -> TextMap<Int64> {
     let names = JSONValue.array(zones.map { .string($0) }).bytes
     let rows = try connection.rows(
       "SELECT zone, restored FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
       [.text(String(decoding: names, as: UTF8.self))])
-    return Dictionary(uniqueKeysWithValues: rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
+    return TextMap(rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
   }
 
   func claims(of user: String) throws -> [String: Claimant.Mark] {

@@ -71,7 +71,7 @@ final class SQLiteReturns: ReturnTable {
       ])
   }
 
-  func claim(_ seqs: [String: Int64]) throws {
+  func claim(_ seqs: TextMap<Int64>) throws {
     for (zone, seq) in seqs {
       try connection.run(
         """

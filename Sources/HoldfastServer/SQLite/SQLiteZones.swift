@@ -96,10 +96,10 @@ final class SQLiteZones: ZoneTable {
     return try findRole.firstText().flatMap(Role.init)
   }
 
-  func roles(in zone: String) throws -> [String: Role] {
+  func roles(in zone: String) throws -> TextMap<Role> {
     try findRoles.bind(zone, at: 1)
     defer { findRoles.reset() }
-    var roles: [String: Role] = [:]
+    var roles: TextMap<Role> = [:]
     while try findRoles.step() { roles[findRoles.text(0)] = Role(rawValue: findRoles.text(1)) }
     return roles
   }

@@ -13,7 +13,7 @@ extension ChangeSetRun {
       try stores.store.devices.owner(of: overlap.loser.device)
     )
     func time(_ side: Overlap.Side) -> Value { .text(Timestamp.text(milliseconds: side.stamp.milliseconds)) }
-    let facts: [String: Value] = [
+    let facts: TextMap<Value> = [
       "record_table": .text(schema.tables[table].name), "record_id": .text(id),
       "column_name": .text(column.name),
       "policy": .text(overlap.policy), "base": json(overlap.base, column),
@@ -44,7 +44,7 @@ extension ChangeSetRun {
     if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }
     Trace.took(.conflictResolved)
     var merge = RecordMerge(live)
-    let facts: [String: Value] = [
+    let facts: TextMap<Value> = [
       Table.resolutionColumn: choice, "resolved_by": .text(author.user),
       "resolved_at": .text(Timestamp.text(milliseconds: author.clock.milliseconds)),
     ]

@@ -58,8 +58,8 @@ final class ChangeSetRun {
   let isErasing: Bool
   private let prepare: Preparation?
   private var isDone: [Bool]
-  private var creates: [String: Int]?
-  private var deletes: [String: Int64]?
+  private var creates: TextMap<Int>?
+  private var deletes: TextMap<Int64>?
 
   var schema: Schema { stores.schema }
   var ledger: ZoneLedger { stores.ledger }

@@ -72,7 +72,7 @@ extension RecordStores {
   /// Works out anew what everybody may do in a zone.
   private func settleAccess(to zone: String) throws {
     guard try ledger.exists(zone) else { return }
-    var roles: [String: Role] = [:]
+    var roles: TextMap<Role> = [:]
     let leavers = try store.consents.leavers(of: zone)
     for member in try store.zones.members(of: zone) {
       var users = [member.user].compactMap { $0 }
@@ -83,7 +83,7 @@ extension RecordStores {
       for user in users { roles[user] = max(roles[user] ?? member.role, member.role) }
     }
     let before = try store.zones.roles(in: zone)
-    for user in Set(before.keys).union(roles.keys).sorted() {
+    for user in TextSet(before.keys).union(roles.keys).sorted() {
       try write(roles[user], over: before[user], of: user, in: zone)
     }
   }

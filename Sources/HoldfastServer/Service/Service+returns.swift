@@ -11,9 +11,9 @@ struct RefusedReturn: Sendable, Equatable {
 extension Service {
   /// The zones of which a device says that it has seen more than the restored database has, and whether there is such a zone at all; notes how
   /// much.
-  func zonesAhead(in command: SyncCommand) throws -> [String: Bool] {
+  func zonesAhead(in command: SyncCommand) throws -> TextMap<Bool> {
     guard history.previous != nil else { return [:] }
-    var ahead: [String: Bool] = [:]
+    var ahead: TextMap<Bool> = [:]
     for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
       let restored = try store.returns.restored(zone)
       if history.agrees(with: ack, restored: restored) { continue }

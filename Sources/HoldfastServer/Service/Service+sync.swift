@@ -79,7 +79,7 @@ extension Service {
   /// Stores what a device says of its zones.
   ///
   /// - Parameter ahead: the zones of which it has more than the restored database, and whether there is such a zone at all.
-  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: [String: Bool]) throws {
+  private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>) throws {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
       Trace.took(.completeAcks)

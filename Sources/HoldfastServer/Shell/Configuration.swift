@@ -42,7 +42,7 @@ public struct Configuration: Sendable {
   /// How long is kept what nobody may need any more.
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.
-  public var allowedOrigins: Set<String>
+  public var allowedOrigins: TextSet
   /// How many wrong passwords an account takes from an address before both have to wait; 10 unless given. docs/IDENTITY.md, section 4.
   public var guessLimit: Int
   /// The identity provider whose JWTs are taken; nil, the default, for none.

@@ -17,7 +17,7 @@ protocol CollectionReader: AnyObject {
   func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String]
 
   /// The ranks of some records in a list: their places from 1, by position and id. Those that are not in it have none.
-  func ranks(of ids: [String], in list: RecordList) throws -> [String: Int64]
+  func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64>
 
   /// The changes of a table's records in a zone, in seq order, each record once.
   ///

@@ -1,10 +1,12 @@
+import HoldfastCore
+
 /// What users have agreed to, and what not: docs/SHARING.md, sections 2 and 3.
 protocol ConsentTable: AnyObject {
   /// Whether a user has left a zone, and so is in it by an own membership alone.
   func hasLeft(_ user: String, _ zone: String) throws -> Bool
 
   /// The users who have left a zone.
-  func leavers(of zone: String) throws -> Set<String>
+  func leavers(of zone: String) throws -> TextSet
 
   /// Remembers that a user has left a zone, or came back.
   func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws
@@ -13,7 +15,7 @@ protocol ConsentTable: AnyObject {
   func hasBlocked(_ user: String, _ other: String) throws -> Bool
 
   /// Those who have blocked a user.
-  func blockers(of other: String) throws -> Set<String>
+  func blockers(of other: String) throws -> TextSet
 
   /// How many users a user has blocked.
   func blockCount(of user: String) throws -> Int

@@ -36,7 +36,7 @@ extension Command {
       Expectation(
         records: conflicts.map {
           Expectation.Key(table: schema.index(of: Table.conflicts.name) ?? 0, id: $0.id)
-        }, zones: Set(conflicts.map(\.zone)).sorted())
+        }, zones: TextSet(conflicts.map(\.zone)).sorted())
     case .forget(.departure(let user, let zone), _): Expectation(user: user, zones: [zone])
     case .forget(.erasedRecords(let user, let zone, let records), _):
       Expectation(user: user, records: records, zones: [zone])

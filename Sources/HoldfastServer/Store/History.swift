@@ -47,7 +47,7 @@ struct History: Sendable, Equatable {
   var previous: String? { earlier.first }
 
   /// What the database says of it, by the keys of its `meta`; nil when there is no epoch.
-  init?(meta: [String: String]) {
+  init?(meta: TextMap<String>) {
     guard let epoch = meta["epoch"] else { return nil }
     self.epoch = epoch
     earlier = [meta["previous_epoch"]].compactMap { $0 }

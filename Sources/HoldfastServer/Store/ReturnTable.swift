@@ -18,7 +18,7 @@ protocol ReturnTable: AnyObject {
   func put(_ claimant: Claimant) throws
 
   /// Remembers how far devices say that they had zones; the greatest counts.
-  func claim(_ seqs: [String: Int64]) throws
+  func claim(_ seqs: TextMap<Int64>) throws
 }
 
 /// A user whose device has more of a zone than a restored server: docs/RESTORING.md, section 4.
@@ -90,7 +90,7 @@ struct HandedRecord: Sendable {
 /// What is handed back in one transaction, written right before the commit.
 struct ReturnLedger {
   private var handed: [HandedRecord.Key: HandedRecord] = [:]
-  private var claims: [String: Int64] = [:]
+  private var claims: TextMap<Int64> = [:]
 
   mutating func add(_ records: [HandedRecord]) { for record in records { handed[record.key] = record } }
 

@@ -176,7 +176,7 @@ protocol ZoneTable: AnyObject {
   func role(of user: String, in zone: String) throws -> Role?
 
   /// The same of all users who may something.
-  func roles(in zone: String) throws -> [String: Role]
+  func roles(in zone: String) throws -> TextMap<Role>
 
   /// Writes what a user may do in a zone: what its members say.
   func setRole(_ role: Role?, of user: String, in zone: String) throws

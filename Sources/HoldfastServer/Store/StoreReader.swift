@@ -70,18 +70,18 @@ protocol StoreReader: CollectionReader {
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
 
   /// The seq that zones had when the database was restored; those that are not there are left out.
-  func restored(_ zones: [String]) throws -> [String: Int64]
+  func restored(_ zones: [String]) throws -> TextMap<Int64>
 
   /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
   ///
   /// - Parameter user: who reads; nil for the server itself.
-  func records(_ ids: [String], of table: Int, for user: String?) throws -> [String: SeenRecord]
+  func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord>
 
   /// The first user behind an id who is being erased, or nil.
   func erasedUser(after id: String) throws -> String?
 
   /// The zones from which somebody was erased, each with its seq then.
-  func erasedZones() throws -> [String: Int64]
+  func erasedZones() throws -> TextMap<Int64>
 
   /// Sees to it that what was deleted is not in the write-ahead log of the database either, where it has one of its own.
   ///

@@ -17,11 +17,11 @@ final class ZoneLedger {
   }
 
   private let table: any ZoneTable
-  private var zones: [String: Zone] = [:]
+  private var zones: TextMap<Zone> = [:]
   private var roles: [Membership: Role?] = [:]
   /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
   private var journal: [(name: String, before: Zone?)] = []
-  private var changedUsers: Set<String> = []
+  private var changedUsers: TextSet = []
   /// The device whose change set is applied; 0 is the server itself.
   var author: Int64 = 0
   /// The scope of the service token that the author writes with, if it is one.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Which zones a team's program is to be told of, and when. Pure: docs/PUSH.md has its table.
 ///
 /// A zone is in one call at a time, and what is told of it never goes back: so each zone's news arrive in order.
@@ -15,7 +17,7 @@ struct WebhookPlan {
   /// The waits after a failure, in milliseconds: the first, and the longest.
   static let backOff: (first: Int64, longest: Int64) = (1000, 300_000)
 
-  private var waiting: [String: Waiting] = [:]
+  private var waiting: TextMap<Waiting> = [:]
   private var failures = 0
   private var notBefore: Int64 = 0
   /// Whether the database is to be asked which zones are behind.

@@ -1,4 +1,5 @@
 internal import CSQLite
+import HoldfastCore
 
 /// Why a plain file could not be written or deleted.
 struct SimulatedDiskError: Error, Hashable {
@@ -107,12 +108,12 @@ extension SimulatedDisk {
   /// The files of a machine, to restore them there or on another one.
   struct Image: Hashable, Sendable {
     /// By the path behind the machine's name.
-    let files: [String: [UInt8]]
+    let files: TextMap<[UInt8]>
   }
 
   /// What a machine's processes would read now, synced or not.
   func image(of machine: String) -> Image {
-    var files: [String: [UInt8]] = [:]
+    var files: TextMap<[UInt8]> = [:]
     for path in paths(on: machine) {
       files[String(path.dropFirst(machine.count + 2))] = file(at: path)?.bytes
     }

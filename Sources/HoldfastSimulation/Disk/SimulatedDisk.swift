@@ -1,4 +1,5 @@
 internal import CSQLite
+import HoldfastCore
 
 /// The disks of all simulated machines, in memory, as SQLite's file system and for plain files.
 ///
@@ -7,7 +8,7 @@ internal import CSQLite
 final class SimulatedDisk {
   /// What one machine's disk holds.
   private final class Machine {
-    var files: [String: SimulatedFile] = [:]
+    var files: TextMap<SimulatedFile> = [:]
     /// Deletions that a loss of power may undo, oldest first.
     var deletions: [(path: String, file: SimulatedFile)] = []
   }
@@ -23,7 +24,7 @@ final class SimulatedDisk {
   /// Decides what a loss of power leaves, and seeds SQLite's own generator.
   var random: () -> UInt64
 
-  private var machines: [String: Machine] = [:]
+  private var machines: TextMap<Machine> = [:]
   private var processes: [SimulatedProcess: [OpenFile]] = [:]
   private var lastNumber = 0
   /// SQLite's record of this disk, while it is registered.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Where everything that people wrote has gone, when all is quiet: no token may be lost, no deletion undone.
 struct Accounting {
   let oracle: Oracle

@@ -1,6 +1,8 @@
+import HoldfastCore
+
 /// One value as SQLite keeps it.
 ///
-/// The model's own words for what is in a database: it takes nothing from the product, so that a fault of the product can not
+/// The model's own words for what is in a database: it takes nothing from the product but dictionaries that compare bytes, so that a fault of the product can not
 /// hide in both.
 enum Cell: Hashable, Sendable, CustomStringConvertible {
   case null
@@ -47,12 +49,12 @@ struct RecordKey: Hashable, Comparable, Sendable, CustomStringConvertible {
 }
 
 /// A record's columns with its zone and rev, without its id.
-typealias Row = [String: Cell]
+typealias Row = TextMap<Cell>
 
 /// Records of all tables.
 typealias Tables = [RecordKey: Row]
 
-extension [String: Cell] {
+extension TextMap<Cell> {
   /// The zone that a record is in.
   var zone: String? { self["zone"]?.string }
   /// The record's revision.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// All of a device's database that the model looks at, at one moment.
 struct DeviceView: Sendable {
   /// A refused change set.
@@ -31,7 +33,7 @@ struct DeviceView: Sendable {
   var outbox: [String] = []
   var quarantine: [Quarantined] = []
   var edits: [Edit] = []
-  var zones: [String: Zone] = [:]
+  var zones: TextMap<Zone> = [:]
   /// How many records are to be handed back to a restored server.
   var returns: Int64 = 0
   /// The zones of which a restored server does not know whether they may be read.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What the server had and a restore has lost, and who may hand it back.
 struct LostHistory {
   /// A device, as it was at the restore.
@@ -30,7 +32,7 @@ struct LostHistory {
   /// The records that were there.
   var lived: Set<RecordKey> = []
   /// Who was a member of which zone.
-  var members: [String: Set<String>] = [:]
+  var members: TextMap<TextSet> = [:]
   var holdings: [Holding] = []
 }
 
@@ -102,7 +104,7 @@ extension Oracle {
   /// Who may not write any more hands nothing back; a deletion that the server has shown since is not lost.
   func lookForLost(in view: ServerView) {
     guard let known = lost else { return }
-    var writers: [String: Set<String>] = [:]
+    var writers: TextMap<TextSet> = [:]
     lost?.holdings = known.holdings.filter { holding in
       if view.zones[holding.zone] == nil { return true }
       let users = writers[holding.zone] ?? view.writers(of: holding.zone)

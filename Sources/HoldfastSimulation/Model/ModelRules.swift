@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What the model must be told of the simulated app's schema.
 struct ModelRules: Sendable {
   /// A column that names a record of another table.
@@ -17,15 +19,15 @@ struct ModelRules: Sendable {
   /// Tables with a column `pair`, naming a group, and `size`: the rows of a group come and go only together.
   var pairs: [String] = []
   /// The zones that everybody may read.
-  var publicZones: Set<String> = []
+  var publicZones: TextSet = []
   /// Columns whose values are unique in a zone.
   var unique: [(table: String, column: String)] = []
   /// Columns that say where in its list a record is.
   var places: [(table: String, list: String, column: String)] = []
   /// Columns, by table, in which edits of several people may stand together.
-  var combining: [String: Set<String>] = [:]
+  var combining: TextMap<TextSet> = [:]
   /// Columns, by table, whose value is the sum of all that people added.
-  var counters: [String: Set<String>] = [:]
+  var counters: TextMap<TextSet> = [:]
   /// Whether the model is told why the server refused what it refused.
   var hearsAnswers = false
 }

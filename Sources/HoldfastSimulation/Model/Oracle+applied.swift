@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What a device shows after it has dealt with an answer.
 extension Oracle {
   /// A device applied an answer, or changed its records in another way that is no person's edit (it left a public zone).

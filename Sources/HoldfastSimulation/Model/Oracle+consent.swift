@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// I10: nobody is made a member by strangers without the own word.
 extension Oracle {
   /// A user has accepted a membership, or may have.
@@ -13,7 +15,7 @@ extension Oracle {
     // Who was asked by a link as well may have accepted that.
     if difference.old != nil, invitations.contains(where: { $0.zone == zone }) { return }
     if acceptances.contains(key) || lost != nil || isOwn(key, row) { return }
-    let makers = Set((creations[key] ?? []).map { self.user(of: $0) })
+    let makers = TextSet((creations[key] ?? []).map { self.user(of: $0) })
     // An invitation by a link is accepted by whom it makes a member.
     if makers.isEmpty || makers.contains(user) || makers.contains("") { return }
     let others = zones(of: user, view).subtracting(server.view.zones(of: user).contains(zone) ? [] : [zone])
@@ -25,7 +27,7 @@ extension Oracle {
   }
 
   /// The zones of a user before or after the request, but for public ones.
-  private func zones(of user: String, _ view: ServerView) -> Set<String> {
+  private func zones(of user: String, _ view: ServerView) -> TextSet {
     server.view.zones(of: user).union(view.zones(of: user)).subtracting(rules.publicZones)
   }
 }

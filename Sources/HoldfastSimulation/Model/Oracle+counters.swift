@@ -1,10 +1,12 @@
+import HoldfastCore
+
 /// What a reader that follows a zone by its counter depends on.
 extension Oracle {
   /// I4, I2: each seq of a zone is one change, none is beyond the zone's, and no counter goes back.
   func expectCounters(_ view: ServerView) {
     let before = server.view
     var faults: [String] = []
-    var taken: [String: [Int64: RecordKey]] = [:]
+    var taken: TextMap<[Int64: RecordKey]> = [:]
     func take(_ seq: Int64, in zone: String, for key: RecordKey) {
       if let other = taken[zone, default: [:]].updateValue(key, forKey: seq) {
         let keys = [key, other].sorted()

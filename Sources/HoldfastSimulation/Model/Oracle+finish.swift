@@ -1,10 +1,12 @@
+import HoldfastCore
+
 /// A device at the end, when everything has been sent and every answer applied.
 struct FinalDevice {
   let device: String
   /// The id of the device's user; empty for one that never signed in.
   let user: String
   /// The public zones that it follows.
-  var follows: Set<String> = []
+  var follows: TextSet = []
   let view: DeviceView
 }
 
@@ -74,7 +76,7 @@ extension Oracle {
       case (let there?, nil):
         report("I7", "\(device.device): lacks \(key) of zone \(there.zone ?? "none"), rev \(there.rev)")
       case (let there?, let here?):
-        let columns = Set(there.keys).union(here.keys).sorted().filter { there[$0] != here[$0] }
+        let columns = there.keys.union(here.keys).sorted().filter { there[$0] != here[$0] }
           .map { "\($0) is \(text(here[$0])), on the server \(text(there[$0]))" }
         report("I7", "\(device.device): \(key): \(columns.joined(separator: "; "))")
       case (nil, nil): continue

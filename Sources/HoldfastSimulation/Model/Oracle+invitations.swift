@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Memberships that come by an invitation: nobody writes them on a device.
 extension Oracle {
   /// An invitation was made, or may have been.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What happens on devices without the server.
 extension Oracle {
   /// The app committed a transaction: the difference is what the person did.
@@ -95,7 +97,7 @@ extension Oracle {
     if mayHaveApplied { return applied(device: device, user: "", view: view) }
     let memory = devices[device] ?? Device()
     for difference in RecordDifference.between(memory.tables ?? [:], view.tables) {
-      let columns = Set((difference.old ?? [:]).keys).union((difference.new ?? [:]).keys).sorted()
+      let columns = (difference.old ?? [:]).keys.union((difference.new ?? [:]).keys).sorted()
         .filter { difference.old?[$0] != difference.new?[$0] }
         .map { "\($0) was \(text(difference.old?[$0])), is \(text(difference.new?[$0]))" }
       report("I2", "\(device), reopened: \(difference.key): \(columns.joined(separator: "; "))")

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What must hold of the records in every database, whenever somebody looks.
 extension Oracle {
   /// Looks at a device's records, or at the server's.
@@ -31,7 +33,7 @@ extension Oracle {
   /// I6: groups that are written together are seen together.
   private func expectPairs(_ tables: Tables, at place: String) {
     if rules.pairs.isEmpty { return }
-    var groups: [String: (size: Int64, keys: [RecordKey])] = [:]
+    var groups: TextMap<(size: Int64, keys: [RecordKey])> = [:]
     for (key, row) in tables where rules.pairs.contains(key.table) {
       guard let pair = row["pair"]?.string, let size = row["size"]?.number else { continue }
       groups[pair, default: (size, [])].keys.append(key)

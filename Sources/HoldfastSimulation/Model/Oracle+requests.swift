@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What programs without a copy do.
 extension Oracle {
   /// The server did what a request asked for: it is confirmed at once.

@@ -1,4 +1,4 @@
-import Foundation
+import HoldfastCore
 
 /// What the schema and the members of a zone forbid.
 extension Oracle {
@@ -8,7 +8,7 @@ extension Oracle {
     // Who moved a record is not who wrote it, nor is who hands it back.
     if lost?.tokens.contains(token) == true { return }
     if let old = difference.old, old.zone != zone { return }
-    let users = Set(known.transactions.map { user(of: $0) })
+    let users = TextSet(known.transactions.map { user(of: $0) })
     let writers = server.view.writers(of: zone).union(view.writers(of: zone))
     if !users.contains(""), users.isDisjoint(with: writers) {
       report(
@@ -22,10 +22,11 @@ extension Oracle {
   func expectUnique(_ view: ServerView) {
     var faults: [String] = []
     for (table, column) in rules.unique {
-      var owners: [[String]: RecordKey] = [:]
+      var owners: [[TextKey]: RecordKey] = [:]
       for (key, row) in view.tables where key.table == table {
         guard let value = row[column] else { continue }
-        if let other = owners.updateValue(key, forKey: [row.zone ?? "", value.description]) {
+        if let other = owners.updateValue(key, forKey: [TextKey(row.zone ?? ""), TextKey(value.description)])
+        {
           let keys = [key, other].sorted()
           faults.append("server: \(keys[0]) and \(keys[1]) of one zone have the same \(column), \(value)")
         }
@@ -38,10 +39,10 @@ extension Oracle {
   func expectPlaces(_ view: ServerView) {
     var faults: [String] = []
     for (table, list, column) in rules.places {
-      var owners: [[String]: RecordKey] = [:]
+      var owners: [[TextKey]: RecordKey] = [:]
       for (key, row) in view.tables where key.table == table {
         guard let place = row[column]?.string, let name = row[list]?.string else { continue }
-        if let other = owners.updateValue(key, forKey: [name, place]) {
+        if let other = owners.updateValue(key, forKey: [TextKey(name), TextKey(place)]) {
           let keys = [key, other].sorted()
           faults.append("server: \(keys[0]) and \(keys[1]) of one list have the same place, \(place)")
         }
@@ -56,7 +57,7 @@ extension Oracle {
   /// I3: what is in quarantine was refused, for the reason that stands there.
   func expectRefusal(_ refused: DeviceView.Quarantined, _ memory: Device, on device: String) {
     guard rules.hearsAnswers else { return }
-    let problem = try? JSONSerialization.jsonObject(with: Data(refused.problem.utf8)) as? [String: Any]
+    let problem = jsonMembers(json(refused.problem))
     let code = problem?["code"] as? String ?? ""
     // Of a copy: nobody knows whether the other device has brought it through.
     if memory.isCopied, code == "change-set-uncertain" { return }

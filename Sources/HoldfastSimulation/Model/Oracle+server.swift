@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What is remembered of the server.
 struct ServerMemory {
   var view = ServerView()
@@ -168,7 +170,7 @@ extension Oracle {
 
   /// Deletions that have no effect because the record lives where the person is a stranger.
   private func noteStrangers(_ view: ServerView) {
-    var zones: [String: Set<String>] = [:]
+    var zones: TextMap<TextSet> = [:]
     for place in deletions.indices where !deletions[place].isBeyondReach {
       guard let zone = view.tables[deletions[place].key]?.zone else { continue }
       let user = user(of: deletions[place].transaction)

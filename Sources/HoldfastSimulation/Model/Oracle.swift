@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// The model: it is told what people did and what databases show, and says which promises are broken.
 ///
 /// It knows no rule of merging, only what must hold of the outcome whatever the rules are.
@@ -36,9 +38,9 @@ final class Oracle {
     /// The change sets in quarantine that are known already, with their transactions where they are known.
     var quarantined: [Int64: Int?] = [:]
     /// The tokens of the device's last own edit of each column.
-    var latest: [RecordKey: [String: Set<Int>]] = [:]
+    var latest: [RecordKey: TextMap<Set<Int>>] = [:]
     /// The reasons of refusals that the server has given.
-    var refusals: Set<String> = []
+    var refusals: TextSet = []
     /// Whether another device began as a copy of this one, or this one as a copy: then a change set may arrive twice.
     var isCopied = false
   }
@@ -50,10 +52,10 @@ final class Oracle {
   }
 
   let rules: ModelRules
-  let referencesOfTable: [String: [ModelRules.Reference]]
+  let referencesOfTable: TextMap<[ModelRules.Reference]>
   private(set) var violations: [Violation] = []
   private var known: Set<Violation> = []
-  private var sets: [String: SentChangeSet] = [:]
+  private var sets: TextMap<SentChangeSet> = [:]
 
   /// How many zones were answered with a reset.
   var resets = 0
@@ -62,14 +64,14 @@ final class Oracle {
   /// The transactions that created each record.
   var creations: [RecordKey: [Int]] = [:]
   /// The transactions that created a record of this id in any table.
-  var makers: [String: [Int]] = [:]
+  var makers: TextMap<[Int]> = [:]
   var deletions: [Deletion] = []
   var written: [Int: Written] = [:]
   /// Tokens that a later transaction wrote again, or kept in a longer text: they don't tell whose they are.
   var repeated: Set<Int> = []
   /// Tokens of refused transactions that were replaced by others that were refused, too, before all of them were written anew.
   var replacedInQuarantine: Set<Int> = []
-  var devices: [String: Device] = [:]
+  var devices: TextMap<Device> = [:]
   var invitations: [Invitation] = []
   /// The memberships that their users have accepted.
   var acceptances: Set<RecordKey> = []
@@ -79,7 +81,7 @@ final class Oracle {
 
   init(rules: ModelRules) {
     self.rules = rules
-    referencesOfTable = Dictionary(grouping: rules.references, by: \.table)
+    referencesOfTable = TextMap(grouping: rules.references, by: \.table)
   }
 
   /// Notes what is wrong; the same thing once.

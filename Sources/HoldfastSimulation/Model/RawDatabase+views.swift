@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What the model looks at in the two kinds of databases.
 extension RawDatabase {
   /// How the names begin under which the server keeps the data of tables and columns that are gone.
@@ -88,7 +90,7 @@ extension RawDatabase {
     of table: String, _ body: (RecordKey, Row, _ seq: Int64, _ kept: [Int]) -> Void
   ) throws {
     try each("SELECT * FROM \"\(table)\"") { names, statement in
-      var row = Row(minimumCapacity: names.count)
+      var row = Row()
       var id = ""
       var seq: Int64 = 0
       var kept: [Int] = []

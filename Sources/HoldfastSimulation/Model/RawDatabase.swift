@@ -1,4 +1,5 @@
 import CSQLite
+import HoldfastCore
 
 /// Reads an SQLite file past all code of the product.
 ///
@@ -14,7 +15,7 @@ final class RawDatabase {
 
   let path: String
   private var handle: OpaquePointer?
-  private var statements: [String: OpaquePointer] = [:]
+  private var statements: TextMap<OpaquePointer> = [:]
   /// The last view with SQLite's number of the state that it shows: it changes with each commit of another connection.
   private var seen: (version: Int64, view: Any)?
 

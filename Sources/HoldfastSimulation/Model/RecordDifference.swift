@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What a transaction did to one record, read off the tables before and after it.
 struct RecordDifference {
   let key: RecordKey
@@ -32,7 +34,7 @@ struct RecordDifference {
 
   /// The columns that people write and that differ, with their values; zone and rev are no person's.
   var columns: [(name: String, old: Cell?, new: Cell?)] {
-    Set((old ?? [:]).ownColumns).union((new ?? [:]).ownColumns).sorted().map { ($0, old?[$0], new?[$0]) }
+    TextSet((old ?? [:]).ownColumns).union((new ?? [:]).ownColumns).sorted().map { ($0, old?[$0], new?[$0]) }
       .filter {
         isCreate || isDelete || $0.old != $0.new
       }

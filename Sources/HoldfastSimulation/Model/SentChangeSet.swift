@@ -1,4 +1,4 @@
-import Foundation
+import HoldfastCore
 
 /// A change set as its bytes say, in the outbox or in quarantine.
 struct SentChangeSet {
@@ -11,20 +11,20 @@ struct SentChangeSet {
 
   /// Reads the bytes; nil when they are no change set.
   init?(_ body: String) {
-    guard let operations = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [[String: Any]]
-    else { return nil }
+    guard let operations = json(body) as? [Any] else { return nil }
     for operation in operations {
-      guard let kind = operation["op"] as? String, let table = operation["table"] as? String,
+      guard let operation = jsonMembers(operation), let kind = operation["op"] as? String,
+        let table = operation["table"] as? String,
         let id = operation["id"] as? String
       else { return nil }
       let key = RecordKey(table: table, id: id)
       self.operations.insert(OperationName(kind: kind, key: key))
-      for (column, value) in operation["base"] as? [String: Any] ?? [:] {
+      for (column, value) in jsonMembers(operation["base"]) ?? [:] {
         let place = ColumnPlace(key: key, column: Schemas.firstName(of: column))
         bases[place] = .base(value as? Int64, Self.tokens(in: value))
       }
       // What an edit was based on is not said by it.
-      for (column, value) in operation["columns"] as? [String: Any] ?? [:] {
+      for (column, value) in jsonMembers(operation["columns"]) ?? [:] {
         let cell = (value as? String).map(Cell.text) ?? (value as? Int64).map(Cell.integer)
         if let cell, cell.isTelling {
           values[ColumnPlace(key: key, column: Schemas.firstName(of: column))] = cell

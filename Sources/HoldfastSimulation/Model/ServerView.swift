@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// All of the server's database that the model looks at, at one moment.
 struct ServerView: Sendable {
   /// What stays of a record that was deleted, or went to another zone.
@@ -25,20 +27,20 @@ struct ServerView: Sendable {
   /// The seq of each live record.
   var seqs: [RecordKey: Int64] = [:]
   var tombstones: [Tombstone] = []
-  var zones: [String: Zone] = [:]
+  var zones: TextMap<Zone> = [:]
   /// For each device's number the highest operation that was dealt with.
   var confirmed: [Int64: Int64] = [:]
 
   /// The zones of which a user is a member, also by a group, and the user's own.
-  func zones(of user: String) -> Set<String> {
-    let own = Set(accepted.filter { $0.row["user"]?.string == user }.map(\.zone))
+  func zones(of user: String) -> TextSet {
+    let own = TextSet(accepted.filter { $0.row["user"]?.string == user }.map(\.zone))
     let byGroup = accepted.filter { isLive(group: $0.row) && own.contains($0.row["group"]?.string ?? "") }
     return own.union(byGroup.map(\.zone)).union([user])
   }
 
   /// Who may change the records of a zone.
-  func writers(of zone: String) -> Set<String> {
-    var users: Set<String> = [zone]
+  func writers(of zone: String) -> TextSet {
+    var users: TextSet = [zone]
     for (_, row) in accepted where row.zone == zone && row["role"]?.string != "viewer" {
       if let user = row["user"]?.string { users.insert(user) }
       guard isLive(group: row) else { continue }

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// Tokens mark what people write: `~123~`, each number written once, so that it can be found again wherever it ends.
 enum Tokens {
   private static let mark = UInt8(ascii: "~")

@@ -182,7 +182,7 @@ extension Scenario {
           stage.expect("I3", stage.value("items", item, "title") == title, "the edit since stays")
           stage.expect("I3", stage.value("items", item, "note") == note, "nobody has changed the note since")
           stage.expect(
-            "I3", Set(stage.losers) == ["\"\(lost)\""],
+            "I3", TextSet(stage.losers) == ["\"\(lost)\""],
             "and the lost title alone is in the log: \(stage.losers)")
           stage.expectNoRefusal()
         }),

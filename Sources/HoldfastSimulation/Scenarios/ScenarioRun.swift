@@ -100,7 +100,7 @@ extension Command.Trouble {
   fileprivate func moments(of steps: [SimulatedDisk.Step]) -> [Int] {
     if steps.isEmpty { return [] }
     var moments: [Int] = []
-    var before: [String: SimulatedDisk.Step.Kind] = [:]
+    var before: TextMap<SimulatedDisk.Step.Kind> = [:]
     for (index, step) in steps.enumerated() {
       if isMoment(step.kind, after: before[step.process.machine]) { moments.append(index + 1) }
       before[step.process.machine] = step.kind

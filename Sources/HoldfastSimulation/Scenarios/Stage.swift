@@ -16,9 +16,9 @@ final class Stage: @unchecked Sendable {
   /// The steps of the critical section.
   private(set) var steps: [SimulatedDisk.Step] = []
   /// The machines in their critical section.
-  private var critical: Set<String> = []
+  private var critical: TextSet = []
   /// Devices whose messages don't get through.
-  private var offline: Set<String> = []
+  private var offline: TextSet = []
   /// Decides what becomes of messages.
   var fate: (Passing) -> Fate = { _ in .passes }
   /// The messages that wait, oldest first.

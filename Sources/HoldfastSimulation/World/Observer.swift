@@ -100,9 +100,9 @@ extension World {
   private func tables(_ version: Schemas.Version) -> [String] { schema(version).tables.map(\.name) }
 
   /// The columns of the tables of a version, by the names that the model knows them by.
-  func columns(of version: Schemas.Version) -> [String: Set<String>] {
+  func columns(of version: Schemas.Version) -> TextMap<TextSet> {
     schema(version).tables.reduce(into: [:]) {
-      $0[$1.name] = Set($1.columns.map { Schemas.firstName(of: $0.name) })
+      $0[$1.name] = TextSet($1.columns.map { Schemas.firstName(of: $0.name) })
     }
   }
 }

@@ -90,5 +90,5 @@ final class SimulatedPages: PageStorage, @unchecked Sendable {
 
   func remove(_ names: [String]) { for name in names { try? disk.delete("\(folder)/\(name)") } }
 
-  func removeAll(but known: Set<String>) { remove(disk.list(folder).filter { !known.contains($0) }) }
+  func removeAll(but known: TextSet) { remove(disk.list(folder).filter { !known.contains($0) }) }
 }

@@ -22,7 +22,7 @@ extension World {
     look(at: device)
     // What came to light may be of an answer whose commit failed before the write: then nothing more waits to be sent.
     let isOfAnswer =
-      device.hasUnsureAnswer && Set(device.view.outbox).isSubset(of: before.outbox)
+      device.hasUnsureAnswer && TextSet(before.outbox).isSuperset(of: device.view.outbox)
       && device.view.edits.count { $0.isLoose } <= before.edits.count { $0.isLoose }
     device.hasUnsureAnswer = false
     if interrupted == .writing, device.view.tables != before.tables, !isOfAnswer {

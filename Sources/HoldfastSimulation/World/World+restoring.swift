@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastServer
 import HoldfastSQLite
 

@@ -31,7 +31,7 @@ final class World: @unchecked Sendable {
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
   /// The programs that people have beside their devices, by the names of their accounts.
-  var clerks: [String: Clerk] = [:]
+  var clerks: TextMap<Clerk> = [:]
   /// A clerk's request of which it is not known whether it had its effect, and what the server showed before.
   var unsure: (clerk: Clerk, errand: Clerk.Errand, before: ServerView)?
   /// What was asked for invitations; the answers have their tokens.
@@ -41,19 +41,19 @@ final class World: @unchecked Sendable {
   /// The processes that only look.
   var observers: Set<SimulatedProcess> = []
   /// The ids of the users, by their names.
-  var userIDs: [String: String] = [:]
+  var userIDs: TextMap<String> = [:]
   var timeline = Timeline<Event>()
   /// True time: milliseconds since the run began.
   var now: Int64 = 0
   /// How far each machine's clock is off.
-  var clocks: [String: Int64] = [:]
+  var clocks: TextMap<Int64> = [:]
   var weather = Weather.calm
   /// What will happen to a machine's disk, after so many steps.
-  var armed: [String: (trouble: Command.Trouble, steps: Int)] = [:]
+  var armed: TextMap<(trouble: Command.Trouble, steps: Int)> = [:]
   /// Machines whose disk gave errors since somebody asked.
-  var troubled: Set<String> = []
+  var troubled: TextSet = []
   /// Machines whose disk is full.
-  var full: Set<String> = []
+  var full: TextSet = []
   /// The seed of what is going on.
   var seed: UInt64
   var messages = 0

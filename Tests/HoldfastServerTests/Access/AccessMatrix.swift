@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// What is answered to whose token is good: the status, that of the one operation among several in brackets, the problem, and whether the
 /// record is shown. `{root}`, `{child}`, `{own}` and `{public}` are tables by how they find their zone. A token that is not good is
 /// answered with 401 wherever one is needed, and is not looked at elsewhere.
@@ -5,7 +7,7 @@ enum AccessMatrix {
   typealias Answers = [AccessScene.Sender: String]
 
   /// By operation.
-  static let rows: [String: Answers] = {
+  static let rows: TextMap<Answers> = {
     var rows = service.merging(zones) { $1 }.merging(leaving) { $1 }.merging(invitations) { $1 }
       .merging(memberships) { $1 }
     for table in ["{root}", "{child}", "{own}"] { rows.merge(records(table)) { $1 } }
@@ -36,7 +38,7 @@ enum AccessMatrix {
 
   // MARK: The service
 
-  private static let service: [String: Answers] = [
+  private static let service: TextMap<Answers> = [
     "GET /healthz": all("200"), "GET /readyz": all("200"), "GET /openapi.json": all("200"),
     "GET /v1/schema": all("200"),
     "POST /v1/accounts": all("201"), "POST /v1/sessions": all("200"),
@@ -53,7 +55,7 @@ enum AccessMatrix {
     "GET /v1/events": all("200"),
   ]
 
-  private static let zones: [String: Answers] = [
+  private static let zones: TextMap<Answers> = [
     "GET /v1/zones": answers("200", viewer: "200 shown", editor: "200 shown"),
     "GET /v1/zones/{zone}/changes": answers("404 not-found", viewer: "200 shown", editor: "200 shown"),
     "GET /v1/zones/{zone}/snapshot": answers("404 not-found", viewer: "200 shown", editor: "200 shown"),
@@ -65,17 +67,17 @@ enum AccessMatrix {
   ]
 
   /// What the sender's user is a member of: not all public zones.
-  private static let leaving: [String: Answers] = {
+  private static let leaving: TextMap<Answers> = {
     let shown = answers(
       "200", viewer: "200 shown", editor: "200 shown", program: noProgram, stray: noProgram)
     let tables = ["", "/{root}", "/{child}", "/{own}", "/{public}", "/members", "/conflicts"]
     let exports = tables.map { ("GET /v1/account/export\($0)", shown) }
-    return Dictionary(
-      uniqueKeysWithValues: exports + [("DELETE /v1/account", all("204", programs: noProgram))])
+    return TextMap(
+      exports + [("DELETE /v1/account", all("204", programs: noProgram))])
   }()
 
   /// Owners invite, people accept.
-  private static let invitations: [String: Answers] = {
+  private static let invitations: TextMap<Answers> = {
     func owners(_ answer: String) -> Answers {
       answers(
         "404 not-found", viewer: noRole, editor: noRole, owner: answer, program: noProgram, stray: noProgram)
@@ -132,7 +134,7 @@ enum AccessMatrix {
   }
 
   /// Tables of which something is otherwise, and those that are.
-  private static let special: [String: Answers] = [
+  private static let special: TextMap<Answers> = [
     // Everybody may begin a zone of his own, but for programs whose zones are named.
     "POST /v1/tables/{root}": all("201", programs: noProgram),
     // Everybody's records go into the own zone, and those are shown unless another zone is named; those of a program are not among its zones.

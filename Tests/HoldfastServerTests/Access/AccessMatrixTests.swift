@@ -16,8 +16,8 @@ struct AccessMatrixTests {
   func complete() throws {
     let server = try TestServer()
     let schema = try TestServer.schema()
-    let rows = Set(try DocumentedOperation.all(server).map { $0.row(schema) })
-    #expect(Set(AccessMatrix.rows.keys) == rows)
+    let rows = TextSet(try DocumentedOperation.all(server).map { $0.row(schema) })
+    #expect(TextSet(AccessMatrix.rows.keys) == rows)
   }
 
   @Test(
@@ -57,7 +57,7 @@ struct AccessMatrixTests {
     let token = try scene.token(of: sender, for: target)
     let before = try scene.state(of: target)
     let request = TestServer.request(operation.method, path, body?.bytes ?? [], token: token)
-    let secrets = ["/v1/devices": device, "/v1/zones": target.zone]
+    let secrets: TextMap = ["/v1/devices": device, "/v1/zones": target.zone]
     // A seal has nothing of its own to show.
     let shown = target.table == "seals" && operation.method == "GET" ? target.parent : target.secret
     let secret = secrets[operation.path] ?? shown

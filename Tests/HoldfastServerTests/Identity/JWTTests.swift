@@ -68,7 +68,7 @@ import Testing
     let session = try signIn(provider.token(claims("s-1")))
     let devices = try server.send("GET", "/v1/devices", token: session.body["token"]?.stringValue)
     let names = devices.body["devices"]?.elements?.compactMap { $0["name"]?.stringValue } ?? []
-    #expect(Set(names) == ["reporter", "other", "phone"])
+    #expect(TextSet(names) == ["reporter", "other", "phone"])
   }
 
   @Test("sync, streams, devices and passwords take a session, not a JWT (I10)")

@@ -69,7 +69,7 @@ import Testing
     let other = try server.signIn("alice")
     #expect(try server.send("DELETE", "/v1/sessions/current", token: other.token).status == 204)
     let devices = try #require(alice.get("/v1/devices").body["devices"]?.elements)
-    #expect(Set(devices.compactMap { $0["id"]?.stringValue }) == [alice.id, other.id])
+    #expect(TextSet(devices.compactMap { $0["id"]?.stringValue }) == [alice.id, other.id])
     let own = try #require(devices.first { $0["id"] == .string(alice.id) })
     #expect(own["is_current"] == true)
     #expect(own["has_session"] == true)

@@ -54,10 +54,10 @@ struct ErasureTests {
     for device in [bob, carol] { try device.pull() }
     #expect(bob.column("items", scene.sharedItem, "title") == "for all")
     #expect(carol.column("items", scene.sharedItem, "title") == "for all")
-    func members(_ device: TestDevice, _ zone: String) -> [String: String] {
+    func members(_ device: TestDevice, _ zone: String) -> TextMap<String> {
       let rows = device.records.filter { $0.key.hasPrefix("members ") && $0.value.zone == zone }.map(\.value)
-      return Dictionary(
-        uniqueKeysWithValues: rows.compactMap { row in
+      return TextMap(
+        rows.compactMap { row in
           row.columns["name"]?.stringValue.map { ($0, row.columns["role"]?.stringValue ?? "") }
         })
     }
@@ -89,7 +89,7 @@ struct ErasureTests {
     try scene.finish()
     #expect(other.user != scene.gone.user)
     try other.pull()
-    #expect(Set(other.records.values.map(\.zone)) == [other.user])
+    #expect(TextSet(other.records.values.map(\.zone)) == [other.user])
     #expect(try scene.server.respond(to: scene.gone.request([])).status == 401)
     // Nor does a device that knew the first.
     let session: JSONValue = [

@@ -57,8 +57,8 @@ struct ExportTests {
     #expect(account["devices"]?.elements?.count == 1)
     #expect(account["zones"]?.elements?.count == 3)
     let ids = all.dropFirst().compactMap { $0["id"]?.stringValue }
-    #expect(Set(ids).count == ids.count)
-    #expect(Set(items.dropFirst() + [list, shared, item]).isSubset(of: ids))
+    #expect(TextSet(ids).count == ids.count)
+    #expect(TextSet(items.dropFirst() + [list, shared, item]).isSubset(of: ids))
     #expect(!ids.contains(items[0]) && !ids.contains(secret))
     #expect(!text.contains("correct horse") && !text.contains(alice.token))
     #expect(parts > 5)
@@ -92,7 +92,7 @@ struct ExportTests {
   @Test("an operator takes the same out into files", arguments: [AccountFormat.jsonl, .csv])
   func operators(_ format: AccountFormat) throws {
     let item = try alice.makeItem(list)
-    var files: [String: [UInt8]] = [:]
+    var files: TextMap<[UInt8]> = [:]
     let administration = try Administration(server.location)
     let count = try administration.export("alice", as: format) { files[$0, default: []] += $1 }
     // The list, the item, and two memberships: of the list and of the own zone.

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The records on the device, without those whose ids the server makes.
-    func held() throws -> [String: Held] {
+    func held() throws -> TextMap<Held> {
       try device.pull()
       let findings = try server.findings()
       #expect(findings == [])

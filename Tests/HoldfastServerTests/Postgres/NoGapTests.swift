@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 import TemporaryPostgres
 import Testing
@@ -72,7 +73,7 @@ import Testing
     try mover.run("COMMIT")
     try child.wait()
     try edit.wait()
-    #expect(Set(try reader.changes("L2", after: 1).map(\.id)) == ["i1", "i2", "c1", "c2"])
+    #expect(TextSet(try reader.changes("L2", after: 1).map(\.id)) == ["i1", "i2", "c1", "c2"])
     #expect(try reader.texts("SELECT DISTINCT zone FROM comments") == ["L2"])
     #expect(try ledger.findings() == [])
   }
@@ -89,13 +90,13 @@ import Testing
       Background { try Storm(url: url, number: number).write(count: 60) }
     }
     let readers = zones.map { zone in Background { try Storm.follow(zone, url: url, until: 4) } }
-    var committed: Set<String> = []
+    var committed: TextSet = []
     for writer in writers { committed.formUnion(try writer.wait()) }
     try ledger.writer.run("UPDATE lists SET title = 'the end'")
     for (zone, reader) in zip(zones, readers) {
       let seen = try reader.wait()
-      #expect(seen.count == Set(seen).count)
-      #expect(Set(seen) == committed.filter { $0.hasPrefix(zone) })
+      #expect(seen.count == TextSet(seen).count)
+      #expect(TextSet(seen) == committed.filter { $0.hasPrefix(zone) })
     }
     #expect(try ledger.findings() == [])
   }
@@ -150,9 +151,9 @@ private struct Storm {
   /// Runs transactions that span zones, are rolled back, or roll a savepoint back.
   ///
   /// - Returns: the ids of the records that were committed.
-  func write(count: Int) throws -> Set<String> {
+  func write(count: Int) throws -> TextSet {
     var storm = self
-    var committed: Set<String> = []
+    var committed: TextSet = []
     for turn in 0..<count {
       var kept: [String] = []
       // Zones in one order: otherwise SQL writers may lock each other out, as ever.

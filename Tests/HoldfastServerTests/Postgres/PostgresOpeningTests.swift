@@ -30,7 +30,7 @@ import Testing
   @Test("several nodes that start at once make one database") func together() throws {
     let url = try TemporaryPostgres.shared.makeDatabase()
     let nodes = (0..<4).map { _ in Background { try Self.open(url, Self.schema("")).history.epoch } }
-    #expect(Set(try nodes.map { try $0.wait() }) == ["07070707"])
+    #expect(TextSet(try nodes.map { try $0.wait() }) == ["07070707"])
     #expect(try Self.open(url).schema.tables.count == 4)
   }
 

@@ -144,11 +144,11 @@ import Testing
       next = page.next
     }
     for writer in writers { try writer.wait() }
-    #expect(Set(ids).count == ids.count)
+    #expect(TextSet(ids).count == ids.count)
     #expect(ids == ids.sorted())
     // What stood all the time is there.
     let kept = try SQLWriter(server).texts("SELECT id FROM items WHERE title = 'x' AND list_id = '\(list)'")
-    #expect(Set(kept).isSubset(of: Set(ids)))
+    #expect(TextSet(kept).isSubset(of: TextSet(ids)))
     #expect(try server.findings() == [])
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 @testable import HoldfastServer
+import HoldfastCore
 import Synchronization
 import Testing
 
@@ -227,7 +228,7 @@ struct ShardRules {
     #"SELECT c.zone, coalesce.* FROM holdfast.claims c .* GROUP BY c.zone ORDER BY c.zone"#,
   ]
 
-  private static let everywhere = Set(
+  private static let everywhere = TextSet(
     PostgresShards.places.filter { $0.place == .everywhere }.map(\.relation))
 
   /// The column by which a relation is distributed; nil for one that each node has.
@@ -407,12 +408,12 @@ struct ShardRules {
 /// Looks at each statement that a server prepares.
 final class ShardWatch: Sendable {
   /// What was found in each statement, by any.
-  private static let faults = Mutex<[String: [String]]>([:])
+  private static let faults = Mutex<TextMap<[String]>>([:])
 
-  private let known = Mutex<Set<String>>([])
+  private let known = Mutex<TextSet>([])
 
   /// All of them.
-  var statements: Set<String> { known.withLock { $0 } }
+  var statements: TextSet { known.withLock { $0 } }
 
   /// Looks at a statement.
   func see(_ sql: String) {

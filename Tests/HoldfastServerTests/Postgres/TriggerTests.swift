@@ -94,7 +94,7 @@ import Testing
       DELETE FROM items WHERE id = 'i1';
       """)
     #expect(
-      Set(try sql.ledger("L1").map { String($0.drop { $0 != " " }) }) == [
+      TextSet(try sql.ledger("L1").map { String($0.drop { $0 != " " }) }) == [
         " lists L1 1 live", " items i1 2 deleted", " items i2 2 live", " comments c1 2 deleted",
       ])
     #expect(
@@ -227,7 +227,7 @@ import Testing
         WHEN NOT MATCHED THEN INSERT (id, list_id, title) VALUES (v.id, 'L1', v.title);
       """)
     #expect(
-      Set(try ledger.writer.ledger("L1").map { String($0.drop { $0 != " " }) }) == [
+      TextSet(try ledger.writer.ledger("L1").map { String($0.drop { $0 != " " }) }) == [
         " lists L1 1 live", " items i1 2 live", " items i2 2 deleted", " items i3 1 live",
       ])
     #expect(try ledger.findings() == [])

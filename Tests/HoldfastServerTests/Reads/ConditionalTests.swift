@@ -45,8 +45,8 @@ struct ConditionalTests {
 
   @Test("two changes in one second are two states, and each change of a zone is one")
   func exact() throws {
-    var seen: [String: Set<String>] = [:]
-    var dates: [String: [Int64]] = [:]
+    var seen: TextMap<TextSet> = [:]
+    var dates: TextMap<[Int64]> = [:]
     for number in 0..<5 {
       if number > 0 { _ = try alice.makeItem(list) }
       for address in addresses {

@@ -36,9 +36,9 @@ struct IndexTests {
     } ?? []).map(\.string)
 
   /// Makes lists with things of random values, and gives the columns by id.
-  private func fill(_ lists: [String], count: Int) throws -> [String: JSONValue] {
+  private func fill(_ lists: [String], count: Int) throws -> TextMap<JSONValue> {
     var random = TestRandom(seed: 11)
-    var things: [String: JSONValue] = [:]
+    var things: TextMap<JSONValue> = [:]
     var codes = (0..<40).map { "c\($0)" }
     var set: [Sent] = []
     for number in 0..<count {

@@ -20,8 +20,8 @@ struct ZoneReadTests {
     let bob = try server.signUp("bob")
     _ = try alice.share(list, with: "bob", as: .viewer)
     let zones = try bob.get("/v1/zones").body["zones"]?.elements ?? []
-    let roles = Dictionary(
-      uniqueKeysWithValues: zones.map { ($0["zone"]?.stringValue ?? "", $0["role"]?.stringValue ?? "") })
+    let roles = TextMap(
+      zones.map { ($0["zone"]?.stringValue ?? "", $0["role"]?.stringValue ?? "") })
     #expect(roles == [bob.user: "owner", list: "viewer", "catalogue": "viewer"])
     for zone in zones {
       let (name, token) = (zone["zone"]?.stringValue ?? "", zone["token"]?.stringValue ?? "")
@@ -59,7 +59,7 @@ struct ZoneReadTests {
     }
     #expect(parts == 5)
     #expect(seen.count == 9)
-    #expect(Set(seen).count == 9)
+    #expect(TextSet(seen).count == 9)
     #expect(seen.last == items[0])
     let whole = try alice.get("/v1/zones/\(list)/changes")
     #expect(whole.body["changes"]?.elements?.count == 9)

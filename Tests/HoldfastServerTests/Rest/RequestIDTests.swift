@@ -24,9 +24,7 @@ import Testing
   private func expectSame(_ reply: RestClient.Reply, as first: RestClient.Reply) {
     #expect(reply.isReplay && !first.isReplay)
     #expect(reply.status == first.status && reply.body == first.body)
-    var headers = reply.headers
-    headers["Idempotency-Replayed"] = nil
-    #expect(headers == first.headers)
+    #expect(reply.headers.filter { $0.key != "Idempotency-Replayed" } == first.headers)
   }
 
   @Test(
@@ -143,7 +141,7 @@ import Testing
     }
     let replies = try #require(server.inline).respond(to: requests).map { RestClient.Reply($0) }
     #expect(replies.map(\.status) == [Int](repeating: 201, count: 8))
-    #expect(Set(replies.map(\.id)).count == 2)
+    #expect(TextSet(replies.map(\.id)).count == 2)
     #expect(replies.count { $0.isReplay } == 6)
     try alice.pull()
     #expect(alice.all("items").count == 2)

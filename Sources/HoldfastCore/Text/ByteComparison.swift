@@ -1,0 +1,238 @@
+// `String` compares by canonical equivalence: "é" as one scalar and as two are one key of a dictionary and equal to `==`. Both databases
+// and the wire compare bytes. This file makes its module do so as well; each module holds it by a link, as it must reach every file.
+//
+// A declaration of the module shadows that of the standard library wherever the types are known, also in what the compiler derives
+// for `Hashable`; not where an array of optionals or an optional array is compared with a literal. Dictionaries and sets ask the standard library, so that those of `String` do not compile: the types are
+// `TextMap` and `TextSet`. A test looks through the sources for what is left.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+extension String {
+  /// Whether both have the same bytes.
+  static func == (left: String, right: String) -> Bool {
+    let isSame = left.utf8.withContiguousStorageIfAvailable { left in
+      right.utf8.withContiguousStorageIfAvailable { right in
+        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
+          return left.count == right.count
+        }
+        return memcmp(first, second, left.count) == 0
+      }
+    }
+    return (isSame ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+  }
+
+  static func != (left: String, right: String) -> Bool { !(left == right) }
+  static func ~= (left: String, right: String) -> Bool { left == right }
+
+  /// Whether one is before the other in the order of their bytes, which is that of both databases.
+  static func < (left: String, right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+  static func > (left: String, right: String) -> Bool { right < left }
+  static func <= (left: String, right: String) -> Bool { !(right < left) }
+  static func >= (left: String, right: String) -> Bool { !(left < right) }
+
+  /// Whether its first bytes are those of another.
+  func hasPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+  /// Whether its last bytes are those of another.
+  func hasSuffix(_ suffix: String) -> Bool { utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
+
+  /// The parts between the places of a separator. By scalars: "'" and a combining accent are one `Character`, in which the quote would not be found.
+  func split(separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true)
+    -> [Substring]
+  {
+    unicodeScalars.split(
+      separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences
+    ).map(Substring.init)
+  }
+
+  /// The first place of a scalar.
+  func firstIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.firstIndex(of: scalar) }
+
+  /// The last place of a scalar.
+  func lastIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.lastIndex(of: scalar) }
+
+  /// Whether it has the bytes of another in it.
+  func contains(_ part: String) -> Bool {
+    var rest = utf8[...]
+    while rest.count >= part.utf8.count {
+      if rest.starts(with: part.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+}
+
+extension Substring {
+  static func == (left: Substring, right: Substring) -> Bool { left.utf8.elementsEqual(right.utf8) }
+  static func == (left: Substring, right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+  static func != (left: Substring, right: Substring) -> Bool { !(left == right) }
+  static func != (left: Substring, right: String) -> Bool { !(left == right) }
+  static func ~= (left: Substring, right: Substring) -> Bool { left == right }
+
+  /// Whether its first bytes are those of a text.
+  func hasPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+
+  /// Whether its last bytes are those of a text.
+  func hasSuffix(_ suffix: String) -> Bool { utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
+
+  /// The parts between the places of a separator. By scalars: "'" and a combining accent are one `Character`, in which the quote would not be found.
+  func split(separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true)
+    -> [Substring]
+  {
+    unicodeScalars.split(
+      separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences
+    ).map(Substring.init)
+  }
+
+  /// The first place of a scalar.
+  func firstIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.firstIndex(of: scalar) }
+
+  /// The last place of a scalar.
+  func lastIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.lastIndex(of: scalar) }
+
+  /// Whether it has the bytes of another in it.
+  func contains(_ part: String) -> Bool {
+    var rest = utf8[...]
+    while rest.count >= part.utf8.count {
+      if rest.starts(with: part.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+}
+
+extension String? {
+  static func == (left: String?, right: String?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left?, let right?): left == right
+    default: false
+    }
+  }
+
+  static func != (left: String?, right: String?) -> Bool { !(left == right) }
+}
+
+extension Substring? {
+  static func == (left: Substring?, right: Substring?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left?, let right?): left == right
+    default: false
+    }
+  }
+
+  static func != (left: Substring?, right: Substring?) -> Bool { !(left == right) }
+}
+
+extension [String] {
+  static func == (left: [String], right: [String]) -> Bool { left.elementsEqual(right) { $0 == $1 } }
+  static func != (left: [String], right: [String]) -> Bool { !(left == right) }
+}
+
+extension [String]? {
+  static func == (left: [String]?, right: [String]?) -> Bool {
+    switch (left, right) {
+    case (nil, nil): true
+    case (let left?, let right?): left == right
+    default: false
+    }
+  }
+
+  static func != (left: [String]?, right: [String]?) -> Bool { !(left == right) }
+}
+
+extension [String?] {
+  static func == (left: [String?], right: [String?]) -> Bool { left.elementsEqual(right) { $0 == $1 } }
+  static func != (left: [String?], right: [String?]) -> Bool { !(left == right) }
+}
+
+extension Sequence<String> {
+  func contains(_ text: String) -> Bool { contains { $0 == text } }
+  func sorted() -> [String] { sorted { $0 < $1 } }
+  func elementsEqual(_ other: some Sequence<String>) -> Bool { elementsEqual(other) { $0 == $1 } }
+  func starts(with other: some Sequence<String>) -> Bool { starts(with: other) { $0 == $1 } }
+  func min() -> String? { self.min { $0 < $1 } }
+  func max() -> String? { self.max { $0 < $1 } }
+}
+
+extension Sequence<Substring> {
+  func contains(_ text: Substring) -> Bool { contains { $0 == text } }
+}
+
+extension Collection<String> {
+  func firstIndex(of text: String) -> Index? { firstIndex { $0 == text } }
+}
+
+extension BidirectionalCollection<String> {
+  func lastIndex(of text: String) -> Index? { lastIndex { $0 == text } }
+}
+
+extension MutableCollection<String> where Self: RandomAccessCollection {
+  mutating func sort() { sort { $0 < $1 } }
+}
+
+func == (left: (String, String), right: (String, String)) -> Bool { left.0 == right.0 && left.1 == right.1 }
+func != (left: (String, String), right: (String, String)) -> Bool { !(left == right) }
+func < (left: (String, String), right: (String, String)) -> Bool {
+  left.0 == right.0 ? left.1 < right.1 : left.0 < right.0
+}
+
+func min(_ left: String, _ right: String) -> String { right < left ? right : left }
+func max(_ left: String, _ right: String) -> String { right < left ? left : right }
+
+// A warning is an error here, so that none of these can be called.
+
+extension Set<String> {
+  @available(*, deprecated, message: "compares by canonical equivalence: TextSet compares bytes")
+  init() { self = [] }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextSet compares bytes")
+  init(_ texts: some Sequence<String>) { self = [] }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextSet compares bytes")
+  func contains(_ text: String) -> Bool { false }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextSet compares bytes")
+  mutating func insert(_ text: String) -> (inserted: Bool, memberAfterInsert: String) { (false, text) }
+}
+
+extension Set<[String]> {
+  @available(*, deprecated, message: "compares by canonical equivalence: [TextKey] compares bytes")
+  init(_ texts: some Sequence<[String]>) { self = [] }
+  @available(*, deprecated, message: "compares by canonical equivalence: [TextKey] compares bytes")
+  func contains(_ texts: [String]) -> Bool { false }
+  @available(*, deprecated, message: "compares by canonical equivalence: [TextKey] compares bytes")
+  mutating func insert(_ texts: [String]) -> (inserted: Bool, memberAfterInsert: [String]) { (false, texts) }
+}
+
+extension Dictionary where Key == String {
+  @available(*, deprecated, message: "compares by canonical equivalence: TextMap compares bytes")
+  init(_ pairs: some Sequence<(String, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) {
+    self = [:]
+  }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextMap compares bytes")
+  init(uniqueKeysWithValues pairs: some Sequence<(String, Value)>) { self = [:] }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextMap compares bytes")
+  init<Values: Sequence>(grouping values: Values, by key: (Values.Element) throws -> String)
+  where Value == [Values.Element] { self = [:] }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextMap compares bytes")
+  subscript(key: String) -> Value? {
+    get { nil }
+    set {}
+  }
+  @available(*, deprecated, message: "compares by canonical equivalence: TextMap compares bytes")
+  subscript(key: String, default value: @autoclosure () -> Value) -> Value {
+    get { value() }
+    set {}
+  }
+}
+
+extension Dictionary where Key == [String] {
+  @available(*, deprecated, message: "compares by canonical equivalence: [TextKey] compares bytes")
+  subscript(key: [String]) -> Value? {
+    get { nil }
+    set {}
+  }
+}
