@@ -35,7 +35,7 @@ struct PostgresColumn: Sendable, Hashable {
     // A device holds finite numbers alone.
     case .real, .double:
       let number = kind == .real ? "\(value)::text::double precision" : value
-      return "least(greatest(\(number), -1.7976931348623157e308), 1.7976931348623157e308)"
+      return Self.bounded(number, value, "-1.7976931348623157e308", "1.7976931348623157e308")
     case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
     case .timestamp: return Self.moment(value)
     case .date: return Self.moment("\(value)::timestamp")
@@ -96,10 +96,16 @@ struct PostgresColumn: Sendable, Hashable {
   static let byteCollation = "\"C\""
 
   /// A timestamp without time zone as the wire's text; one outside the years that it can say is bounded to them.
-  private static func moment(_ value: String) -> String {
-    """
-    to_char(least(greatest(\(value), '0001-01-01'::timestamp), '9999-12-31 23:59:59.999'::timestamp), \
-    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-    """
+  private static func moment(_ timestamp: String) -> String {
+    let inRange = Self.bounded(
+      timestamp, timestamp, "'0001-01-01'::timestamp", "'9999-12-31 23:59:59.999'::timestamp")
+    return "to_char(\(inRange), 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+  }
+
+  /// A value between two bounds. `least` and `greatest` pass over NULL, and so would make a bound of it.
+  private static func bounded(_ number: String, _ value: String, _ least: String, _ greatest: String)
+    -> String
+  {
+    "CASE WHEN \(value) IS NOT NULL THEN least(greatest(\(number), \(least)), \(greatest)) END"
   }
 }
