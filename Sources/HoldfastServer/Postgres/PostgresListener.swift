@@ -69,7 +69,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
       }
       let notifications = try connection.notifications(timeout: Self.check, waker: waker)
       if notifications.isEmpty { try connection.execute("") }
-      for notification in notifications where !notification.payload.hasPrefix(node) {
+      for notification in notifications where !notification.payload.utf8.starts(with: node.utf8) {
         guard let moves = Moves(payload: notification.payload) else {
           hear(.deaf)
           hear(.hearing)

@@ -42,7 +42,7 @@ extension PostgresTriggers {
         ), given AS (
           INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d
           ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role WHERE a.role <> excluded.role RETURNING a."user" AS account
-        ) SELECT array_agg(DISTINCT '@' || u.account) INTO told
+        ) SELECT array_agg(DISTINCT '@' || holdfast.word(u.account)) INTO told
           FROM (SELECT g.account FROM gone g UNION ALL SELECT g.account FROM given g) u;
         PERFORM holdfast.tell(told);
       """)

@@ -4,12 +4,25 @@ extension PostgresTriggers {
   /// - `now()` is the database's clock as a stamp.
   /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
   ///   were looked up, none of them has moved meanwhile.
+  /// - `expect(found, wanted, of)` fails when the service wrote another number of records than it meant to.
   /// - `account_home()` is the user whom `holdfast.account` names.
+  /// - `word(name)` is a name as it stands in a notification, and `tell(words)` sends words to all servers; see `Moves.payloads`.
   static let shared = """
+    CREATE OR REPLACE FUNCTION holdfast.word(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+      SELECT \(Moves.escapes.reduce("replace(name, '%', '%25')") { "replace(\($0), '\($1.0)', '\($1.1)')" })
+    $$;
     CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
       SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16
     $$;
+    CREATE OR REPLACE FUNCTION holdfast.expect(found bigint, wanted bigint, of text) RETURNS void LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      IF found <> wanted THEN
+        RAISE EXCEPTION 'the database took % of % records of %', found, wanted, of USING ERRCODE = 'check_violation',
+          HINT = 'A rule, a trigger that returns NULL, or row-level security has passed the others over.';
+      END IF;
+    END $$;
     CREATE OR REPLACE FUNCTION holdfast.stamp_text(stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT '.' || lpad(to_hex(stamp), 16, '0') || '.0'
     $$;
@@ -38,12 +51,15 @@ extension PostgresTriggers {
     DECLARE
       payload text;
     BEGIN
-      IF cardinality(words) > 500 OR EXISTS (SELECT FROM unnest(words) w WHERE w ~ '^[*#]|[ =]') THEN
+      IF cardinality(words) > 500 OR EXISTS (SELECT FROM unnest(words) w WHERE octet_length(w) > 900) THEN
         PERFORM pg_notify('holdfast', '0 *');
         RETURN;
       END IF;
-      FOR payload IN SELECT string_agg(w.word, ' ' ORDER BY w.place) FROM unnest(words) WITH ORDINALITY w (word, place)
-        GROUP BY (w.place - 1) / 100 LOOP
+      -- A notification has less than 8,000 bytes.
+      FOR payload IN SELECT string_agg(w.word, ' ' ORDER BY w.place) FROM (
+          SELECT u.word, u.place, sum(octet_length(u.word) + 1) OVER (ORDER BY u.place) AS size
+          FROM unnest(words) WITH ORDINALITY u (word, place)) w
+        GROUP BY div(w.size, 7000) LOOP
         PERFORM pg_notify('holdfast', '0 ' || payload);
       END LOOP;
     END $$;

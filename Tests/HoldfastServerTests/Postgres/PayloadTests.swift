@@ -1,0 +1,67 @@
+import HoldfastPostgres
+import Testing
+
+@testable import HoldfastServer
+
+/// What servers on one database tell each other.
+@Suite struct PayloadTests {
+  /// Names with each ASCII character but U+0000, alone and inside, and some of several bytes.
+  private static let names =
+    (1...127).flatMap { code -> [String] in
+      let character = String(decoding: [UInt8(code)], as: UTF8.self)
+      return [character, "a\(character)b", "\(character)\(character)z"]
+    } + ["é", "e\u{301}", "\u{301}x", "日本 語=1", "%20", "%", "%4", "👩‍👧"]
+
+  /// What all payloads say together.
+  private func read(_ payloads: [String]) throws -> Moves {
+    var moves = Moves()
+    for payload in payloads { moves.add(try #require(Moves(payload: payload))) }
+    return moves
+  }
+
+  @Test("every name of a zone and a user comes through a notification as it was") func names() throws {
+    for (number, name) in Self.names.enumerated() {
+      var moves = Moves()
+      moves.add(zone: name, by: number % 2 == 0 ? Int64(number) : nil)
+      moves.users = ["\(name)!"]
+      moves.devices = [Int64(number)]
+      #expect(try read(moves.payloads(from: "0a1b")) == moves, "\(name.debugDescription)")
+    }
+  }
+
+  @Test("no notification has 8,000 bytes, whatever the names are") func size() throws {
+    var moves = Moves()
+    for number in 0..<900 { moves.add(zone: String(repeating: "=", count: 60) + "\(number)", by: nil) }
+    let payloads = moves.payloads(from: "0a1b")
+    #expect(payloads.allSatisfy { $0.utf8.count < 8000 })
+    #expect(try read(payloads) == moves)
+    var long = Moves()
+    long.add(zone: String(repeating: "x", count: 9000), by: nil)
+    #expect(long.payloads(from: "0a1b") == ["0a1b *"])
+  }
+
+  @Test("triggers tell the same, of each zone's name by itself and of many together") func triggers() throws {
+    let ledger = try TestLedger()
+    let listener = try ledger.another().connection
+    try listener.listen("holdfast")
+    let names = Self.names.filter { $0.utf8.count <= 60 }
+    // By bytes: é is two names here.
+    let zones = Dictionary(names.map { (Array($0.utf8), $0) }) { first, _ in first }.values
+    for zone in zones {
+      try ledger.writer.connection.run(
+        "INSERT INTO lists (id, title) VALUES ($1, 'x')", PostgresParameters(zone))
+      let heard = try listener.notifications(timeout: .seconds(60)).map(\.payload)
+      let told = try Array(read(heard).zones.keys)
+      #expect(told == [zone], "\(zone.debugDescription)")
+    }
+    try ledger.writer.run(
+      "INSERT INTO lists (id, title) SELECT repeat('=', 60) || n, 'x' FROM generate_series(1, 400) n")
+    var moves = Moves()
+    while moves.zones.count < 400 {
+      for heard in try listener.notifications(timeout: .seconds(60)) {
+        #expect(heard.payload.utf8.count < 8000)
+        moves.add(try #require(Moves(payload: heard.payload)))
+      }
+    }
+  }
+}
