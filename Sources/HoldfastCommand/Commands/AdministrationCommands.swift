@@ -44,10 +44,16 @@ enum ConflictsCommand: Subcommand {
 /// `holdfast doctor`: checks the database.
 enum DoctorCommand: Subcommand {
   static let form = CommandForm(
-    name: "doctor", summary: "Checks the database for everything that must always hold.", options: .database,
+    name: "doctor", summary: "Checks the database for everything that must always hold.",
+    options: [
+      .init(
+        name: "repair", value: nil,
+        help: "PostgreSQL: first puts triggers back and feeds devices what was changed behind them")
+    ] + .database,
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 
   static func run(_ options: Options) throws -> Int32 {
+    if options.has("repair") { for line in try LedgerRepair(options.location).run() { print(line) } }
     let findings = try Administration(options.location).doctor()
     for finding in findings { print(finding) }
     print(

@@ -35,7 +35,7 @@ public struct Adoption {
   ///
   /// - Throws: `ServerError`; nothing has changed then.
   public func apply(_ schema: Schema) throws {
-    _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, random: random)
+    _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, heals: true, random: random)
   }
 
   /// Removes the schema `holdfast` with all that Holdfast knows (accounts, devices, who may do what) and the triggers. The tables stay as they

@@ -10,17 +10,22 @@ struct PostgresExtension {
   /// Whether the tables are put on shards when they are made.
   private let isSpread: Bool
   private let removals: Removals
+  /// Whether the ledger is brought to what the tables say.
+  private let heals: Bool
+  /// What was repaired, a line for each table.
+  private(set) var repaired: [String] = []
   private var schema: Schema { tables.schema }
 
   init(
     _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
-    isSpread: Bool, _ removals: Removals
+    isSpread: Bool, _ removals: Removals, heals: Bool
   ) {
     self.connection = connection
     self.tables = tables
     self.standing = standing
     self.isSpread = isSpread
     self.removals = removals
+    self.heals = heals
   }
 
   /// - Parameter old: the schema that the database has; nil for a new one.
@@ -49,7 +54,10 @@ struct PostgresExtension {
     if tables.isDistributed { return relations }
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
     try install(relations, new: new + rewritten)
-    for table in adopted { try fill(table, relations) }
+    let repair = PostgresRepair(
+      connection: connection, triggers: PostgresTriggers(schema: schema, relations: relations))
+    for table in adopted { try repair.settle(table) }
+    if heals { repaired = try repair.run() }
     return relations
   }
 
@@ -150,13 +158,13 @@ struct PostgresExtension {
       if absent.isEmpty { continue }
       if !new.contains(index) { missing.append(index) }
     }
-    if !missing.isEmpty, standing == .refuse {
+    if !missing.isEmpty, standing == .refuse, !heals {
       let names = missing.map { schema.tables[$0].name }.joined(separator: ", ")
       throw ServerError(
         .damaged,
         """
         Triggers of \(names) are missing or switched off: what SQL has changed since is not known. \
-        `holdfast schema adopt --apply` puts them back, and finds the records that came and went.
+        `holdfast doctor --repair` puts them back, and feeds what has changed.
         """)
     }
     if known.isEmpty || known.text(0, 0) != mark {
@@ -171,37 +179,8 @@ struct PostgresExtension {
         try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
       }
     }
-    for index in missing { try fill(index, relations) }
-  }
-
-  /// Puts the records of a table that the ledger does not have into it, in the order of their ids, and takes out those that are gone.
-  /// No one else writes the table until the commit, as its triggers were made in this transaction.
-  private func fill(_ index: Int, _ relations: [PostgresRelation]) throws {
-    let triggers = PostgresTriggers(schema: schema, relations: relations)
-    let id = relations[index].id.id("t")
-    do {
-      try connection.execute(
-        """
-        DO $holdfast$
-        DECLARE
-          ids text[];
-        BEGIN
-          FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
-            SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (
-              SELECT coalesce(t.id, l.id) AS id FROM (SELECT \(id) AS id FROM \(relations[index].relation) t) t
-              FULL JOIN (
-                SELECT r.id FROM holdfast.records r WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
-              ) l ON l.id = t.id WHERE l.id IS NULL OR t.id IS NULL
-            ) s) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
-          LOOP
-            PERFORM \(triggers.function(index, "settle"))(ids, true);
-          END LOOP;
-        END $holdfast$
-        """)
-    } catch {
-      guard error.code.isConstraint else { throw error }
-      throw ServerError(
-        .refused, "The records of \(schema.tables[index].name) can't be taken in: \(error.message).")
-    }
+    if heals { return }
+    let repair = PostgresRepair(connection: connection, triggers: triggers)
+    for index in missing { try repair.settle(index) }
   }
 }

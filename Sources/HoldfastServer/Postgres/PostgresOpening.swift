@@ -10,6 +10,8 @@ struct PostgresOpening {
     let history: History
     let prover: Prover
     let layout: PostgresLayout
+    /// What was repaired, a line for each table.
+    var repaired: [String] = []
   }
 
   /// What becomes of tables of the schema that stand in the database and are not Holdfast's.
@@ -26,6 +28,8 @@ struct PostgresOpening {
   let removals: Removals
   /// How the database is served; nil for who only works on it.
   let service: DatabaseService?
+  /// Whether the ledger is brought to what the tables say.
+  let heals: Bool
   /// Whether the tables are to be distributed, and how.
   let distribution: PostgresLocation.Distribution
   private var isDistributed: Bool { distribution != .none }
@@ -36,13 +40,13 @@ struct PostgresOpening {
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
     _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, removals: Removals = .refuse,
-    service: DatabaseService? = nil, random: (Int) -> [UInt8],
+    service: DatabaseService? = nil, heals: Bool = false, random: (Int) -> [UInt8],
     fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
   ) throws -> Opened {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let opening = PostgresOpening(
-      connection: connection, standing: standing, removals: removals, service: service,
+      connection: connection, standing: standing, removals: removals, service: service, heals: heals,
       distribution: location.distribution)
     let (opened, later) = try opening.openPatiently(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
@@ -114,7 +118,8 @@ struct PostgresOpening {
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
       for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
-      var work = PostgresExtension(connection, tables, standing, isSpread: distribution == .citus, removals)
+      var work = PostgresExtension(
+        connection, tables, standing, isSpread: distribution == .citus, removals, heals: heals)
       let relations = try work.extend(from: old)
       tables = work.tables
       if schema != old { try setMeta("schema", schema.text) }
@@ -125,7 +130,9 @@ struct PostgresOpening {
       let prover = try PostgresEpoch.prover(on: connection, random: random)
       try connection.execute("COMMIT")
       for notice in notices { service?.log(notice) }
-      return (Opened(schema: schema, history: history, prover: prover, layout: layout), tables)
+      let opened = Opened(
+        schema: schema, history: history, prover: prover, layout: layout, repaired: work.repaired)
+      return (opened, tables)
     } catch let error as PostgresError where error.code == .insufficientPrivilege {
       try connection.execute("ROLLBACK")
       throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")

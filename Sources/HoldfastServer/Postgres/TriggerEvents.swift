@@ -98,15 +98,15 @@ extension PostgresTriggers {
     function(
       "\(function(index, "place"))()",
       """
+        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
+          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
+        END IF;
         IF TG_OP = 'UPDATE' THEN
           IF (NEW.id, NEW.zone, NEW."user", NEW.name, NEW."group")
             IS DISTINCT FROM (OLD.id, OLD.zone, OLD."user", OLD.name, OLD."group") THEN
             RAISE EXCEPTION 'only the role of a member can change' USING ERRCODE = 'check_violation';
           END IF;
           RETURN NEW;
-        END IF;
-        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
-          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
         END IF;
         IF NEW."group" IS NOT NULL THEN
           IF NEW."user" IS NOT NULL OR NEW.name IS NOT NULL OR NEW."group" = NEW.zone
