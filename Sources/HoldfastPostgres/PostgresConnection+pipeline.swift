@@ -17,6 +17,7 @@ extension PostgresConnection {
   public func pipeline(
     _ body: (PostgresPipeline) -> Void
   ) throws(PostgresError) -> [PostgresRows] {
+    try faults.check()
     try dropStaleStatements()
     let wasIdle = transactionStatus == .idle
     guard PQenterPipelineMode(connection) == 1, PQsetnonblocking(connection, 1) == 0 else {
@@ -118,7 +119,7 @@ extension PostgresConnection {
         PQclear(good)
         return nil
       }
-      return PostgresRows(good)
+      return PostgresRows(good, faults)
     } catch {
       PQclear(result)
       throw error

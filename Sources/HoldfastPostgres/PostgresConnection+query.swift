@@ -7,6 +7,9 @@ extension PostgresConnection {
   /// - Throws: `PostgresError`, any code, of the first statement that fails; the rest are not run. `.misuse` for
   ///   COPY.
   public func execute(_ sql: String) throws(PostgresError) {
+    // What ends a transaction without effect also ends what was wrong with it.
+    if sql == "ROLLBACK" { faults.clear() }
+    try faults.check()
     options.onStatement?(sql)
     let result = PQexec(connection, sql)
     defer { PQclear(result) }
@@ -41,6 +44,7 @@ extension PostgresConnection {
   private func query(
     _ statement: PostgresStatement, _ parameters: PostgresParameters, isKept isPrepared: Bool
   ) throws(PostgresError) -> PostgresRows {
+    try faults.check()
     try parameters.check(for: statement.sql)
     let connection = connection
     options.onStatement?(statement.sql)
@@ -52,7 +56,7 @@ extension PostgresConnection {
           connection, statement.sql, list.count, list.types, list.values, list.lengths, list.formats, 1)
     }
     do throws(PostgresError) {
-      return PostgresRows(try check(result, while: .running, statement.sql))
+      return PostgresRows(try check(result, while: .running, statement.sql), faults)
     } catch {
       PQclear(result)
       throw error

@@ -15,6 +15,9 @@ public final class PostgresConnection {
   /// How it was opened.
   public let options: PostgresOptions
 
+  /// What was wrong with values of its rows.
+  let faults = PostgresFaults()
+
   /// What the server keeps prepared.
   var prepared = PreparedStatements()
 
@@ -57,6 +60,10 @@ public final class PostgresConnection {
     guard let handle else { preconditionFailure("This PostgreSQL connection has been closed.") }
     return handle
   }
+
+  /// Fails when a row of this connection was asked for a value that it does not have: a null, or one of another type. Every statement does so
+  /// before it is sent; call this when the last values were read.
+  public func checkValues() throws(PostgresError) { try faults.check() }
 
   /// Whether the connection is open, and was when it was last used.
   public var isUsable: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }

@@ -134,6 +134,8 @@ extension PostgresError {
     public static let poolClosed = Code("HF004")
     /// The call makes no sense for this statement: COPY where a query is expected, or the other way round.
     public static let misuse = Code("HF005")
+    /// A row has another value than its statement should give: a null, or one of another type.
+    public static let unexpectedValue = Code("HF007")
     /// The system has no descriptor left.
     public static let outOfDescriptors = Code("HF006")
   }

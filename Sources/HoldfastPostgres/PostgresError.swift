@@ -17,6 +17,8 @@ public struct PostgresError: Error, Sendable, Hashable {
     case running
     /// Copying rows in.
     case copying
+    /// Reading the values of its rows.
+    case reading
     /// Waiting for notifications.
     case waiting
     /// Borrowing a connection from a pool.

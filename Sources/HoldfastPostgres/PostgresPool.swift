@@ -59,7 +59,9 @@ public final class PostgresPool<State>: @unchecked Sendable {
   ) throws -> Value {
     var item = try borrow()
     defer { giveBack(item) }
-    return try body(item.connection, &item.state)
+    let value = try body(item.connection, &item.state)
+    try item.connection.checkValues()
+    return value
   }
 
   /// Closes the idle connections, and the lent ones as they come back; whoever waits or comes later gets
@@ -134,6 +136,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
 
   private func giveBack(_ item: Item) {
     let connection = item.connection
+    connection.faults.clear()
     if connection.isUsable, connection.transactionStatus != .idle { try? connection.execute("ROLLBACK") }
     guard connection.isUsable, connection.transactionStatus == .idle else {
       connection.close()

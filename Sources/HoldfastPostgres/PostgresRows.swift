@@ -2,18 +2,21 @@ internal import CPostgres
 
 /// What one statement answered: its rows, all in memory, and how many rows it changed.
 ///
-/// Rows and columns are numbered from 0. A wrong number, a column of another type than asked for, and a null where
-/// a value is asked for are the programmer's errors, and trap with the column's name. Use it from one thread at a
-/// time; it may outlive its connection.
+/// Rows and columns are numbered from 0. Who asks for a row or column that is not there, for another type than the
+/// column has, or for a value where there is a null, gets an empty one: 0, false, "". The connection's next statement
+/// fails then, with `.unexpectedValue` and the column's name, before it is sent; see `PostgresConnection.checkValues`.
+/// Nothing that a database holds ends the process. Use it from one thread at a time; it may outlive its connection.
 public final class PostgresRows {
   private let result: OpaquePointer
+  private let faults: PostgresFaults
 
   /// How many rows there are.
   public let count: Int
 
   /// Takes a result, which this object then frees.
-  init(_ result: OpaquePointer) {
+  init(_ result: OpaquePointer, _ faults: PostgresFaults) {
     self.result = result
+    self.faults = faults
     count = Int(PQntuples(result))
   }
 
@@ -40,7 +43,7 @@ public final class PostgresRows {
 
   /// Whether there is no value.
   public func isNull(_ row: Int, _ column: Int) -> Bool {
-    let (row, column) = place(row, column)
+    guard let (row, column) = place(row, column) else { return true }
     return PQgetisnull(result, row, column) == 1
   }
 
@@ -50,21 +53,24 @@ public final class PostgresRows {
     return switch bytes.count {
     case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
-    default: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+    case 2: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+    default: 0
     }
   }
 
   /// A number of a double precision or real column.
   public func double(_ row: Int, _ column: Int) -> Double {
     let bytes = field(row, column, ofType: "a floating point number") { $0 == 701 || $0 == 700 }
-    return bytes.count == 8
-      ? Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
-      : Double(Float(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
+    return switch bytes.count {
+    case 8: Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+    case 4: Double(Float(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
+    default: 0
+    }
   }
 
   /// Whether a boolean column is true.
   public func bool(_ row: Int, _ column: Int) -> Bool {
-    field(row, column, ofType: "a boolean") { $0 == 16 }[0] != 0
+    field(row, column, ofType: "a boolean") { $0 == 16 }.first.map { $0 != 0 } ?? false
   }
 
   /// The string of a text, varchar, name, json, jsonb or enum column.
@@ -123,19 +129,21 @@ public final class PostgresRows {
     let isText: (UInt32) -> Bool = { [25, 1043, 3802, 114, 19, 1042, 705].contains($0) || $0 >= 16384 }
     var bytes = field(row, column, ofType: "a text", isText)
     // A jsonb begins with the version of its format.
-    if PQftype(result, Int32(column)) == 3802 { bytes = UnsafeRawBufferPointer(rebasing: bytes[1...]) }
+    if PQftype(result, Int32(clamping: column)) == 3802 {
+      bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+    }
     return bytes.bindMemory(to: UInt8.self)
   }
 
-  /// The bytes of a value, which live as long as this object.
+  /// The bytes of a value, which live as long as this object; none when there is no value.
   @usableFromInline
   func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer {
-    let (y, x) = place(row, column)
+    guard let (y, x) = place(row, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     let bytes = UnsafeRawBufferPointer(
       start: PQgetvalue(result, y, x), count: Int(PQgetlength(result, y, x)))
-    precondition(
-      !bytes.isEmpty || PQgetisnull(result, y, x) == 0,
-      "Column \(name(ofColumn: column)) is null in row \(row).")
+    if bytes.isEmpty, PQgetisnull(result, y, x) == 1 {
+      faults.note("Column \(name(ofColumn: column)) is null in row \(row).")
+    }
     return bytes
   }
 
@@ -144,15 +152,15 @@ public final class PostgresRows {
     _ row: Int, _ column: Int, ofType expected: String, _ isExpected: (UInt32) -> Bool
   ) -> UnsafeRawBufferPointer {
     let bytes = field(row, column)
-    precondition(
-      isExpected(PQftype(result, Int32(column))), "Column \(name(ofColumn: column)) is not \(expected).")
-    return bytes
+    if isExpected(PQftype(result, Int32(clamping: column))) { return bytes }
+    faults.note("Column \(name(ofColumn: column)) is not \(expected).")
+    return UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
   @inline(__always)
-  private func place(_ row: Int, _ column: Int) -> (Int32, Int32) {
-    precondition(row >= 0 && row < count, "There is no row \(row) among \(count).")
-    precondition(column >= 0 && column < columnCount, "There is no column \(column) among \(columnCount).")
-    return (Int32(row), Int32(column))
+  private func place(_ row: Int, _ column: Int) -> (Int32, Int32)? {
+    if row >= 0, row < count, column >= 0, column < columnCount { return (Int32(row), Int32(column)) }
+    faults.note("There is no row \(row) with a column \(column) among \(count) with \(columnCount).")
+    return nil
   }
 }

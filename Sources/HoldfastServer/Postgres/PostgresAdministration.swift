@@ -92,11 +92,13 @@ class PostgresAdministration: StoreAdministration {
       let zone = relation.hasZone ? " AND t.zone = r.zone" : ""
       findings += try rows(
         """
-        SELECT coalesce(r.id, t.id::text), r.id IS NULL FROM \(relation.name) t
+        SELECT coalesce(r.id, t.id::text), CASE WHEN r.id IS NULL THEN 'table' ELSE 'ledger' END FROM \(relation.name) t
         FULL JOIN (SELECT r.id, r.zone FROM holdfast.records r WHERE r.record_table = \(table) AND r.state = 0) r
         ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
         """
-      ).map { "ledger: \(relation.table) \($0[0]) is not in the ledger and its table alike" }
+      ).map {
+        "ledger: \(relation.table) \($0[0]) is in the \($0[1]) alone; `holdfast doctor --repair` mends it"
+      }
       findings += try rows(
         "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
       ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }

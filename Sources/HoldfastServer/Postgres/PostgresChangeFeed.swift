@@ -53,10 +53,13 @@ struct PostgresChangeFeed: Sendable {
 
   /// By the names of their tables.
   let sources: TextMap<Source>
+  /// Where records are noted that the ledger has alone.
+  let mismatches: PostgresMismatches
   /// Whether zones are on different shards.
   private let isDistributed: Bool
 
-  init(_ schema: Schema, _ layout: PostgresLayout) {
+  init(_ schema: Schema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
+    self.mismatches = mismatches
     var sources: TextMap<Source> = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
       let columns = relation.columns.map { ", \($0.read)" }.joined()
@@ -168,7 +171,7 @@ struct PostgresChangeFeed: Sendable {
         }
         written.last = stretch.places.int64(row, 1)
         written.count += 1
-        try write(row, of: &stretch, to: &writer)
+        write(row, of: &stretch, to: &writer)
       }
       if !stretch.isCut { return written }
       if written.count >= count {
@@ -191,8 +194,24 @@ struct PostgresChangeFeed: Sendable {
     }
   }
 
-  private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) throws {
+  /// Whether the next values are those of a row of the ledger; true for a deletion, which has none.
+  private func hasValues(_ row: Int, of stretch: Stretch) -> Bool {
+    if stretch.places.int64(row, 5) != 0 { return true }
+    guard let cursor = stretch.values[stretch.places.text(row, 2)], cursor.next < cursor.rows.count else {
+      return false
+    }
+    return cursor.rows.int64(cursor.next, 1) == stretch.places.int64(row, 1)
+  }
+
+  /// Writes a change. A record that the ledger has and its table lacks is passed over: it is neither sent nor said to be deleted, and told to
+  /// whoever operates the server.
+  private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) {
     let places = stretch.places
+    guard hasValues(row, of: stretch) else {
+      // A table that another server has added with a newer schema.
+      if sources[places.text(row, 2)] == nil { return }
+      return mismatches.note(places.text(row, 2), places.text(row, 3), in: places.text(row, 0))
+    }
     writer.beginObject()
     writer.key("table")
     places.withText(row, 2) { writer.string(utf8: $0) }
@@ -204,16 +223,15 @@ struct PostgresChangeFeed: Sendable {
     writer.int64(places.int64(row, 1))
     if places.int64(row, 5) == 0 {
       let table = places.text(row, 2)
-      guard let source = sources[table], let cursor = stretch.values[table], cursor.next < cursor.rows.count,
-        cursor.rows.int64(cursor.next, 1) == places.int64(row, 1)
-      else { throw ServerError(.damaged, "A record of \(table) is in the ledger alone.") }
-      stretch.values[table]?.next += 1
       writer.key("columns")
       writer.beginObject()
-      for (index, column) in source.columns.enumerated() {
-        writer.key(column.key)
-        write(cursor.rows, cursor.next, 2 + index, column.type, to: &writer)
+      if let source = sources[table], let cursor = stretch.values[table] {
+        for (index, column) in source.columns.enumerated() {
+          writer.key(column.key)
+          write(cursor.rows, cursor.next, 2 + index, column.type, to: &writer)
+        }
       }
+      stretch.values[table]?.next += 1
       writer.endObject()
     } else {
       writer.key("deleted")

@@ -13,6 +13,7 @@ struct PostgresDatabase: ServerDatabase {
   /// Who this server is among those on the database.
   let node: String
   private let readers: PostgresPool<PostgresReader>
+  private let mismatches = PostgresMismatches()
 
   /// Opens the database, and makes or extends it for `schema`.
   ///
@@ -35,7 +36,7 @@ struct PostgresDatabase: ServerDatabase {
     self.known = known
     var limits = PostgresPoolLimits()
     limits.connections = location.readers
-    let feed = PostgresChangeFeed(opened.schema, opened.layout)
+    let feed = PostgresChangeFeed(opened.schema, opened.layout, mismatches)
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let isDistributed = opened.layout.isDistributed
@@ -73,6 +74,8 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   func isInterrupted(_ error: any Error) -> Bool { (error as? PostgresError)?.code == .queryCanceled }
+
+  func tellMismatches(_ log: @escaping @Sendable (String) -> Void) { mismatches.tell(log) }
 
   func close() { readers.close() }
 

@@ -168,7 +168,7 @@ class PostgresReader: StoreReader {
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
     if let found, found.device == device { return found.refusals }
-    preconditionFailure("Refusals are read with their device.")
+    throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
 
   func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
@@ -242,7 +242,7 @@ class PostgresReader: StoreReader {
     -> WrittenChanges
   {
     guard let first = stretches.removeValue(forKey: zone.zone) else {
-      preconditionFailure("Zones are refreshed before their changes are written.")
+      throw ServerError(.damaged, "The changes of a zone are read when it was refreshed, and once.")
     }
     return try feed.write(
       first, for: user, to: &writer, limit: limit, count: count, isHeld: isHeld, on: connection)

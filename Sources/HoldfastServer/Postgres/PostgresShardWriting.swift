@@ -77,7 +77,9 @@ final class PostgresShardWriting: PostgresWriting {
 
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
   {
-    guard let place = numbers[device] else { preconditionFailure("The session was asked for before.") }
+    guard let place = numbers[device] else {
+      throw ServerError(.damaged, "The session of a device is asked for before another begins.")
+    }
     try store.connection.run(
       PostgresShardStatements.changeSession,
       PostgresParameters(place, token.withBytes { Array($0) }, name, now.milliseconds, number))

@@ -13,6 +13,17 @@ struct PostgresStatements {
     let delete: PostgresStatement
   }
 
+  /// A statement that writes records of a table, `$1` their ids, and fails unless it wrote as many: a rule or trigger of the team may pass a row
+  /// over, and row-level security may hide it, without a word. Where tables are distributed there are no triggers, nor this function.
+  static func counted(_ sql: String, of table: String, isDistributed: Bool) -> PostgresStatement {
+    if isDistributed { return PostgresStatement(sql) }
+    return PostgresStatement(
+      """
+      WITH written AS (\(sql) RETURNING 1)
+      SELECT holdfast.expect((SELECT count(*) FROM written), cardinality($1), \(PostgresName.literal(table)))
+      """)
+  }
+
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
@@ -62,10 +73,12 @@ struct PostgresStatements {
         SELECT z.zone, z.seq, z.public, z.clock FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
         ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
         """)
-    records = layout.relations.map { Self.records($0, skip) }
+    records = layout.relations.map { Self.records($0, skip, isDistributed: layout.isDistributed) }
   }
 
-  private static func records(_ relation: PostgresLayout.Relation, _ skip: String) -> Records {
+  private static func records(
+    _ relation: PostgresLayout.Relation, _ skip: String, isDistributed: Bool
+  ) -> Records {
     let table = PostgresName.literal(relation.table)
     let zone = relation.hasZone ? ["\"zone\""] : []
     let names = (["\"id\""] + zone + relation.columns.map(\.name)).joined(separator: ", ")
@@ -94,18 +107,20 @@ struct PostgresStatements {
         ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)
         """),
-      insert: PostgresStatement(
+      insert: counted(
         """
         INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
         FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
-        """),
-      delete: PostgresStatement(
-        "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))"
-      ))
+        """, of: relation.table, isDistributed: isDistributed),
+      delete: counted(
+        "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))",
+        of: relation.table, isDistributed: isDistributed))
   }
 
   /// Changes some columns of records: `$1` are the ids, `$2` their zones where the table has them, then the columns.
-  static func update(_ relation: PostgresLayout.Relation, columns: [Int]) -> PostgresStatement {
+  static func update(
+    _ relation: PostgresLayout.Relation, columns: [Int], isDistributed: Bool
+  ) -> PostgresStatement {
     let zone = relation.hasZone ? ["\"zone\" = u.zone"] : []
     let first = 2 + zone.count
     let changed = columns.map { relation.columns[$0] }
@@ -115,11 +130,11 @@ struct PostgresStatements {
     let given = changed.indices.map { "c\($0)" }
     let settings =
       zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
-    return PostgresStatement(
+    return counted(
       """
       UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))
       FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
       WHERE t.id = u.id\(relation.idCast)
-      """)
+      """, of: relation.table, isDistributed: isDistributed)
   }
 }

@@ -216,7 +216,9 @@ extension PostgresStore {
       parameters.append(values: rows.lazy.map { $0.values[column] }, relation.columns[column].type)
     }
     let statement =
-      isNew ? statements.records[table].insert : PostgresStatements.update(relation, columns: columns)
+      isNew
+      ? statements.records[table].insert
+      : PostgresStatements.update(relation, columns: columns, isDistributed: layout.isDistributed)
     pipe.send(statement, parameters)
   }
 

@@ -163,7 +163,7 @@ final class PostgresStore: Store {
 
   func rollBack() {
     guard let opened else { return }
-    if opened.isUsable, opened.transactionStatus == .idle { return }
+    // Outside of a transaction it has no effect but to forget what was wrong with its values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
     opened.close()
     self.opened = nil

@@ -4,7 +4,7 @@ extension PostgresTriggers {
   /// - `now()` is the database's clock as a stamp.
   /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
   ///   were looked up, none of them has moved meanwhile.
-  /// - `expect(found, wanted, of)` fails when the service wrote another number of records than it meant to.
+  /// - `expect(taken, wanted, of)` fails when the service wrote another number of records than it meant to.
   /// - `account_home()` is the user whom `holdfast.account` names.
   /// - `word(name)` is a name as it stands in a notification, and `tell(words)` sends words to all servers; see `Moves.payloads`.
   static let shared = """
@@ -15,11 +15,11 @@ extension PostgresTriggers {
       SET search_path = pg_catalog, pg_temp AS $$
       SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16
     $$;
-    CREATE OR REPLACE FUNCTION holdfast.expect(found bigint, wanted bigint, of text) RETURNS void LANGUAGE plpgsql VOLATILE
+    CREATE OR REPLACE FUNCTION holdfast.expect(taken bigint, wanted bigint, of text) RETURNS void LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      IF found <> wanted THEN
-        RAISE EXCEPTION 'the database took % of % records of %', found, wanted, of USING ERRCODE = 'check_violation',
+      IF taken <> wanted THEN
+        RAISE EXCEPTION 'the database took % of % records of %', taken, wanted, of USING ERRCODE = 'check_violation',
           HINT = 'A rule, a trigger that returns NULL, or row-level security has passed the others over.';
       END IF;
     END $$;

@@ -51,6 +51,7 @@ final class Exchange: Sendable {
 
   init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
     let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
+    database.tellMismatches(failed)
     let environment = configuration.environment
     self.log = log
     proxies = configuration.trustedProxies

@@ -38,6 +38,9 @@ protocol ServerDatabase: Sendable {
   /// Whether reading failed as it took longer than its limit.
   func isInterrupted(_ error: any Error) -> Bool
 
+  /// Sets where it is told what readers find that contradicts itself, and pass over.
+  func tellMismatches(_ log: @escaping @Sendable (String) -> Void)
+
   /// Closes the connections that read.
   func close()
 
@@ -46,6 +49,8 @@ protocol ServerDatabase: Sendable {
 }
 
 extension ServerDatabase {
+  func tellMismatches(_ log: @escaping @Sendable (String) -> Void) {}
+
   var history: History { known.now }
 
   /// The identity of this history: 8 hex digits.
