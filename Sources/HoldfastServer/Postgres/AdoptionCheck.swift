@@ -24,6 +24,19 @@ struct AdoptionCheck {
     if isAdopted {
       faults += AdoptionFitness(catalog).obstacles.map { .init(place, $0) }
     }
+    if catalog.hidesRows {
+      faults.append(
+        .init(
+          place,
+          "Row-level security hides rows of the table from this role. Take its owner without FORCE, or a role with BYPASSRLS."
+        ))
+    }
+    if catalog.hasRules {
+      faults.append(
+        .init(
+          place, "A rule rewrites statements on the table, which the ledger can't follow. Make it a trigger.")
+      )
+    }
     for column in table.columns {
       let place = "\(place).columns.\(column.name)"
       guard let found = catalog.column(column.name) else {

@@ -37,6 +37,10 @@ struct PostgresCatalog {
   let kind: String
   let isPartition: Bool
   let isOwned: Bool
+  /// Whether rules rewrite statements on it.
+  let hasRules: Bool
+  /// Whether row-level security hides rows of it from the role.
+  let hidesRows: Bool
   let columns: [Column]
   let primaryKey: [String]
   /// The columns of unique constraints and indexes besides the primary key.
@@ -56,6 +60,8 @@ struct PostgresCatalog {
     kind = rows.text(0, 2)
     isPartition = rows.bool(0, 3)
     isOwned = rows.bool(0, 4)
+    hasRules = rows.bool(0, 5)
+    hidesRows = rows.bool(0, 6)
     let columns = try connection.query(Self.findColumns, PostgresParameters(number))
     self.columns = columns.indices.map { Self.column(columns, $0) }
     let keys = try connection.query(Self.findKeys, PostgresParameters(number))
@@ -103,7 +109,9 @@ struct PostgresCatalog {
 
   private static let findTable: PostgresStatement = """
     SELECT c.oid::bigint, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relispartition OR EXISTS (
-        SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), pg_has_role(c.relowner, 'USAGE')
+        SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), pg_has_role(c.relowner, 'USAGE'),
+      c.relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid),
+      c.relkind IN ('r', 'p') AND row_security_active(c.oid)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)
     """
   private static let findColumns: PostgresStatement = """
@@ -138,7 +146,7 @@ struct PostgresCatalog {
     """
   private static let findTriggers: PostgresStatement = """
     SELECT t.tgname::text FROM pg_trigger t
-    WHERE t.tgrelid = $1 AND NOT t.tgisinternal AND t.tgname LIKE 'holdfast\\_%' AND t.tgenabled <> 'D'
+    WHERE t.tgrelid = $1 AND NOT t.tgisinternal AND t.tgname LIKE 'holdfast\\_%' AND t.tgenabled IN ('O', 'A')
     """
 }
 

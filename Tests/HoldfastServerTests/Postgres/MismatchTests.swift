@@ -85,4 +85,17 @@ import Testing
       #expect(response.status >= 500 || response.status == 200)
     }
   }
+
+  @Test("a server does not start where rows are hidden from it, or rules rewrite what it writes")
+  func refused() throws {
+    try sql.run("CREATE RULE aside AS ON DELETE TO items DO INSTEAD NOTHING")
+    #expect(throws: ServerError.self) { try server.reopen() }
+    try sql.run(
+      """
+      DROP RULE aside ON items;
+      ALTER TABLE items ENABLE ROW LEVEL SECURITY
+      """)
+    // The owner is not concerned.
+    try server.reopen()
+  }
 }
