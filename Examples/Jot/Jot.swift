@@ -1,4 +1,5 @@
 import Foundation
+import Holdfast
 
 /// A small lists app for the terminal, on the Holdfast client library: it works with no network, and syncs when told to.
 @main
@@ -6,13 +7,21 @@ enum Jot {
   static func main() async {
     // The device's database, what lies beside it and the token are for their owner alone.
     umask(0o077)
+    let signals = Interruption.begin()
+    var status: Int32 = 0
     do {
       try await run(Array(CommandLine.arguments.dropFirst()))
     } catch {
       let failure = Failure(error)
-      Terminal.error.write(Terminal.error.paint("jot: ", .red) + failure.message + "\n")
-      exit(failure.status.rawValue)
+      let lines = failure.message.split(separator: "\n", omittingEmptySubsequences: false).map {
+        String($0).shown
+      }
+      Terminal.error.write(Terminal.error.paint("jot: ", .red) + lines.joined(separator: "\n") + "\n")
+      status = failure.status.rawValue
     }
+    await Notebook.close()
+    for signal in signals { signal.cancel() }
+    if status != 0 { exit(status) }
   }
 
   private static func run(_ words: [String]) async throws {

@@ -43,6 +43,25 @@ public final class Store: Sendable {
     }
   }
 
+  deinit { Self.close(readers[...], writer) {} }
+
+  /// Closes the file. All that was written is in it then, and it can be copied or moved, unless another process has it open.
+  ///
+  /// What is asked of the store afterwards throws `StoreError.closed`. A store that nobody holds any more closes itself.
+  public func close() async {
+    await withCheckedContinuation { continuation in
+      Self.close(readers[...], writer) { continuation.resume() }
+    }
+  }
+
+  /// The one that writes at last: whoever closes last moves the log into the file, and a reader can't.
+  private static func close(
+    _ readers: ArraySlice<DatabaseQueue>, _ writer: DatabaseQueue, _ done: @escaping @Sendable () -> Void
+  ) {
+    guard let reader = readers.first else { return writer.close(done) }
+    reader.close { close(readers.dropFirst(), writer, done) }
+  }
+
   /// Reads from one consistent state of the database.
   ///
   /// - Parameter body: runs on a reading queue; it can't write.
@@ -50,7 +69,7 @@ public final class Store: Sendable {
     let environment = environment
     let reader = readers[Int(environment.random() % UInt64(readers.count))]
     return try await reader.perform { local in
-      try local.connection.transaction(.deferred) {
+      try local.transaction(.deferred) {
         try body(Database(local: local, environment: environment))
       }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import Synchronization
 
 /// The database of this device, and the server that it syncs with.
 struct Notebook: Sendable {
@@ -11,7 +12,20 @@ struct Notebook: Sendable {
   init(path: String, server: String?, seed: URL?) throws {
     self.path = path
     givenServer = server
-    store = try Store(path: path, schema: try Self.schema(), seed: seed)
+    let store = try Store(path: path, schema: try Self.schema(), seed: seed)
+    self.store = store
+    Self.opened.withLock { $0.append(store) }
+  }
+
+  private static let opened = Mutex<[Store]>([])
+
+  /// Closes what was opened; its file is whole then.
+  static func close() async {
+    let stores = opened.withLock { stores in
+      defer { stores = [] }
+      return stores
+    }
+    for store in stores { await store.close() }
   }
 
   static func schema() throws -> Schema { try Schema(json: PackageResources.holdfast_json) }

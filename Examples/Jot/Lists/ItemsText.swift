@@ -1,3 +1,5 @@
+import Holdfast
+
 /// A list for people: a heading, and a line for each item.
 enum ItemsText {
   static func text(_ title: String, _ items: [Item], _ terminal: Terminal) -> String {

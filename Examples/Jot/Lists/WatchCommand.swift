@@ -12,7 +12,7 @@ extension Command {
     let syncing = Task { await engine?.run() }
     defer { syncing.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await interruption() }
+      group.addTask { await Interruption.wait() }
       group.addTask { try await show(list, notebook.store) }
       // Whichever ends first, by Ctrl-C or a failure, ends the other.
       _ = try await group.next()
@@ -26,20 +26,5 @@ extension Command {
       let clear = Terminal.output.isInteractive ? "\u{1B}[H\u{1B}[2J" : ""
       Terminal.output.write(clear + ItemsText.text(list.title, items, .output) + "\n")
     }
-  }
-
-  /// Waits for Ctrl-C or the end that a service manager sends.
-  private static func interruption() async {
-    let (signals, signal) = AsyncStream.makeStream(of: Void.self)
-    let sources = [SIGINT, SIGTERM].map { number in
-      // The default action would end the process at once.
-      Foundation.signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { signal.yield() }
-      source.resume()
-      return source
-    }
-    for await _ in signals { break }
-    for source in sources { source.cancel() }
   }
 }

@@ -1,3 +1,5 @@
+import Holdfast
+
 /// Rows of cells in aligned columns under headings.
 struct Columns {
   let headings: [String]

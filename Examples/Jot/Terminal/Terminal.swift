@@ -54,14 +54,6 @@ struct Terminal: Sendable {
 }
 
 extension String {
-  /// The text with U+FFFD for control characters: what others have typed must not steer this terminal.
-  var shown: String {
-    let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-    }
-    guard unicodeScalars.contains(where: isControl) else { return self }
-    return String(String.UnicodeScalarView(unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
-  }
-
   /// The text with spaces behind it.
   func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 

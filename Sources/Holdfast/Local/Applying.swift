@@ -44,14 +44,14 @@ extension LocalDatabase {
       }
     } catch Inapplicable.pageMissing(let zone) {
       Trace.took(.pageMissing)
-      try connection.transaction(.immediate) {
+      try transaction(.immediate) {
         try beginAnew(zone)
         try removeStrayFiles()
       }
       return Applied(hasMore: true)
     } catch {
       // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
-      try? connection.transaction(.immediate) { try removeStrayFiles() }
+      try? transaction(.immediate) { try removeStrayFiles() }
       throw error
     }
   }
@@ -62,7 +62,7 @@ extension LocalDatabase {
   ) throws -> Applied {
     var applied = Applied()
     var usedPages: [String] = []
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       let state = try state()
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
       try seal(isStrict: false)

@@ -43,7 +43,7 @@ extension LocalDatabase {
   ///
   /// - Parameter zone: nil for all.
   func reset(_ zone: String?) throws {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       let zones =
         try zone.map { [$0] } ?? connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in zones { try beginAnew(zone) }
@@ -57,7 +57,7 @@ extension LocalDatabase {
     if findings.isSound { return findings }
     // Before anything is written by way of them.
     if !findings.file.isEmpty { try connection.execute("REINDEX") }
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       for zone in findings.zones { try know(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in findings.file.isEmpty ? Array(findings.zones) : all { try beginAnew(zone) }

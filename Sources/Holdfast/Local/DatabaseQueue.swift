@@ -6,30 +6,36 @@ import HoldfastSQLite
 final class DatabaseQueue: @unchecked Sendable {
   // Proof: `database` is touched only on `queue`, which is serial.
   private let queue: DispatchQueue
-  private let database: LocalDatabase
+  private var database: LocalDatabase?
 
   init(label: String, open: () throws -> LocalDatabase) rethrows {
     queue = DispatchQueue(label: label)
     database = try open()
   }
 
-  /// Runs `body` on the queue.
-  func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) -> T) async -> T {
-    await withCheckedContinuation { continuation in
+  /// Runs `body`, which may throw, on the queue.
+  ///
+  /// - Throws: `StoreError.closed`, and what `body` throws.
+  func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
       queue.async { [self] in
-        continuation.resume(returning: body(database))
-        database.checkpointIfLong()
+        continuation.resume(
+          with: Result {
+            guard let database else { throw StoreError(.closed, "The store was closed.") }
+            return try body(database)
+          })
+        database?.checkpointIfLong()
       }
     }
   }
 
-  /// Runs `body`, which may throw, on the queue.
-  func perform<T: Sendable>(_ body: @escaping @Sendable (LocalDatabase) throws -> T) async throws -> T {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { [self] in
-        continuation.resume(with: Result { try body(database) })
-        database.checkpointIfLong()
-      }
+  /// Closes the connection when all before is done.
+  ///
+  /// - Parameter done: is called then, on the queue.
+  func close(_ done: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      database = nil
+      done()
     }
   }
 }

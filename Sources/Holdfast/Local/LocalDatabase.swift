@@ -23,6 +23,8 @@ package final class LocalDatabase {
   /// The names that the server told, and the text in which they are kept.
   var toldNames = FormerNames()
   var toldNamesText = ""
+  /// SQLite's number of the file's form when it was last seen to be this schema's.
+  private var knownForm: Int64?
 
   /// Opens the database at `path`, and makes or extends it when `access` allows writing.
   ///
@@ -109,6 +111,11 @@ package final class LocalDatabase {
     try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     let isOlder = version < DeviceTables.formatVersion
     if isOlder { try renew(from: version) }
+    if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
+      throw StoreError(.databaseIsBroken, "The table holdfast_local has no row of its own.")
+    }
+    // Between transactions it is 0; with anything else no edit would be recorded.
+    try connection.run("UPDATE holdfast_local SET applying = 0 WHERE applying IS NOT 0")
     try extend(tables, renewingTriggers: isOlder)
   }
 
@@ -135,7 +142,18 @@ package final class LocalDatabase {
   private func extend(_ tables: DeviceTables, renewingTriggers isOlder: Bool) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText, !isOlder { return }
-    let old = try Schema(json: Array(stored.utf8))
+    let old: Schema
+    do { old = try Schema(json: Array(stored.utf8)) } catch {
+      throw StoreError(
+        .databaseIsBroken,
+        "The file does not say which schema it has. Take another file, or a copy of it. \(error)")
+    }
+    if old.version > schema.version {
+      throw StoreError(
+        .databaseIsNewer,
+        "The file was brought to version \(old.version) of the schema, and this app has \(schema.version). Update the app."
+      )
+    }
     let difference: SchemaDifference
     do { difference = try SchemaDifference(from: old, to: schema) } catch {
       throw StoreError(.schemaCannotChange, error.description)
@@ -191,6 +209,12 @@ package final class LocalDatabase {
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
     func text(_ index: Int) -> String? { row.isNull(index) ? nil : row.text(index) }
+    // Numbers of operations, with room for those that follow.
+    guard (1..<Int64.max / 2).contains(row.integer(5)), (0..<Int64.max / 2).contains(row.integer(7)) else {
+      throw StoreError(
+        .databaseIsBroken,
+        "The table holdfast_local has numbers that no operation can have. Take a copy of the file of before.")
+    }
     return DeviceState(
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
@@ -201,7 +225,7 @@ package final class LocalDatabase {
 
   /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
   package func write<T>(_ environment: Environment, _ body: (Database) throws -> T) throws -> T {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       // What a foreign writer left is a change set of its own.
       try seal(isStrict: false)
       let result = try deferringUnique { try body(Database(local: self, environment: environment)) }
@@ -210,6 +234,31 @@ package final class LocalDatabase {
       try seal(isStrict: true)
       return result
     }
+  }
+
+  /// Runs `body` in a transaction on a file that has still the form that this was opened for: another process may have brought it to a newer schema, of
+  /// which this one knows nothing, and whose columns it would leave out.
+  ///
+  /// - Throws: `StoreError.databaseIsNewer`, and what `body` throws.
+  func transaction<T>(_ kind: Connection.TransactionKind, _ body: () throws -> T) throws -> T {
+    try connection.transaction(kind) {
+      try checkForm()
+      return try body()
+    }
+  }
+
+  private func checkForm() throws {
+    let form = try connection.value("PRAGMA schema_version")?.integer
+    if let form, form == knownForm { return }
+    let version = try connection.value("PRAGMA user_version")?.integer
+    let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
+    guard version == DeviceTables.formatVersion, stored.utf8.elementsEqual(schemaText.utf8) else {
+      throw StoreError(
+        .databaseIsNewer,
+        "Another process has brought this file to another schema. Open it again, with the app of that schema."
+      )
+    }
+    knownForm = form
   }
 
   /// Moves the write-ahead log into the database file when it has become long. To be called after each step, when its result has been

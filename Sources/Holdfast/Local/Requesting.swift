@@ -33,9 +33,9 @@ extension LocalDatabase {
   ///   - app: what the server is told of the app; nil for nothing.
   package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
-      try connection.transaction(.immediate) { _ = try seal(isStrict: false) }
+      try transaction(.immediate) { _ = try seal(isStrict: false) }
     }
-    return try connection.transaction(.deferred) { () -> PreparedRequest? in
+    return try transaction(.deferred) { () -> PreparedRequest? in
       let state = try state()
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()
@@ -84,6 +84,14 @@ extension LocalDatabase {
       "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
+      guard (1..<Int64.max / 2).contains(row.integer(0)),
+        (row.integer(0)..<Int64.max / 2).contains(row.integer(1))
+      else {
+        throw StoreError(
+          .databaseIsBroken,
+          "The table holdfast_outbox has numbers that no operation can have. Take a copy of the file of before."
+        )
+      }
       if sealed.isEmpty {
         request.first = row.integer(0)
         request.chain = Fingerprint(row.text(2)) ?? .beginning
@@ -109,13 +117,13 @@ extension LocalDatabase {
   /// - Returns: false when it is no longer the oldest, as when another process was told the same.
   func quarantineOldest(of request: PreparedRequest, problem: [UInt8]) throws -> Bool {
     if !request.returns.isEmpty {
-      return try connection.transaction(.immediate) {
+      return try transaction(.immediate) {
         try whileApplying {
           try settle(returns: request.returns, refused: [(index: 0, problem: problem)]) > 0
         }
       }
     }
-    return try connection.transaction(.immediate) {
+    return try transaction(.immediate) {
       guard
         let row = try connection.row("SELECT first, body, chain FROM holdfast_outbox ORDER BY first LIMIT 1"),
         let first = row[0].integer, let body = row[1].blob, row[2].text == request.oldest
@@ -200,7 +208,7 @@ extension LocalDatabase {
 
   /// Binds the database to a session that the server gave.
   func adopt(_ session: Session) throws {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       let state = try state()
       if state.device != nil, let user = state.user, user != session.user.id {
         throw otherUser(state.name ?? user)
@@ -325,7 +333,7 @@ extension LocalDatabase {
       [.integer(first), .integer(first)])
     // Two steps, through negative numbers, as old and new numbers may overlap.
     for row in rows {
-      guard let old = row[0].integer, let last = row[1].integer,
+      guard let old = row[0].integer, let last = row[1].integer, old >= 1, last >= old, last < .max / 2,
         let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?
           .blob
       else { continue }
@@ -353,7 +361,7 @@ extension LocalDatabase {
 
   /// Forgets the token, and with `removingData` all records and what belongs to the user.
   package func signOut(removingData: Bool, discardingUnsent: Bool) throws {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       try seal(isStrict: false)
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return }
@@ -386,7 +394,7 @@ extension LocalDatabase {
 
   /// Begins or ends to follow a public zone.
   package func follow(_ zone: String, _ isFollowed: Bool) throws {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       if isFollowed {
         try connection.run(
           """

@@ -27,9 +27,10 @@ extension LocalDatabase {
   func mayReset(_ zone: String) throws -> Bool {
     let now = try wallClock()
     let row = try connection.row("SELECT at, count, until FROM holdfast_resets WHERE zone = ?", [.text(zone)])
-    guard let row, let at = row[0].integer, let count = row[1].integer else {
-      return try countReset(of: zone, at: now, count: 1)
-    }
+    // What no such row can have says nothing.
+    guard let row, let at = row[0].integer, let count = row[1].integer, (0..<Int64.max / 2).contains(at),
+      (1...60).contains(count)
+    else { return try countReset(of: zone, at: now, count: 1) }
     let wait = Self.minute << min(max(count - 1, 0), 6)
     if let until = row[2].integer {
       // A clock that went back must not make the wait longer.
@@ -78,7 +79,8 @@ extension LocalDatabase {
       let first = try connection.value("SELECT min(until) FROM holdfast_resets WHERE until IS NOT NULL")?
         .integer
     else { return nil }
-    return .milliseconds(min(max(first - (try wallClock()), 1), Self.hour))
+    let now = try wallClock()
+    return .milliseconds(first <= now ? 1 : min(first, now + Self.hour) - now)
   }
 
   /// The device's clock in milliseconds, as SQLite tells it.

@@ -207,8 +207,7 @@ extension LocalDatabase {
 
   /// The operation that a return would be; nil for the server's own records.
   func operation(of body: [UInt8]) throws -> [UInt8]? {
-    let json = try JSONValue(parsing: body)
-    guard let name = json["table"]?.stringValue,
+    guard let json = try? JSONValue(parsing: body), let name = json["table"]?.stringValue,
       let table = schema.index(called: name).map({ schema.tables[$0] }), table.zone != .server,
       let id = json["id"], let zone = json["zone"], let rev = json["rev"]
     else { return nil }

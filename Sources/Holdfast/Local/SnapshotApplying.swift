@@ -26,7 +26,7 @@ extension LocalDatabase {
   private func apply(
     _ source: SnapshotSource, of zone: String, device: String, mayHaveOrphans: Bool
   ) throws -> Int? {
-    let count = try connection.transaction(.immediate) { () -> Int? in
+    let count = try transaction(.immediate) { () -> Int? in
       let state = try state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
       let known = try connection.row(
@@ -58,7 +58,7 @@ extension LocalDatabase {
       return count
     }
     // Behind the commit: one that fails is tried again with the same file.
-    try? connection.transaction(.immediate) { try removeStrayFiles() }
+    try? transaction(.immediate) { try removeStrayFiles() }
     if count != nil { Trace.took(.snapshotApplied) }
     return count
   }

@@ -6,7 +6,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
       case cannotOpen, notAHoldfastDatabase, databaseIsNewer, databaseIsBroken, schemaCannotChange,
         changeSetTooLarge
       case otherUser, unsentEdits, signedOut, recordMissing, notInList, valueUnfit, offline, refused
-      case conflictResolved, operationRefused, nothingToUndo, uniqueTaken
+      case conflictResolved, operationRefused, nothingToUndo, uniqueTaken, closed
     }
     private let kind: Kind
     private init(_ kind: Kind) { self.kind = kind }
@@ -15,7 +15,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let cannotOpen = Code(.cannotOpen)
     /// The file is something else than a database of this library.
     public static let notAHoldfastDatabase = Code(.notAHoldfastDatabase)
-    /// The file was made by a newer version of this library.
+    /// The file was made by a newer version of this library, or has a newer schema than the one it was opened with.
     public static let databaseIsNewer = Code(.databaseIsNewer)
     /// The file lacks what every such database has.
     public static let databaseIsBroken = Code(.databaseIsBroken)
@@ -47,6 +47,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let uniqueTaken = Code(.uniqueTaken)
     /// There is no transaction that could be undone, or none of this number.
     public static let nothingToUndo = Code(.nothingToUndo)
+    /// The store was closed.
+    public static let closed = Code(.closed)
   }
 
   /// What kind of error it is.

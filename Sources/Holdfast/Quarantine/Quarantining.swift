@@ -32,7 +32,7 @@ extension LocalDatabase {
     try connection.run(
       "INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted) VALUES (?, ?, ?, ?, ?, ?)",
       [
-        .integer(try state().clock.milliseconds), .integer(operation - first),
+        .integer(try state().clock.milliseconds), .integer(max(0, operation &- first)),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body), because.map { .integer($0) } ?? .null,
         .integer(taken.deletedBehind.contains(first) ? 1 : 0),
       ])

@@ -40,7 +40,7 @@ extension Store {
   /// - Throws: `StoreError.recordMissing` when there is no such set.
   public func discard(_ number: Int64) async throws {
     try await writer.perform { local in
-      try local.connection.transaction(.immediate) { try local.removeQuarantined(number) }
+      try local.transaction(.immediate) { try local.removeQuarantined(number) }
     }
   }
 }

@@ -108,8 +108,13 @@ public actor SyncEngine {
   private func step(
     _ body: @escaping @Sendable (SyncConversation, LocalDatabase) -> [SyncConversation.Effect]
   ) async {
-    let (number, effects) = await store.writer.perform { [conversation] database in
+    let taken = try? await store.writer.perform { [conversation] database in
       conversation.numbered { body($0, database) }
+    }
+    guard let (number, effects) = taken else {
+      for waiter in waiters.values { waiter.resume(throwing: StoreError(.closed, "The store was closed.")) }
+      waiters = [:]
+      return
     }
     early[number] = effects
     while let effects = early.removeValue(forKey: nextStep) {

@@ -65,6 +65,8 @@ package struct SyncMachine {
   static let attendedPeriod = (least: 600_000, most: 900_000)
   /// The first and the longest wait after a failure.
   static let backOff = (first: 1000, longest: 300_000)
+  /// What is believed of a Retry-After, in seconds: no answer makes a device wait longer than a day.
+  static let longestRetryAfter = 86_400
   static let changeSetLimit = 500
 
   private(set) var state: State
@@ -212,7 +214,8 @@ package struct SyncMachine {
       failures += 1
       // Full jitter, so that many devices do not come back in the same second.
       let wait = wait(upTo: .milliseconds(bound))
-      return [.schedule(max(wait, .seconds(max(0, retryAfter ?? 0)))), .finish(failure)]
+      let asked = min(max(0, retryAfter ?? 0), Self.longestRetryAfter)
+      return [.schedule(max(wait, .seconds(asked))), .finish(failure)]
     }
   }
 }

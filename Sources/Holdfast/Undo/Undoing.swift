@@ -5,7 +5,7 @@ extension LocalDatabase {
   /// Undoes a transaction in one of its own; see `Store.undo`.
   @discardableResult
   package func undo(_ number: Int64?) throws -> UndoResult {
-    try connection.transaction(.immediate) {
+    try transaction(.immediate) {
       try seal(isStrict: false)
       guard let number = try number ?? lastUndoable(), let changes = try undoneRecords(number) else {
         throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")

@@ -55,7 +55,7 @@ enum DoctorCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     if options.has("repair") { for line in try LedgerRepair(options.location).run() { print(line) } }
     let findings = try Administration(options.location).doctor()
-    for finding in findings { print(finding) }
+    for finding in findings { print("\(finding)".shown) }
     print(
       findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the database.")
     return findings.isEmpty ? 0 : 1
@@ -64,7 +64,7 @@ enum DoctorCommand: Subcommand {
 
 /// Prints a listing with its columns one under the other. What users have typed must not steer the operator's terminal.
 func show(_ given: Administration.Listing) {
-  let listing = (columns: given.columns, rows: given.rows.map { $0.map(withoutControls) })
+  let listing = (columns: given.columns, rows: given.rows.map { $0.map(\.shown) })
   let widths = listing.columns.indices.map { column in
     ([listing.columns] + listing.rows).map { $0[column].count }.max() ?? 0
   }
@@ -74,11 +74,4 @@ func show(_ given: Administration.Listing) {
     }
     print(cells.joined(separator: "  "))
   }
-}
-
-/// The text with U+FFFD for control characters, line breaks among them.
-private func withoutControls(_ text: String) -> String {
-  let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
-  guard text.unicodeScalars.contains(where: isControl) else { return text }
-  return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
 }

@@ -71,8 +71,20 @@ extension JSONValue {
   }
 
   /// The value as JSON for people: a member or element to a line, indented by two spaces.
+  ///
+  /// Characters that a terminal would not show are escaped: the value is the same.
   public func formatted() -> String {
-    formatted(indent: "")
+    let text = formatted(indent: "")
+    let isUnshown = { (scalar: Unicode.Scalar) in scalar != "\n" && scalar.isUnshown }
+    guard text.unicodeScalars.contains(where: isUnshown) else { return text }
+    return text.unicodeScalars.reduce(into: "") { shown, scalar in
+      if isUnshown(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        shown += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
+    }
   }
 
   private func formatted(indent: String) -> String {

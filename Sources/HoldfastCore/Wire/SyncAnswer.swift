@@ -94,7 +94,7 @@ public struct SyncAnswer: Sendable {
         missing.remove(key.string)
         switch key {
         case "clock": clock = try Self.parsed(Stamp(try reader.readString()), "clock")
-        case "confirmed": confirmed = try reader.readInt64()
+        case "confirmed": confirmed = try Self.number(&reader, "confirmed")
         case "chain": chain = try Self.parsed(Fingerprint(try reader.readString()), "chain")
         case "refused": try reader.readArray { refused.append(try Self.readRefused(&$0)) }
         case "resend": mustResend = try reader.readBool()
@@ -124,14 +124,26 @@ public struct SyncAnswer: Sendable {
     return value
   }
 
+  /// A number of an operation: such that there is one behind it, and differences of two are numbers.
+  private static func number(_ reader: inout JSONReader, _ member: String) throws -> Int64 {
+    let number = try reader.readInt64()
+    return try parsed((0..<Int64.max / 2).contains(number) ? number : nil, member)
+  }
+
+  /// How many there are of something: so many that the sum over an answer is a number.
+  private static func count(_ reader: inout JSONReader, _ member: String) throws -> Int64 {
+    let count = try reader.readInt64()
+    return try parsed((0..<1 << 40).contains(count) ? count : nil, member)
+  }
+
   private static func readRefused(_ reader: inout JSONReader) throws -> Refused {
     var (first, last, operation): (Int64, Int64, Int64) = (0, 0, 0)
     var problem: [UInt8] = []
     try reader.readObject { key, reader in
       switch key {
-      case "first": first = try reader.readInt64()
-      case "last": last = try reader.readInt64()
-      case "operation": operation = try reader.readInt64()
+      case "first": first = try number(&reader, "first")
+      case "last": last = try number(&reader, "last")
+      case "operation": operation = try number(&reader, "operation")
       case "problem": problem = Array(try reader.readRawValue())
       default: try reader.skipValue()
       }
@@ -156,13 +168,13 @@ public struct SyncAnswer: Sendable {
     var returned = Returned()
     try reader.readObject { key, reader in
       switch key {
-      case "count": returned.count = try reader.readInt64()
+      case "count": returned.count = try count(&reader, "count")
       case "refused":
         try reader.readArray { reader in
           var (index, problem): (Int64, [UInt8]) = (0, [])
           try reader.readObject { key, reader in
             switch key {
-            case "index": index = try reader.readInt64()
+            case "index": index = try count(&reader, "index")
             case "problem": problem = Array(try reader.readRawValue())
             default: try reader.skipValue()
             }
@@ -186,8 +198,8 @@ public struct SyncAnswer: Sendable {
       case "from": part.from = try reader.readString()
       case "to": part.to = try reader.readString()
       case "more": part.hasMore = try reader.readBool()
-      case "count": part.count = try reader.readInt64()
-      case "remaining": part.remaining = try reader.readInt64()
+      case "count": part.count = try count(&reader, "count")
+      case "remaining": part.remaining = try count(&reader, "remaining")
       case "reset": part.isReset = try reader.readBool()
       case "restored": part.isRestored = try reader.readBool()
       case "changes":

@@ -76,6 +76,19 @@ struct ExportTests {
     #expect(answer.header("Cache-Control") == "no-store")
   }
 
+  @Test("what a spreadsheet would run as a formula is text to it, and can be told from what was text before")
+  func formulas() throws {
+    let titles = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "'=1", "''@", "'tis", "a=b"]
+    for title in titles { _ = try alice.makeList(title) }
+    let rows = try lines(alice, "/v1/account/export/lists").text
+    for title in titles {
+      let isEscaped = title != "'tis" && title != "a=b"
+      let cell = (isEscaped ? "'" : "") + title
+      #expect(rows.contains(title.contains("\r") ? ",\"\(cell)\"" : ",\(cell)"), "\(title)")
+    }
+    #expect(!rows.contains(",=") && !rows.contains("\"="))
+  }
+
   @Test("who is not signed in, and what is asked for wrongly, is refused")
   func wrong() throws {
     #expect(
