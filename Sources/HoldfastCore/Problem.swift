@@ -59,6 +59,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case expectationFailed = "expectation-failed"
   case notImplemented = "not-implemented"
   case versionUnsupported = "version-unsupported"
+  case rateLimited = "rate-limited"
+  case signUpClosed = "sign-up-closed"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -198,6 +200,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         426, "This version of the app is not served any more",
         "Update the app; what it wrote is kept, and sent then."
       )
+    case .rateLimited:
+      (429, "This was asked for too often", "Wait for Retry-After seconds; then try again.")
+    case .signUpClosed:
+      (403, "Nobody makes an account here", "Sign in with the identity provider, or ask the operator.")
     case .userLimit:
       (422, "A limit of the user is reached", "detail names it; give up what is not needed.")
     }

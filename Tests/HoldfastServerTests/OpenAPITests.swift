@@ -120,6 +120,7 @@ extension Address {
       case .acceptance: "/v1/invitations/accept"
       case .invitationLook: "/v1/invitations/look"
       case .memberships: "/v1/memberships"
+      case .users: "/v1/users"
       case .membership: "/v1/memberships/some"
       case .membershipAcceptance: "/v1/memberships/some/accept"
       case .ownMembership: "/v1/zones/some/membership"
@@ -135,7 +136,7 @@ extension Address {
       .resolution(id: "some"), .batch, .schema, .openAPI, .health,
       .readiness, .snapshot("some"), .zones, .changes("some"), .export(table: nil), .export(table: 0),
       .invitations("some"), .invitation("some", id: "some"), .acceptance, .invitationLook,
-      .memberships, .membership("some"), .membershipAcceptance("some"), .ownMembership("some"),
+      .users, .memberships, .membership("some"), .membershipAcceptance("some"), .ownMembership("some"),
       .grants("some"), .grant("some", id: "some"), .blocks, .block("some"),
     ]
     return all.map(path)

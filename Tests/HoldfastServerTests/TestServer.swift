@@ -16,11 +16,18 @@ final class TestWorld: Sendable {
   /// The size of an answer from which on no further change is begun, of servers opened from now on.
   let answerSize = Mutex<Int>(4 << 20)
   /// What one user may have, on servers opened from now on.
-  let limits = Mutex<UserLimits>(UserLimits())
+  let limits = Mutex<UserLimits>(generous)
   /// After how many change sets of a request others go first, on servers opened from now on.
   let changeSetBudget = Mutex<Int>(.max)
   /// How many milliseconds pass whenever a server asks for the time.
   let slowness = Mutex<Int64>(0)
+
+  /// Nothing is refused for its rate, but where a test is about that.
+  private static var generous: UserLimits {
+    var limits = UserLimits()
+    (limits.signUpsInHour, limits.sessionsInHour) = (.max, .max)
+    return limits
+  }
 
   var now: Int64 { time.withLock { $0 } }
 
@@ -142,20 +149,21 @@ final class TestServer {
   }
 
   /// A server that takes the tokens of an identity provider.
-  convenience init(provider: IdentityProviderConfiguration) throws {
+  convenience init(provider: IdentityProviderConfiguration, allowsSignUp: Bool = true) throws {
     let schema = try Self.schema()
     try self.init(
-      schema, location: { try Engine.used.makeLocation(in: $0, schema: schema) }, provider: provider)
+      schema, location: { try Engine.used.makeLocation(in: $0, schema: schema) }, provider: provider,
+      allowsSignUp: allowsSignUp)
   }
 
   init(
     _ schema: Schema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation,
-    provider: IdentityProviderConfiguration? = nil
+    provider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil
   ) throws {
     location = try make(folder)
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment,
-      identityProvider: provider, log: log())
+      identityProvider: provider, allowsSignUp: allowsSignUp ?? true, log: log())
   }
 
   /// A server on a PostgreSQL database that has its tables.

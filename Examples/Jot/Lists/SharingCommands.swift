@@ -9,6 +9,11 @@ extension Command {
   ) { call in
     let role = try role(call.arguments[.role] ?? Role.editor.rawValue)
     let name = call.words[1]
+    // Whom it reaches, where somebody can say so: a name says little.
+    if let found = try? await call.open().engine().user(named: name) {
+      let word = found.issuer.map { "vouched for by \($0)" } ?? "with a password"
+      Terminal.output.write("\(found.user.name) is the user \(found.user.id), \(word).\n")
+    }
     try await call.edit { database in
       let list = try database.list(call.words[0])
       if let member = try database.member(name, of: list) {

@@ -33,6 +33,22 @@ public struct GroupGrant: Sendable, Hashable {
 }
 
 extension SyncEngine {
+  /// The user whom sharing with a name reaches, and the identity provider that vouches for them; nil when there is none. Takes a connection.
+  ///
+  /// - Parameter name: the name of the account.
+  /// - Throws: `Problem` when the server refuses; `StoreError.offline`.
+  public func user(named name: String) async throws -> (user: KnownUser, issuer: String?)? {
+    let safe = name.utf8.map { byte -> String in
+      let isPlain =
+        (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
+      return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    do {
+      let answer = try JSONValue(parsing: await get("v1/users?name=\(safe)"))
+      return Self.user(answer).map { ($0, answer["issuer"]?.stringValue) }
+    } catch let problem as Problem where problem.code == .notFound { return nil }
+  }
+
   /// The memberships that wait for this user's word, the latest first. Takes a connection.
   ///
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`.

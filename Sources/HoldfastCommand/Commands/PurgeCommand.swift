@@ -17,6 +17,7 @@ enum PurgeCommand: Subcommand {
     print("\(forgotten.conflicts) conflicts")
     print("\(forgotten.answers) answers to requests, \(forgotten.results) kept results")
     print("\(forgotten.lostHistory) notes of what was there before a restore")
+    print("\(forgotten.devices) devices that were never used")
     print("\(forgotten.erasedRecords + forgotten.remains) records and notes of users who are being erased")
     if forgotten.postponed == 0 { return 0 }
     print("\(forgotten.postponed) could not be done now; run it again.")

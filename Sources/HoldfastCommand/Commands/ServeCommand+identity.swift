@@ -11,6 +11,20 @@ extension ServeCommand {
         name: "guess-limit", value: "COUNT",
         help: "How many wrong passwords an account takes from an address; 10 unless given"),
       .init(
+        name: "sign-up", value: nil,
+        help: "Anybody may make an account with a password, though there is an identity provider"),
+      .init(
+        name: "no-sign-up", value: nil,
+        help: "Nobody makes an account with a password; so it is with an identity provider"),
+      .init(
+        name: "sign-up-limit", value: "COUNT",
+        help: "How many accounts are asked for from an address in an hour; 100 unless given"),
+      .init(
+        name: "session-idle", value: "DAYS",
+        help: "How long a session lasts in which nothing is synced or written; 180 unless given"),
+      .init(
+        name: "session-lifetime", value: "DAYS", help: "How long any session lasts; 400 unless given"),
+      .init(
         name: "trust-proxy", value: "ADDRESSES",
         help: "Proxies whose X-Forwarded-For is believed: ADDRESS or ADDRESS/PREFIX, with commas between"),
       .init(
@@ -33,6 +47,22 @@ extension ServeCommand {
       }
       configuration.guessLimit = limit
     }
+    switch (options.has("sign-up"), options.has("no-sign-up")) {
+    case (true, true): throw UsageError("--sign-up and --no-sign-up contradict each other.")
+    case (true, false): configuration.allowsSignUp = true
+    case (false, true): configuration.allowsSignUp = false
+    case (false, false): break
+    }
+    var limits = configuration.environment.limits
+    if let text = options["sign-up-limit"] {
+      guard let limit = Int(text), (1...1_000_000).contains(limit) else {
+        throw UsageError("--sign-up-limit takes a number from 1 to 1000000.")
+      }
+      limits.signUpsInHour = limit
+    }
+    limits.sessionIdle = try days("session-idle", options) ?? limits.sessionIdle
+    limits.sessionLifetime = try days("session-lifetime", options) ?? limits.sessionLifetime
+    configuration.environment.limits = limits
     var ranges: [IPAddress.Range] = []
     for text in (options["trust-proxy"] ?? "").split(separator: ",") {
       guard let range = IPAddress.Range(String(text)) else {
@@ -59,6 +89,14 @@ extension ServeCommand {
         issuer: issuer, audience: audience, keys: source(keys))
     default: throw UsageError("--jwt-issuer, --jwt-audience and --jwt-keys go together.")
     }
+  }
+
+  private static func days(_ name: String, _ options: Options) throws(UsageError) -> Duration? {
+    guard let text = options[name] else { return nil }
+    guard let days = Int64(text), (2...36_500).contains(days) else {
+      throw UsageError("--\(name) takes days from 2 to 36500.")
+    }
+    return .seconds(days * 86_400)
   }
 
   /// Reads a file, or asks an address.

@@ -4,11 +4,16 @@ import HoldfastHTTP
 extension API {
   /// `POST /v1/accounts`.
   func signUp(_ request: HTTPRequest) throws -> Step {
+    if !allowsSignUp { throw Problem(.signUpClosed) }
     try requireJSON(request)
     let (name, password, device) = try Credentials(body: request.body, allowsDeviceID: false).complete()
     try Credentials.checkNewName(name)
     try Credentials.checkNewPassword(password)
-    return .password { [self] in
+    let address = IPAddress(request.remoteAddress)?.network ?? request.remoteAddress
+    try signUps.take(address, at: environment.now())
+    // A name that is taken costs no hash.
+    if try read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }
+    return .signUp { [self] in
       guard let hash = environment.passwords.hash(password) else {
         return .problem(Problem(.busy, retryAfter: 5))
       }
@@ -30,6 +35,7 @@ extension API {
         let account = try read { try $0.store.account(name) }
         let stored = try verify(password, against: account?.password, attempt)
         guard let account else { throw Problem(.credentialsWrong) }
+        try signIns.take(account.id, at: environment.now())
         let token = makeToken(random: environment.random)
         let signIn = SignIn(
           user: account.id, password: stored, device: credentials.deviceID, session: credentials.session,
@@ -37,6 +43,26 @@ extension API {
           token: TokenHash(of: token))
         return .write(.signIn(signIn)) { Self.session($0, token: token, status: 200) }
       } catch { return .problem(problem(of: error)) }
+    }
+  }
+
+  /// `GET /v1/users?name=NAME`: whom sharing with a name reaches.
+  func lookUp(_ request: HTTPRequest) throws -> Step {
+    try read { reader in
+      let user = try device(of: request, reader).key.user
+      let parameters = try QueryParameters(request)
+      try parameters.requireOnly("name")
+      guard let name = parameters["name"] else { throw Problem(.invalidRequest, "name is missing.") }
+      try lookUps.take(user, at: environment.now())
+      guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
+        throw Problem(.notFound, "There is no user of this name.")
+      }
+      return .answer(
+        .json(
+          JSONValue.object([
+            .init("id", .string(found.id)), .init("name", .string(found.name)),
+            .init("issuer", found.issuer.map { .string($0) } ?? .null),
+          ]).bytes))
     }
   }
 

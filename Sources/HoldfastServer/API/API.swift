@@ -21,6 +21,11 @@ final class API: Sendable {
   let crossOrigin: CrossOrigin
   /// Counts wrong passwords.
   let guesses: Guesses
+  /// Whether anybody may make an account with a password.
+  let allowsSignUp: Bool
+  let signUps: RateCount
+  let signIns: RateCount
+  let lookUps: RateCount
   /// Checks the JWTs of an identity provider; nil where there is none.
   let provider: IdentityProvider?
   /// What a password is verified against when there is no account of the name.
@@ -37,7 +42,7 @@ final class API: Sendable {
     _ database: any ServerDatabase, clock: ServiceClock, environment: ServerEnvironment,
     snapshots: Snapshots?, crossOrigin: CrossOrigin = CrossOrigin(allowed: []),
     guessLimit: Int = Guesses.defaultLimit, provider: IdentityProvider? = nil,
-    log: @escaping @Sendable (String) -> Void
+    allowsSignUp: Bool? = nil, log: @escaping @Sendable (String) -> Void
   ) {
     schema = database.schema
     self.environment = environment
@@ -45,7 +50,12 @@ final class API: Sendable {
     self.log = log
     self.crossOrigin = crossOrigin
     self.provider = provider
+    // Else a name may be taken before the provider's person comes.
+    self.allowsSignUp = allowsSignUp ?? (provider == nil)
     guesses = Guesses(limit: guessLimit)
+    signUps = RateCount(limit: environment.limits.signUpsInHour, of: "sign-ups from an address")
+    signIns = RateCount(limit: environment.limits.sessionsInHour, of: "new sessions of a user")
+    lookUps = RateCount(limit: environment.limits.lookUpsInHour, of: "look-ups")
     self.database = database
     self.snapshots = snapshots
     operations = OperationReader(schema: schema)
@@ -120,6 +130,7 @@ final class API: Sendable {
     case .accounts: return try signUp(request)
     case .sessions: return try request.method == "DELETE" ? endOtherSessions(request) : signIn(request)
     case .currentSession: return try signOut(request)
+    case .users: return try lookUp(request)
     case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
     case .device(let id): return try revoke(request, device: id)
     case .account: return try eraseAccount(request)
@@ -238,15 +249,23 @@ final class API: Sendable {
       throw Problem(.tokenInvalid)
     }
     if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
-    guard device.key.use.isTaken(after: device.issuedAfter) else { throw Problem(.tokenInvalid) }
-    keys.insert(device.key)
+    let now = environment.now()
+    guard device.key.use.isTaken(after: device.issuedAfter),
+      let end = device.sessionEnd(environment.limits, at: now)
+    else {
+      keys.remove(bearer.hash)
+      throw Problem(.tokenInvalid)
+    }
+    keys.insert(device.key, until: end)
     return device
   }
 
   /// What a request of REST is to be written with. The writer looks at the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {
     let bearer = try bearer(of: request)
-    guard var key = keys[bearer.hash] else { return try read { try anyDevice(of: request, $0).key } }
+    guard var key = keys.key(of: bearer.hash, at: environment.now()) else {
+      return try read { try anyDevice(of: request, $0).key }
+    }
     if let issuedAt = bearer.issuedAt { key.use = .provider(issuedAt: issuedAt) }
     return key
   }

@@ -8,6 +8,8 @@ enum Address: Equatable {
   case sessions
   case currentSession
   case devices
+  /// The user of a name.
+  case users
   /// The device of this id.
   case device(String)
   /// The user's own.
@@ -68,6 +70,7 @@ enum Address: Equatable {
     case ["v1", "sessions"]: self = .sessions
     case ["v1", "sessions", "current"]: self = .currentSession
     case ["v1", "devices"]: self = .devices
+    case ["v1", "users"]: self = .users
     case ["v1", "account"]: self = .account
     case ["v1", "account", "password"]: self = .password
     case ["v1", "account", "export"]: self = .export(table: nil)
@@ -148,7 +151,8 @@ enum Address: Equatable {
       schema.tables[table].zone == .server ? choosing : reading + writing
     case .block: ["PUT", "DELETE"]
     case .account, .currentSession, .device, .invitation, .membership, .ownMembership, .grant: ["DELETE"]
-    case .export, .snapshot, .events, .zones, .changes, .memberships, .grants, .blocks, .schema, .openAPI,
+    case .export, .snapshot, .events, .zones, .changes, .memberships, .users, .grants, .blocks, .schema,
+      .openAPI,
       .health, .readiness:
       ["GET"]
     }

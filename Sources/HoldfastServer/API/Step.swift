@@ -11,6 +11,8 @@ enum Step: Sendable {
   case events(DeviceKey, lastEventID: String?)
   /// Takes tens of milliseconds and much memory: a password is hashed.
   case password(@Sendable () -> Step)
+  /// The same for an account that is made: it waits with its like, and keeps nobody from signing in.
+  case signUp(@Sendable () -> Step)
   /// Takes as long as the answer of somebody else's server.
   case fetch(@Sendable () -> Step)
   /// The command is to be applied first; what comes then is decided by its outcome.

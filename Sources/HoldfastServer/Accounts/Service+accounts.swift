@@ -104,10 +104,8 @@ extension Service {
   /// - Throws: `Problem.notFound` when the user has no such device.
   func revoke(_ id: String, by key: DeviceKey, at now: Stamp) throws {
     let user = try device(key).user
-    guard let found = try store.devices.devices(of: user).first(where: { $0.id == id }) else {
-      throw Problem(.notFound)
-    }
-    try revoke(found.number, at: now)
+    guard let number = try store.devices.number(of: id, user: user) else { throw Problem(.notFound) }
+    try revoke(number, at: now)
   }
 
   /// Makes the tokens of a user's devices invalid, but that of one.
@@ -138,6 +136,12 @@ extension Service {
     to user: String, named name: String, token: TokenHash, issuedAfter: Int64? = nil, at now: Stamp
   ) throws -> Session {
     guard let userName = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
+    // Who has very many devices has left most of them. One that is in use was seen lately.
+    if issuedAfter == nil,
+      let last = try store.devices.leastRecent(of: user, whereAtLeast: stores.limits.devices)
+    {
+      try revoke(last, at: now)
+    }
     let id = stores.newID(at: now)
     try store.devices.add(
       NewDevice(id: id, user: user, name: name, token: token, clock: now, issuedAfter: issuedAfter))

@@ -28,6 +28,8 @@ final class EventStreams: @unchecked Sendable {
   /// All that moved since the thread looked; it looks at this before the news.
   private var moves = Moves()
   private var count = 0
+  /// How many of them each user has.
+  private var counts: [String: Int] = [:]
   private var lastNumber = 0
   /// Whether changes may be missed: no stream can be opened, as it would promise too much.
   private var isDeaf = false
@@ -60,14 +62,17 @@ final class EventStreams: @unchecked Sendable {
 
   /// Answers a request with a stream. Any thread.
   ///
+  /// - Parameter most: how many streams one user may have.
   /// - Returns: false when there are too many, or changes may be missed; then the request is not answered.
   func open(
-    _ token: TokenHash, lastEventID: String?, _ fields: [(name: String, value: String)],
+    _ device: DeviceKey, most: Int, lastEventID: String?, _ fields: [(name: String, value: String)],
     _ responder: HTTPResponder
   ) -> Bool {
     let number: Int? = lock.hold {
-      if thread.isStopping || isDeaf || count >= limit { return nil }
+      let own = counts[device.user] ?? 0
+      if thread.isStopping || isDeaf || count >= limit || own >= most { return nil }
       count += 1
+      counts[device.user] = own + 1
       lastNumber += 1
       return lastNumber
     }
@@ -75,13 +80,15 @@ final class EventStreams: @unchecked Sendable {
     let headers = [
       ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
     ]
-    let stream = responder.stream(headers: headers + fields) { [weak self] in self?.ended(number) }
+    let stream = responder.stream(headers: headers + fields) { [weak self] in
+      self?.ended(number, of: device.user)
+    }
     guard let stream else {
-      lock.hold { count -= 1 }
+      lock.hold { leave(device.user) }
       return true
     }
     lock.hold {
-      news.append(.opened(number, stream, token, lastEventID: lastEventID))
+      news.append(.opened(number, stream, device.token, lastEventID: lastEventID))
       wake()
     }
     return true
@@ -116,12 +123,19 @@ final class EventStreams: @unchecked Sendable {
   /// Ends the thread; once. The streams are the HTTP server's to end.
   func stop() { thread.stop() }
 
-  private func ended(_ number: Int) {
+  private func ended(_ number: Int, of user: String) {
     lock.hold {
-      count -= 1
+      leave(user)
       news.append(.ended(number))
       wake()
     }
+  }
+
+  /// A stream of a user is there no longer. Only under the lock.
+  private func leave(_ user: String) {
+    count -= 1
+    let own = (counts[user] ?? 1) - 1
+    counts[user] = own > 0 ? own : nil
   }
 
   /// Only under the lock.

@@ -3,7 +3,7 @@ enum Forgettable: Sendable, Equatable {
   /// In the order in which a pass looks for them: who is being erased leaves what is shared before the rest is gone through.
   enum Kind: CaseIterable, Sendable {
     case departures, erasedRecords, remains, endings
-    case conflicts, acks, tombstones, answers, results, lostHistory
+    case conflicts, acks, tombstones, answers, results, lostHistory, unusedDevices
 
     /// Those by which users are erased: docs/LEAVING.md, section 2.
     static let ofErasures: [Kind] = [.departures, .erasedRecords, .remains, .endings]
@@ -27,6 +27,8 @@ enum Forgettable: Sendable, Equatable {
   case answers(device: Int64, upTo: Int64)
   /// A kept result, with its ids.
   case result(user: String, token: [UInt8])
+  /// Devices that were never used.
+  case unusedDevices([Int64])
   /// What is known of a zone's history before a restore.
   case lostHistory(zone: String)
 }
@@ -62,6 +64,8 @@ public struct Forgotten: Sendable, Equatable {
   public var results = 0
   /// Rows of what is known of histories before a restore.
   public var lostHistory = 0
+  /// Devices that were never used.
+  public var devices = 0
   /// Records of users who are being erased, their memberships among them.
   public var erasedRecords = 0
   /// Rows of what is kept besides for such users.
@@ -84,6 +88,7 @@ public struct Forgotten: Sendable, Equatable {
     answers += other.answers
     results += other.results
     lostHistory += other.lostHistory
+    devices += other.devices
     erasedRecords += other.erasedRecords
     remains += other.remains
     users += other.users

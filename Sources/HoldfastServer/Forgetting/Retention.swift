@@ -42,6 +42,9 @@ struct ForgettingTerms: Sendable {
     conflictsFrom = before(retention.conflicts)
   }
 
+  /// Devices whose first session began before it, and that never synced or wrote, go.
+  var unusedBefore: Int64 { now - 30 * 86_400_000 }
+
   /// Answers to requests of REST that are as old go.
   var answeredUpTo: Int64 { now - RequestRetention.time }
 

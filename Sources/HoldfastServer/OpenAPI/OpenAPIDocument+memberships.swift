@@ -75,6 +75,16 @@ extension OpenAPIDocument {
       answers: [OpenAPIOperation.empty(204, "The record is deleted.")], problems: [404, 507])
   }
 
+  var lookUpUser: OpenAPIOperation {
+    let found = object([
+      .init("id", Self.text), .init("name", Self.text), .init("issuer", ["type": ["string", "null"]]),
+    ])
+    return OpenAPIOperation(
+      method: "get", id: "look_up_user", summary: "Whom sharing with a name reaches.",
+      parameters: [OpenAPIParameter.make("name", in: "query", "The name.", Self.text)],
+      answers: [OpenAPIOperation.answer(200, "The user.", found)], problems: [404])
+  }
+
   var blocks: OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: "blocks", summary: "The users whom the user has blocked.",

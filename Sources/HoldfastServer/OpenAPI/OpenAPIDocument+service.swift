@@ -18,6 +18,7 @@ extension OpenAPIDocument {
       OpenAPIPath(address: "/v1/zones/{zone}/invitations/{invitation}", operations: [revokeInvitation]),
       OpenAPIPath(address: "/v1/invitations/accept", operations: [acceptInvitation]),
       OpenAPIPath(address: "/v1/invitations/look", operations: [lookAtInvitation]),
+      OpenAPIPath(address: "/v1/users", operations: [lookUpUser]),
       OpenAPIPath(address: "/v1/memberships", operations: [memberships]),
       OpenAPIPath(address: "/v1/memberships/{membership}", operations: [declineMembership]),
       OpenAPIPath(address: "/v1/memberships/{membership}/accept", operations: [acceptMembership]),

@@ -72,6 +72,16 @@ final class PostgresDevices: DeviceTable {
     SELECT number, id, token_hash IS NOT NULL FROM holdfast.devices WHERE account = $1 ORDER BY number
     """
 
+  private static let findNumber: PostgresStatement =
+    "SELECT number FROM holdfast.devices WHERE id = $1 AND account = $2"
+  private static let findLeastRecent: PostgresStatement = """
+    SELECT number, id FROM holdfast.devices WHERE account = $1 ORDER BY token_hash IS NULL OR issued_after IS NOT NULL
+      OR scope IS NOT NULL, seen_at DESC, number DESC LIMIT 1 OFFSET $2
+    """
+  private static let hasToken: PostgresStatement = """
+    SELECT id FROM holdfast.devices WHERE number = $1 AND token_hash IS NOT NULL AND issued_after IS NULL
+      AND scope IS NULL
+    """
   private static let writeClient: PostgresStatement =
     "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
   private static let rememberDevice: PostgresStatement =
@@ -220,6 +230,21 @@ final class PostgresDevices: DeviceTable {
     return found.indices.map {
       OwnedDevice(number: found.int64($0, 0), id: found.text($0, 1), hasToken: found.bool($0, 2))
     }
+  }
+
+  func number(of device: String, user: String) throws -> Int64? {
+    let rows = try store.connection.query(Self.findNumber, PostgresParameters(device, user))
+    return rows.isEmpty ? nil : rows.int64(0, 0)
+  }
+
+  func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
+    let rows = try store.connection.query(
+      Self.findLeastRecent, PostgresParameters(user, Int64(max(1, limit) - 1)))
+    // Those without a session come last.
+    guard !rows.isEmpty,
+      try !store.connection.query(Self.hasToken, PostgresParameters(rows.int64(0, 0))).isEmpty
+    else { return nil }
+    return rows.int64(0, 0)
   }
 
   func revoke(_ number: Int64, at now: Stamp) throws {

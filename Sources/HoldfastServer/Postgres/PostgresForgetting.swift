@@ -48,6 +48,13 @@ struct PostgresForgetting {
       return FoundForgettable(
         items: rows.indices.map { .result(user: rows.text($0, 0), token: rows.bytes($0, 1)) },
         next: rows.count == limit ? "" : nil)
+    case .unusedDevices:
+      let found = try connection.query(
+        SQL.findUnused, PostgresParameters(terms.unusedBefore, Int64(place) ?? 0, Int64(limit)))
+      let numbers = found.indices.map { found.int64($0, 0) }
+      return FoundForgettable(
+        items: numbers.isEmpty ? [] : [.unusedDevices(numbers)],
+        next: numbers.count == limit ? numbers.last.map { String($0) } : nil)
     case .lostHistory:
       let began = try connection.query(SQL.findEpoch)
       if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundForgettable() }
@@ -108,6 +115,14 @@ struct PostgresForgetting {
       try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
       try connection.run(SQL.dropResult, PostgresParameters(user, token))
       return Forgotten(results: 1)
+    case .unusedDevices(let numbers):
+      var forgotten = Forgotten()
+      for number in numbers {
+        forgotten.devices += try connection.query(
+          SQL.dropUnused, PostgresParameters(number, terms.unusedBefore)
+        ).count
+      }
+      return forgotten
     case .lostHistory(let zone): return try forgetLostHistory(of: zone)
     }
   }

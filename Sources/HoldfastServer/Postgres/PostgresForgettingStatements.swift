@@ -2,6 +2,15 @@ import HoldfastPostgres
 
 /// The statements by which is found what may be forgotten, and by which it is removed.
 enum PostgresForgettingStatements {
+  /// Devices of sessions that never wrote: nothing hangs on their numbers.
+  static let findUnused: PostgresStatement = """
+    SELECT d.number FROM holdfast.devices d WHERE d.session = 1 AND NOT d.session_used AND d.scope IS NULL
+      AND d.issued_after IS NULL AND d.seen_at <= $1 AND d.number > $2 ORDER BY d.number LIMIT $3
+    """
+  static let dropUnused: PostgresStatement = """
+    DELETE FROM holdfast.devices WHERE number = $1 AND session = 1 AND NOT session_used AND scope IS NULL
+      AND issued_after IS NULL AND seen_at <= $2 RETURNING id
+    """
   static let findZones: PostgresStatement = """
     SELECT DISTINCT r.zone FROM holdfast.records r WHERE r.state > 0 AND r.zone > $1 ORDER BY r.zone LIMIT $2
     """

@@ -23,7 +23,8 @@ class PostgresReader: StoreReader {
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema
+      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema,
+      d.session_at
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
@@ -43,6 +44,10 @@ class PostgresReader: StoreReader {
     "SELECT c.zone, c.device, c.state FROM holdfast.claimants c WHERE c.account = $1"
   private static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+  private static let findUser: PostgresStatement = """
+    SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
+    WHERE a.name = $1 AND a.erasure = 0 LIMIT 1
+    """
   private static let findAccountOfID: PostgresStatement =
     "SELECT name, password FROM holdfast.accounts WHERE id = $1 AND erasure = 0"
   private static let listDevices: PostgresStatement = """
@@ -95,7 +100,8 @@ class PostgresReader: StoreReader {
         number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
         use: try .init(scope: rows.optionalText(0, 11))),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
-      seenAt: rows.int64(0, 4), answered: rows.int64(0, 5), isSessionUsed: rows.bool(0, 6),
+      seenAt: rows.int64(0, 4), sessionAt: rows.int64(0, 16), answered: rows.int64(0, 5),
+      isSessionUsed: rows.bool(0, 6),
       issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), isForgotten: rows.bool(0, 13),
       client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
@@ -134,6 +140,12 @@ class PostgresReader: StoreReader {
       pipe.send(PostgresRequestStatements.findCreators, creators)
     }
     return ([answers[0]], answers[1])
+  }
+
+  func user(named name: String) throws -> FoundUser? {
+    let rows = try connection.query(Self.findUser, PostgresParameters(name))
+    return rows.isEmpty
+      ? nil : FoundUser(id: rows.text(0, 0), name: rows.text(0, 1), issuer: rows.optionalText(0, 2))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {

@@ -64,13 +64,13 @@ struct PostgresShardStatements {
 
   static let nextDevice: PostgresStatement = "SELECT nextval('holdfast.device_numbers')"
   static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at, scope, issued_after)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    INSERT INTO holdfast.devices (number, id, account, name, token_hash, clock, seen_at, session_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9)
     """
   static let lockSession: PostgresStatement =
     "SELECT session, session_used, applied FROM holdfast.devices WHERE number = $1 FOR NO KEY UPDATE"
   static let changeSession: PostgresStatement = """
-    UPDATE holdfast.devices SET token_hash = $2, name = $3, seen_at = $4, session = $5, session_used = false
+    UPDATE holdfast.devices SET token_hash = $2, name = $3, seen_at = $4, session_at = $4, session = $5, session_used = false
     WHERE number = $1
     """
   static let moveDevice: PostgresStatement = """

@@ -18,7 +18,7 @@ extension PostgresTables {
 
     """
 
-  /// Who has left which zone, and who has blocked whom.
+  /// Who has left which zone, and who has blocked whom; when sessions began.
   static let consents = """
     CREATE TABLE holdfast.departures (
       zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, PRIMARY KEY (zone, "user")
@@ -28,6 +28,10 @@ extension PostgresTables {
       account text COLLATE "C" NOT NULL, blocked text COLLATE "C" NOT NULL, PRIMARY KEY (account, blocked)
     );
     CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
+    ALTER TABLE holdfast.devices ADD COLUMN session_at bigint NOT NULL DEFAULT 0;
+    UPDATE holdfast.devices SET session_at = seen_at;
+    CREATE INDEX devices_unused ON holdfast.devices (number)
+      WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
 
     """
 

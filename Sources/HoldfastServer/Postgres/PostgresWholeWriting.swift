@@ -16,13 +16,13 @@ final class PostgresWholeWriting: PostgresWriting {
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
   private static let addDevice: PostgresStatement = """
-    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, scope, issued_after)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    INSERT INTO holdfast.devices (id, account, name, token_hash, clock, seen_at, session_at, scope, issued_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
     """
   private static let findSession: PostgresStatement =
     "SELECT session, session_used, applied FROM holdfast.devices WHERE id = $1 AND account = $2 FOR NO KEY UPDATE"
   private static let changeSession: PostgresStatement = """
-    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session = $4, session_used = false
+    UPDATE holdfast.devices SET token_hash = $1, name = $2, seen_at = $3, session_at = $3, session = $4, session_used = false
     WHERE id = $5
     """
 

@@ -127,6 +127,8 @@ final class ScopedReader: StoreReader {
 
   func invitation(_ token: TokenHash) throws -> Invitation? { nil }
 
+  func user(named name: String) throws -> FoundUser? { nil }
+
   func pendingMemberships(of user: String) throws -> [PendingMembership] { [] }
 
   func pendingZones(of user: String) throws -> [String] { [] }

@@ -223,7 +223,27 @@ final class RestRun {
     return .deleted(tombstone)
   }
 
-  // MARK: Requests that were done long ago
+  // MARK: Requests that were done before
+
+  /// Whether the answer to this request showed a record that the sender may not see any more. What stays of a deleted one shows nothing.
+  func isOutOfSight(_ made: [CreatedRecord]) throws -> Bool {
+    for (index, item) in command.items.enumerated() {
+      guard case .success(let item) = item, item.verb != .delete else { continue }
+      var key = item.key
+      if let record = made.first(where: { $0.place == index }),
+        let table = stores.schema.index(of: record.table)
+      {
+        key = Expectation.Key(table: table, id: record.id)
+      }
+      if case .nothing = try look(key), try isThere(key) { return true }
+    }
+    return false
+  }
+
+  private func isThere(_ key: Expectation.Key) throws -> Bool {
+    if try stores.tables[key.table].zone(of: key.id) != nil { return true }
+    return try stores.tombstones.deletion(key.id, of: stores.schema.tables[key.table].name) != nil
+  }
 
   /// The records of a request, whose answer is forgotten, as they are now. Nothing is written.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {

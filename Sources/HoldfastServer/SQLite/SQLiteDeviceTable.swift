@@ -196,6 +196,20 @@ final class SQLiteDeviceTable: DeviceTable {
     return found
   }
 
+  func number(of device: String, user: String) throws -> Int64? {
+    try connection.value(
+      "SELECT number FROM holdfast_devices WHERE id = ? AND user = ?", [.text(device), .text(user)])?.integer
+  }
+
+  func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
+    try connection.value(
+      """
+      SELECT number FROM holdfast_devices WHERE user = ? AND token_hash IS NOT NULL AND issued_after IS NULL
+        AND scope IS NULL
+      ORDER BY seen_at DESC, number DESC LIMIT 1 OFFSET ?
+      """, [.text(user), .integer(Int64(max(1, limit) - 1))])?.integer
+  }
+
   func owner(of number: Int64) throws -> (id: String, user: String)? {
     try findOwner.bind(number, at: 1)
     defer { findOwner.reset() }
@@ -221,8 +235,8 @@ final class SQLiteDeviceTable: DeviceTable {
   func add(_ device: NewDevice) throws {
     try connection.run(
       """
-      INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at, scope, issued_after)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at, session_at, scope, issued_after)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)
       """,
       [
         .text(device.id), .text(device.user), .text(device.name), .blob(device.token.withBytes { Array($0) }),
@@ -243,7 +257,7 @@ final class SQLiteDeviceTable: DeviceTable {
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
   {
     try connection.run(
-      "UPDATE holdfast_devices SET token_hash = ?, name = ?, seen_at = ?, session = ?, session_used = 0 WHERE id = ?",
+      "UPDATE holdfast_devices SET token_hash = ?1, name = ?2, seen_at = ?3, session_at = ?3, session = ?4, session_used = 0 WHERE id = ?5",
       [
         .blob(token.withBytes { Array($0) }), .text(name), .integer(now.milliseconds), .integer(number),
         .text(device),

@@ -35,6 +35,10 @@ final class SQLiteForgetting: ForgettingTable {
     UNION ALL SELECT 1 FROM holdfast_devices d WHERE ?3 = 1 AND d.unheard = 1 AND d.seen_at > ?2 LIMIT 1
     """
 
+  /// A device of a session that never wrote: nothing hangs on its number.
+  private static let isUnused =
+    "session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL"
+
   init(on connection: Connection) { self.connection = connection }
 
   // MARK: Looking
@@ -70,6 +74,14 @@ final class SQLiteForgetting: ForgettingTable {
       return FoundForgettable(
         items: rows.map { .result(user: $0[0].text ?? "", token: $0[1].blob ?? []) },
         next: rows.count == limit ? "" : nil)
+    case .unusedDevices:
+      let numbers = try connection.rows(
+        "SELECT number FROM holdfast_devices WHERE \(Self.isUnused) AND seen_at <= ? AND number > ? ORDER BY number LIMIT ?",
+        [.integer(terms.unusedBefore), .integer(Int64(place) ?? 0), .integer(Int64(limit))]
+      ).compactMap { $0[0].integer }
+      return FoundForgettable(
+        items: numbers.isEmpty ? [] : [.unusedDevices(numbers)],
+        next: numbers.count == limit ? numbers.last.map { String($0) } : nil)
     case .lostHistory:
       let began = try connection.value(
         "SELECT CAST(value AS INTEGER) FROM holdfast_meta WHERE key = 'epoch_began'")
@@ -153,6 +165,15 @@ final class SQLiteForgetting: ForgettingTable {
           "DELETE FROM \(table) WHERE user = ? AND token_hash = ?", [.text(user), .blob(token)])
       }
       return Forgotten(results: 1)
+    case .unusedDevices(let numbers):
+      var forgotten = Forgotten()
+      for number in numbers {
+        try connection.run(
+          "DELETE FROM holdfast_devices WHERE number = ? AND \(Self.isUnused) AND seen_at <= ?",
+          [.integer(number), .integer(terms.unusedBefore)])
+        forgotten.devices += connection.changes
+      }
+      return forgotten
     case .lostHistory(let zone): return try forgetLostHistory(of: zone)
     }
   }

@@ -43,7 +43,8 @@ final class SQLiteReader: StoreReader {
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
       """
-      SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after, forgotten, app, app_schema
+      SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after, forgotten, app, app_schema,
+        session_at
       FROM holdfast_devices WHERE token_hash = ?
       """
     )
@@ -70,7 +71,7 @@ final class SQLiteReader: StoreReader {
         number: findDevice.integer(0), user: findDevice.text(1), token: token,
         use: try .init(scope: findDevice.columnValue(7).text)),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
-      seenAt: findDevice.integer(4), answered: findDevice.integer(5),
+      seenAt: findDevice.integer(4), sessionAt: findDevice.integer(12), answered: findDevice.integer(5),
       isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer,
       isForgotten: findDevice.integer(9) == 1,
       client: findDevice.isNull(10)
@@ -87,6 +88,15 @@ final class SQLiteReader: StoreReader {
     let row = try connection.row(
       "SELECT name, password FROM holdfast_accounts WHERE id = ? AND erasure = 0", [.text(id)])
     return row.map { ($0[0].text ?? "", $0[1].text ?? "") }
+  }
+
+  func user(named name: String) throws -> FoundUser? {
+    let row = try connection.row(
+      """
+      SELECT a.id, a.name, (SELECT i.issuer FROM holdfast_identities i WHERE i.user = a.id LIMIT 1)
+      FROM holdfast_accounts a WHERE a.name = ? AND a.erasure = 0
+      """, [.text(name)])
+    return row.map { FoundUser(id: $0[0].text ?? "", name: $0[1].text ?? "", issuer: $0[2].text) }
   }
 
   func devices(of user: String, limit: Int) throws -> [ListedDevice] {

@@ -12,7 +12,7 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     """
 
-  /// Who has left which zone, and who has blocked whom.
+  /// Who has left which zone, and who has blocked whom; when sessions began.
   static let consents = """
     CREATE TABLE holdfast_left (zone TEXT NOT NULL, user TEXT NOT NULL, PRIMARY KEY (zone, user)) WITHOUT ROWID;
     CREATE INDEX holdfast_left_of_user ON holdfast_left (user);
@@ -20,6 +20,10 @@ extension SQLiteTables {
       user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_blocks_of_blocked ON holdfast_blocks (blocked);
+    ALTER TABLE holdfast_devices ADD COLUMN session_at INTEGER NOT NULL DEFAULT 0;
+    UPDATE holdfast_devices SET session_at = seen_at;
+    CREATE INDEX holdfast_devices_unused ON holdfast_devices (number)
+      WHERE session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL;
     """
 
   /// What the tenth format has besides, where `members` stands already.

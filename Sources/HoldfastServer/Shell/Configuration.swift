@@ -47,6 +47,8 @@ public struct Configuration: Sendable {
   public var guessLimit: Int
   /// The identity provider whose JWTs are taken; nil, the default, for none.
   public var identityProvider: IdentityProviderConfiguration?
+  /// Whether anybody may make an account with a password; nil, the default, for yes unless there is an identity provider.
+  public var allowsSignUp: Bool?
   /// The proxies whose X-Forwarded-For is believed; none unless given.
   public var trustedProxies: TrustedProxies
   /// The certificate that the server presents; nil, the default, for plain HTTP.

@@ -38,6 +38,8 @@ final class Exchange: Sendable {
   /// Does the writes that were put off; nil where there is nobody else.
   private let waiting: Worker<Write>?
   private let passwords: Worker<StepWork>
+  /// Hashes the passwords of new accounts.
+  private let signUps: Worker<StepWork>
   /// Builds snapshots, one after the other.
   private let builds: Worker<StepWork>
   /// Asks other servers, one question after the other.
@@ -63,7 +65,8 @@ final class Exchange: Sendable {
     let api = API(
       database, clock: clock, environment: environment, snapshots: snapshots,
       crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
-      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) }, log: failed)
+      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
+      allowsSignUp: configuration.allowsSignUp, log: failed)
     self.api = api
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
@@ -109,6 +112,10 @@ final class Exchange: Sendable {
     self.waiting = waiting
     passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
       for check in checks { check.finish(check.work()) }
+      return 0
+    }
+    signUps = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
       return 0
     }
     builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
@@ -298,6 +305,7 @@ final class Exchange: Sendable {
     forgetting.stop()
     webhook?.stop()
     passwords.stop()
+    signUps.stop()
     fetches.stop()
     builds.stop()
     api.snapshots?.close()
@@ -333,7 +341,10 @@ final class Exchange: Sendable {
     case .events(let device, let lastEventID):
       var entry = entry
       entry.device = device.number
-      if events.open(device.token, lastEventID: lastEventID, entry.crossOrigin, responder) {
+      if events.open(
+        device, most: api.environment.limits.eventStreams, lastEventID: lastEventID, entry.crossOrigin,
+        responder)
+      {
         log.request(entry, HTTPResponse(status: 200))
       } else {
         responder.respond(
@@ -342,6 +353,9 @@ final class Exchange: Sendable {
     case .password(let work):
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !passwords.enqueue(check, of: entry.client) { refuse(entry, responder) }
+    case .signUp(let work):
+      let signUp = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !signUps.enqueue(signUp, of: entry.client) { refuse(entry, responder) }
     case .fetch(let work):
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }

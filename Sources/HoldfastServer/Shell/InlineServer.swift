@@ -24,13 +24,14 @@ public final class InlineServer {
   ///   - rules: the team's own resolvers and validators.
   ///   - environment: clock, randomness and passwords.
   ///   - identityProvider: whose JWTs are taken; nil for nobody's.
+  ///   - allowsSignUp: whether anybody may make an account with a password; nil for yes unless there is an identity provider.
   ///   - notice: takes what is noticed of the database's history.
   ///   - log: takes the reasons of unexpected failures.
   /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
   public convenience init(
     _ location: DatabaseLocation, schema: Schema?, removals: Removals = .refuse, rules: Rules = Rules(),
     environment: ServerEnvironment,
-    identityProvider: IdentityProviderConfiguration? = nil,
+    identityProvider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil,
     notice: @escaping @Sendable (String) -> Void = { _ in },
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
@@ -41,7 +42,7 @@ public final class InlineServer {
       database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
     try self.init(
       database, lock: lock, snapshots, rules, environment, log,
-      identityProvider.map { IdentityProvider($0, log: log) })
+      identityProvider.map { IdentityProvider($0, log: log) }, allowsSignUp)
   }
 
   /// Opens a database file where there are no directories and no other processes: on a simulated disk.
@@ -57,13 +58,13 @@ public final class InlineServer {
     let database = try SQLiteDatabase(
       file: file, exists: exists, schema: schema, removals: removals,
       keeper: HistoryKeeper(history, environment, log: log), random: environment.random)
-    try self.init(database, lock: nil, nil, Rules(), environment, log, nil)
+    try self.init(database, lock: nil, nil, Rules(), environment, log, nil, nil)
   }
 
   private init(
     _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
     _ rules: Rules, _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void,
-    _ provider: IdentityProvider?
+    _ provider: IdentityProvider?, _ allowsSignUp: Bool?
   ) throws {
     self.lock = lock
     self.schema = database.schema
@@ -81,7 +82,8 @@ public final class InlineServer {
         log: log)
     }
     let api = API(
-      database, clock: clock, environment: environment, snapshots: snapshots, provider: provider, log: log)
+      database, clock: clock, environment: environment, snapshots: snapshots, provider: provider,
+      allowsSignUp: allowsSignUp, log: log)
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
@@ -97,7 +99,8 @@ public final class InlineServer {
       var step = api.handle(request)
       while true {
         switch step {
-        case .password(let work), .build(let work), .fetch(let work), .read(let work): step = work()
+        case .password(let work), .signUp(let work), .build(let work), .fetch(let work), .read(let work):
+          step = work()
         case .first(let command, let next): step = next(apply([command])[0])
         case .answer, .write, .events: return step
         }
@@ -111,7 +114,7 @@ public final class InlineServer {
       case .answer(let response): response
       case .write(_, let answer):
         answer(results.popLast() ?? .failure(Problem(.internalError)))
-      case .password, .build, .fetch, .read, .first, .events: .problem(Problem(.internalError))
+      case .password, .signUp, .build, .fetch, .read, .first, .events: .problem(Problem(.internalError))
       }
     }
   }
@@ -164,7 +167,7 @@ public final class InlineServer {
       }
       return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
     case .answer(let answer): return .failure(RefusedStream(answer: answer))
-    case .write, .password, .build, .fetch, .read, .first:
+    case .write, .password, .signUp, .build, .fetch, .read, .first:
       return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
     }
   }

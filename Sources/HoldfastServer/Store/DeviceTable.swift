@@ -84,6 +84,12 @@ protocol DeviceTable: AnyObject {
   /// The devices of a user, and whether each has a token.
   func devices(of user: String) throws -> [OwnedDevice]
 
+  /// The number of a user's device, by its id; nil when it is not the user's.
+  func number(of device: String, user: String) throws -> Int64?
+
+  /// The device with a session that the user was seen on least recently, if there are as many as a limit, or more.
+  func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64?
+
   /// Whether there is a device of a token.
   func hasDevice(of token: TokenHash) throws -> Bool
 

@@ -23,6 +23,9 @@ protocol StoreReader: CollectionReader {
   /// The name of an account and its stored password, by its id, or nil.
   func account(id: String) throws -> (name: String, password: String)?
 
+  /// The user of a name, and by whose word; nil when there is none.
+  func user(named name: String) throws -> FoundUser?
+
   /// The devices of a user, those seen last first.
   func devices(of user: String, limit: Int) throws -> [ListedDevice]
 
@@ -172,6 +175,8 @@ struct KnownDevice: Sendable {
   let chain: Fingerprint
   /// When it last wrote, in milliseconds since 1970.
   let seenAt: Int64
+  /// When its session began, in milliseconds since 1970.
+  let sessionAt: Int64
   /// The greatest number up to which it has said to have dealt with the answers.
   let answered: Int64
   /// Whether the session's first request was written.
@@ -182,6 +187,35 @@ struct KnownDevice: Sendable {
   let isForgotten: Bool
   /// What it said of itself last.
   let client: ClientVersion?
+}
+
+extension KnownDevice {
+  /// Until when the token is good without being looked up again; nil when its session is over. Other tokens are good until they are revoked.
+  func sessionEnd(_ limits: UserLimits, at now: Int64) -> Int64? {
+    guard case .session = key.use else { return now + 3_600_000 }
+    let end = min(
+      seenAt.addingClamped(limits.sessionIdle), sessionAt.addingClamped(limits.sessionLifetime))
+    // What is written makes it last longer, and it may be long until somebody looks.
+    return now < end ? min(end, now + 3_600_000) : nil
+  }
+}
+
+extension Int64 {
+  /// A time in milliseconds, later by a duration; the latest where that is beyond all.
+  fileprivate func addingClamped(_ duration: Duration) -> Int64 {
+    let (milliseconds, isBeyond) = duration.components.seconds.multipliedReportingOverflow(by: 1000)
+    if isBeyond { return .max }
+    let (sum, isTooLate) = addingReportingOverflow(milliseconds)
+    return isTooLate ? .max : sum
+  }
+}
+
+/// A user whom somebody looks up by name.
+struct FoundUser {
+  let id: String
+  let name: String
+  /// Whose identity the user has; nil for who has a password.
+  let issuer: String?
 }
 
 /// What the server knows about one zone of a device.

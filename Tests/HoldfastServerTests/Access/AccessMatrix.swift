@@ -105,6 +105,7 @@ enum AccessMatrix {
         nothing, viewer: "204", editor: "204", program: noProgram, stray: noProgram),
       "GET /v1/zones/{zone}/grants": owners("200"),
       "DELETE /v1/zones/{zone}/grants/{grant}": owners(nothing),
+      "GET /v1/users": all("400 invalid-request", programs: noProgram),
       "GET /v1/blocks": all("200", programs: noProgram),
       "PUT /v1/blocks/{user}": all(nothing, programs: noProgram),
       "DELETE /v1/blocks/{user}": all("204", programs: noProgram),
