@@ -130,6 +130,7 @@ struct IdentityTests {
       line in
       log.withLock { $0 += line + "\n" }
     }
+    configuration.allowsSignUp = true
     configuration.identityProvider = IdentityProviderConfiguration(
       issuer: "https://id.example.org", audience: "holdfast"
     ) { Array(Self.keys.utf8) }
