@@ -11,10 +11,12 @@ extension TestServer {
       """
       DROP TABLE holdfast_left; DROP TABLE holdfast_blocks; ALTER TABLE members DROP COLUMN invited_by;
       DROP TABLE holdfast_keys; DROP TABLE holdfast_claimants;
+      DROP INDEX holdfast_devices_unused; ALTER TABLE holdfast_devices DROP COLUMN session_at;
       """,
       """
       DROP TABLE holdfast.departures, holdfast.blocks, holdfast.keys, holdfast.claimants;
       ALTER TABLE holdfast.members DROP COLUMN invited_by;
+      DROP INDEX holdfast.devices_unused; ALTER TABLE holdfast.devices DROP COLUMN session_at;
       """
     ),
     (

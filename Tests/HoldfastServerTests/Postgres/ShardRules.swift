@@ -99,6 +99,11 @@ struct ShardRules {
         SELECT a.zone FROM holdfast.devices d JOIN holdfast.acks a ON a.device = d.number AND a.zone = \$2 WHERE d.account = \$1 .* LIMIT 1
         """#),
     FanOut(
+      reason: "devices that were never used are on all shards",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.session = 1 AND NOT d.session_used .* LIMIT \$3
+        """#),
+    FanOut(
       reason: "a device acks zones on all shards",
       pattern: #"""
         SELECT .* FROM holdfast.zones z WHERE z.zone = ANY \(\$1\)
