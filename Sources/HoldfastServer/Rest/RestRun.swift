@@ -225,24 +225,23 @@ final class RestRun {
 
   // MARK: Requests that were done before
 
-  /// Whether the answer to this request showed a record that the sender may not see any more. What stays of a deleted one shows nothing.
-  func isOutOfSight(_ made: [CreatedRecord]) throws -> Bool {
-    for (index, item) in command.items.enumerated() {
-      guard case .success(let item) = item, item.verb != .delete else { continue }
-      var key = item.key
-      if let record = made.first(where: { $0.place == index }),
-        let table = stores.schema.index(of: record.table)
-      {
-        key = Expectation.Key(table: table, id: record.id)
-      }
-      if case .nothing = try look(key), try isThere(key) { return true }
-    }
-    return false
+  /// Whether an answer shows a record's content of a zone that the sender may not see any more.
+  func isOutOfSight(_ answer: RestAnswer) throws -> Bool {
+    guard !answer.body.isEmpty else { return false }
+    var zones: TextSet = []
+    Self.addZones(of: try JSONValue(parsing: answer.body), to: &zones)
+    return try zones.contains { try stores.ledger.role(of: author.user, in: $0) == nil }
   }
 
-  private func isThere(_ key: Expectation.Key) throws -> Bool {
-    if try stores.tables[key.table].zone(of: key.id) != nil { return true }
-    return try stores.tombstones.deletion(key.id, of: stores.schema.tables[key.table].name) != nil
+  /// The zones of the records whose columns an answer shows. Columns have no records in them.
+  private static func addZones(of json: JSONValue, to zones: inout TextSet) {
+    switch json {
+    case .array(let elements): for element in elements { addZones(of: element, to: &zones) }
+    case .object(let members):
+      if json["columns"] != nil, let zone = json["zone"]?.stringValue { return _ = zones.insert(zone) }
+      for member in members { addZones(of: member.value, to: &zones) }
+    default: break
+    }
   }
 
   /// The records of a request, whose answer is forgotten, as they are now. Nothing is written.

@@ -34,10 +34,10 @@ extension Service {
       RequestRetention.isKept(known.at, now: now.milliseconds)
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
-      let made = try store.requests.created(by: request.id, of: device)?.records ?? []
       // What was shown then may be out of the sender's sight by now.
-      if try run.isOutOfSight(made) { return restText.answer(try run.recall(made), command.form) }
-      return known.answer
+      guard try run.isOutOfSight(known.answer) else { return known.answer }
+      let made = try store.requests.created(by: request.id, of: device)?.records ?? []
+      return restText.answer(try run.recall(made), command.form)
     }
     guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
