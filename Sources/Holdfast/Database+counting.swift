@@ -27,6 +27,8 @@ extension Database {
     let (sum, overflow) = before.addingReportingOverflow(amount)
     if overflow { throw StoreError(.valueUnfit, "\(table).\(column) would have more than 64 bits.") }
     if known != nil { return try local.update(index, id, [column: .integer(sum)]) }
-    try local.insert(index, id, columns.merging([column: .integer(sum)]) { $1 })
+    var values = TextMap(columns.lazy.map { ($0.key, $0.value) })
+    values[column] = .integer(sum)
+    try local.insert(index, id, values)
   }
 }

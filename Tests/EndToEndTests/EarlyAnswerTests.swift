@@ -1,3 +1,4 @@
+import HoldfastCore
 import Foundation
 import HoldfastHTTP
 import HoldfastServer

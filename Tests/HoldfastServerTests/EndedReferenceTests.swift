@@ -23,8 +23,8 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
-  private func lost(_ id: String) -> Set<String> {
-    Set(
+  private func lost(_ id: String) -> TextSet {
+    TextSet(
       alice.all("conflicts").filter { $0["record_id"] == .string(id) && $0["policy"] == "delete" }
         .compactMap { $0["loser_value"]?.stringValue })
   }

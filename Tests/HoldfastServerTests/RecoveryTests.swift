@@ -152,9 +152,9 @@ struct RecoveryTests {
     if let squatted {
       // Whoever is behind can't lock out who is ahead.
       try lost.bob.pull()
-      #expect(try lost.bob.refused(.delete("members", squatted)).code == .lastOwner)
+      #expect(try lost.bob.refused(.delete("members", squatted, rev: 3)).code == .lastOwner)
       #expect(
-        try lost.bob.refused(.update("members", squatted, ["role": "viewer"], rev: 2)).code == .lastOwner)
+        try lost.bob.refused(.update("members", squatted, ["role": "viewer"], rev: 3)).code == .lastOwner)
     }
     let items = [
       root(lost.list, "Lost"), member(lost.membership, lost.bob, lost.list, .viewer, rev: 2),

@@ -63,7 +63,7 @@ struct SpellingTests {
       try alice.sync([.create("tags", alice.newID(), ["list_id": .string(list), "name": .string(name)])])
     }
     for (name, query) in [(one, "%C3%A9"), (two, "e%CC%81")] {
-      let answer = try alice.get("/v1/tables/tags?name=\(query)")
+      let answer = try alice.get("/v1/tables/tags?where.name=\(query)")
       let names = answer.body["records"]?.elements?.compactMap { $0["columns"]?["name"]?.stringValue }
       #expect(names.map(Self.bytes) == Self.bytes([name]))
     }

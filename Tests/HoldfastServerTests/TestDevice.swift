@@ -60,7 +60,7 @@ final class TestDevice {
   var client: ClientVersion?
   /// What the server gave it to show, of itself and of zones.
   var proof = ""
-  var proofs: [String: String] = [:]
+  var proofs: TextMap<String> = [:]
   /// The zones that the server wants shown.
   var wanted: [String] = []
 

@@ -169,7 +169,7 @@ struct SyncEngineTests {
     let quarantined = try await fixture.store.quarantined()
     #expect(quarantined.map { $0.operations.map(\.id) } == [[ids[7]]])
     #expect(quarantined.first?.problem?.code == .malformedJSON)
-    #expect(taken.withLock { $0 } == Set(ids).subtracting([ids[7]]))
+    #expect(taken.withLock { $0 } == TextSet(ids).subtracting([ids[7]]))
     #expect(try await fixture.outbox().isEmpty)
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(19))
   }

@@ -36,7 +36,7 @@ extension LocalDatabase {
 
   /// Forgets that zones are held of which an answer says something else.
   func release(_ answer: SyncAnswer) throws {
-    let held = Set(answer.held.map(\.zone))
+    let held = TextSet(answer.held.map(\.zone))
     let zones = try connection.rows("SELECT zone FROM holdfast_held").compactMap { $0[0].text }
     for zone in zones where !held.contains(zone) {
       try connection.run("DELETE FROM holdfast_held WHERE zone = ?", [.text(zone)])
@@ -53,7 +53,7 @@ extension LocalDatabase {
   func giveUp(_ zone: String) throws -> Int {
     Trace.took(.zoneGivenUp)
     let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
-    var (seen, kept): ([Int: Set<String>], Int) = ([:], 0)
+    var (seen, kept): ([Int: TextSet], Int) = ([:], 0)
     // They are noted as if they were to be handed back, and kept as edits that can be sent again.
     try noteMissing(in: zone, writable(role.flatMap(Role.init)), &seen)
     var (set, size): ([[UInt8]], Int) = ([], 0)

@@ -9,7 +9,8 @@ final class AnswerRoom: @unchecked Sendable {
   private let shareLimit: Int
   private let lock = Lock()
   private var held = 0
-  private var heldBy: [String: Int] = [:]
+  /// By the bytes of the payers' names.
+  private var heldBy: [[UInt8]: Int] = [:]
 
   init(limit: Int, shareLimit: Int) {
     self.limit = limit
@@ -19,7 +20,8 @@ final class AnswerRoom: @unchecked Sendable {
   /// Takes room of several payers until what is returned is let go; nil when one of them has none left. An answer that is alone may be as large as it
   /// is.
   func take(_ count: Int, for payers: [String]) -> Share? {
-    lock.hold {
+    let payers = payers.map { Array($0.utf8) }
+    return lock.hold {
       if held > 0, held + count > limit { return nil }
       for payer in payers {
         let own = heldBy[payer, default: 0]
@@ -31,7 +33,7 @@ final class AnswerRoom: @unchecked Sendable {
     }
   }
 
-  private func give(_ count: Int, of payers: [String]) {
+  private func give(_ count: Int, of payers: [[UInt8]]) {
     lock.hold {
       held -= count
       for payer in payers {
@@ -45,9 +47,9 @@ final class AnswerRoom: @unchecked Sendable {
   final class Share: Sendable {
     private let room: AnswerRoom
     private let count: Int
-    private let payers: [String]
+    private let payers: [[UInt8]]
 
-    fileprivate init(_ room: AnswerRoom, _ count: Int, _ payers: [String]) {
+    fileprivate init(_ room: AnswerRoom, _ count: Int, _ payers: [[UInt8]]) {
       self.room = room
       self.count = count
       self.payers = payers

@@ -104,7 +104,7 @@ final class API: Sendable {
   func client(of request: HTTPRequest) -> Client {
     guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
     let hash = TokenHash(of: text)
-    if let key = keys[hash] { return .user(key.user) }
+    if let key = keys.key(of: hash, at: environment.now()) { return .user(key.user) }
     // A program of a team may send for many people from one address.
     return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
   }

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastHTTP
 
 /// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
@@ -29,7 +30,7 @@ final class EventStreams: @unchecked Sendable {
   private var moves = Moves()
   private var count = 0
   /// How many of them each user has.
-  private var counts: [String: Int] = [:]
+  private var counts: TextMap<Int> = [:]
   private var lastNumber = 0
   /// Whether changes may be missed: no stream can be opened, as it would promise too much.
   private var isDeaf = false

@@ -58,7 +58,7 @@ struct Preconditions {
     guard let tags,
       tags == .any || tag.map({ tags.tags.map { EntityTag($0.opaque).text }.contains($0) }) ?? false
     else { return response }
-    let kept: Set = ["ETag", "Cache-Control", "Vary"]
+    let kept: TextSet = ["ETag", "Cache-Control", "Vary"]
     return HTTPResponse(status: 304, headers: response.headers.filter { kept.contains($0.name) })
   }
 }

@@ -1,9 +1,10 @@
+import HoldfastCore
 import Synchronization
 
 /// Records that the ledger has and their table lacks, as readers find them: each is told once to whoever operates the server.
 final class PostgresMismatches: Sendable {
   private struct Noted {
-    var records: Set<[String]> = []
+    var records: Set<[TextKey]> = []
     var log: (@Sendable (String) -> Void)?
   }
 
@@ -18,7 +19,8 @@ final class PostgresMismatches: Sendable {
   /// Notes a record.
   func note(_ table: String, _ id: String, in zone: String) {
     let log = noted.withLock { noted in
-      noted.records.count < Self.limit && noted.records.insert([table, id, zone]).inserted ? noted.log : nil
+      noted.records.count < Self.limit
+        && noted.records.insert([table, id, zone].map { TextKey($0) }).inserted ? noted.log : nil
     }
     log?(
       """

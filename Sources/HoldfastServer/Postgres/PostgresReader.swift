@@ -213,12 +213,12 @@ class PostgresReader: StoreReader {
     try feed.zone(zone, for: user, on: connection)
   }
 
-  func claims(of user: String) throws -> [String: Claimant.Mark] {
+  func claims(of user: String) throws -> TextMap<Claimant.Mark> {
     let rows = try connection.query(Self.findClaims, PostgresParameters(user))
     let claims = rows.indices.map {
       (rows.text($0, 0), Claimant.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2)))
     }
-    return Dictionary(uniqueKeysWithValues: claims)
+    return TextMap(claims)
   }
 
   func memberships(of user: String) throws -> [String] {

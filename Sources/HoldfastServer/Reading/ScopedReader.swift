@@ -31,7 +31,7 @@ final class ScopedReader: StoreReader {
 
   var prover: Prover { store.prover }
 
-  func claims(of user: String) throws -> [String: Claimant.Mark] { [:] }
+  func claims(of user: String) throws -> TextMap<Claimant.Mark> { [:] }
 
   // MARK: Zones
 

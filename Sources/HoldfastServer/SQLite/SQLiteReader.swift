@@ -188,13 +188,13 @@ final class SQLiteReader: StoreReader {
     return TextMap(rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
   }
 
-  func claims(of user: String) throws -> [String: Claimant.Mark] {
+  func claims(of user: String) throws -> TextMap<Claimant.Mark> {
     let rows = try connection.rows(
       "SELECT zone, device, state FROM holdfast_claimants WHERE user = ?", [.text(user)])
     let claims = rows.map { row in
       (row[0].text ?? "", Claimant.Mark(device: row[1].integer ?? 0, state: row[2].integer ?? 0))
     }
-    return Dictionary(uniqueKeysWithValues: claims)
+    return TextMap(claims)
   }
 
   func memberships(of user: String) throws -> [String] {

@@ -12,7 +12,7 @@ protocol StoreReader: CollectionReader {
   var prover: Prover { get }
 
   /// The zones of which the user has claimed something since the restore, by which device last, and what became of each claim.
-  func claims(of user: String) throws -> [String: Claimant.Mark]
+  func claims(of user: String) throws -> TextMap<Claimant.Mark>
 
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?

@@ -44,7 +44,7 @@ extension World {
     closeServerObserver()
     stopServer()
     // The copy is put in the place of the database. What is beside it stays, or is lost with the disk.
-    var files = [SimulatedServer.file: backup.content]
+    var files: TextMap = [SimulatedServer.file: backup.content]
     if server.keepsHistoryFile {
       files[SimulatedHistoryFile.name] =
         disk.image(of: SimulatedServer.machine).files[SimulatedHistoryFile.name]

@@ -92,7 +92,7 @@ enum AccessMatrix {
   }()
 
   /// Everybody says something of the own memberships, and owners of their groups. The membership, the grant and the user that are named are not there.
-  private static let memberships: [String: Answers] = {
+  private static let memberships: TextMap<Answers> = {
     let nothing = "404 not-found"
     func owners(_ answer: String) -> Answers {
       answers(nothing, viewer: noRole, editor: noRole, owner: answer, program: noProgram, stray: noProgram)

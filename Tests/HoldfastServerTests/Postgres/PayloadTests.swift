@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 import Testing
 

@@ -13,12 +13,12 @@ struct RestClient {
   /// An answer.
   struct Reply {
     let status: Int
-    let headers: [String: String]
+    let headers: TextMap<String>
     let body: [UInt8]
 
     init(_ response: HTTPResponse) {
       status = response.status
-      headers = Dictionary(response.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
+      headers = TextMap(response.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
       body = response.body
     }
 
