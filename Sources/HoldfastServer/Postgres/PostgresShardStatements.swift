@@ -126,7 +126,7 @@ struct PostgresShardStatements {
     return Records(
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t ON t.zone = r.zone AND t.id = r.id AND r.state = 0
         WHERE r.zone = $1 AND r.record_table = \(PostgresName.literal(relation.table)) AND r.id = ANY ($2)
         """),

@@ -102,7 +102,7 @@ struct PostgresStatements {
         """),
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t
         ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)

@@ -194,6 +194,10 @@ extension PostgresStore {
 }
 
 extension PostgresWorkingSet.Place {
+  /// The state of a row of the ledger, `r`, whose record is looked up as `t`: one that its table lacks, as it was changed behind the triggers,
+  /// is deleted to who edits it.
+  static let state = "CASE WHEN r.state = 0 AND t.id IS NULL THEN 1 ELSE r.state END"
+
   /// A row of the ledger, whose columns begin with `id`, `zone` and `state`.
   init(_ rows: PostgresRows, _ row: Int) {
     self.init(
@@ -202,6 +206,14 @@ extension PostgresWorkingSet.Place {
       stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
       device: rows.optionalInt64(row, 7),
       deletedSeq: rows.optionalInt64(row, 8))
+    if state == .deleted, let stamps { (stamp, self.stamps) = (Self.last(of: stamps), nil) }
+  }
+
+  /// The stamp of the last change of a record.
+  private static func last(of stamps: String) -> Int64? {
+    stamps.split(separator: ";").compactMap { change in
+      RecordStamps(String(change.split(separator: "=").last ?? ""))?.creation.stamp.rawValue
+    }.max()
   }
 }
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
+import Synchronization
 import TemporaryPostgres
 import Testing
 
@@ -30,9 +31,12 @@ import Testing
     #expect(!second.has("items", gone))
     #expect(second.has("items", kept) && second.has("items", other))
     #expect(try server.findings().contains { $0.hasPrefix("ledger: items \(gone) is in the ledger alone") })
-    let problem = try alice.refused(.update("items", gone, ["title": "still there?"]))
-    #expect(problem.code == .recordDeleted)
+    let answer = try alice.sync([.update("items", gone, ["title": "still there?"])])
+    #expect(answer.refused.isEmpty)
+    #expect(!alice.has("items", gone))
+    #expect(alice.all("conflicts").first?["loser_value"] == "still there?")
     #expect(try alice.makeItem(list, "and on").isEmpty == false)
+    #expect(try server.findings() == [])
   }
 
   @Test(
@@ -55,7 +59,8 @@ import Testing
       }
     let answer = try alice.sync([set], [.create("lists", alice.newID(), ["title": "beside it"])])
     #expect(answer.refused.count == 1)
-    #expect(try server.findings() == [])
+    #expect(try Administration(server.location).doctor() == [])
+    #expect(server.failures.lines.withLock { $0.count } == 1)
     #expect(try sql.texts("SELECT title FROM items") == ["stays"])
   }
 
