@@ -269,9 +269,7 @@ struct PostgresHistoryTests {
   @Test("a role that may not ask for the identity is served, by what it may ask for")
   func lackingRights() throws {
     let before = try epoch(url)
-    var everything = try #require(URLComponents(string: TemporaryPostgres.shared.url))
-    everything.path = try #require(URLComponents(string: url)).path
-    try PostgresConnection(try #require(everything.string)).execute(
+    try PostgresConnection(TemporaryPostgres.shared.superuserURL(of: url)).execute(
       """
       REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;
       REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC

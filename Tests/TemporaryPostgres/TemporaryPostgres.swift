@@ -109,6 +109,16 @@ public final class TemporaryPostgres: Sendable {
     return try Self.url(url, role: owner, database: name)
   }
 
+  /// The URL by which the superuser opens a database that `makeDatabase()` made.
+  public func superuserURL(of database: String) throws -> String {
+    guard var parts = URLComponents(string: url), let path = URLComponents(string: database)?.path else {
+      throw TemporaryPostgresError("\(database) is no URL")
+    }
+    parts.path = path
+    guard let text = parts.string else { throw TemporaryPostgresError("\(database) is no URL") }
+    return text
+  }
+
   /// A server that runs on keeps those of earlier runs.
   private static func newName() -> String { "test_" + String(UInt64.random(in: 0 ... .max), radix: 36) }
 

@@ -36,13 +36,15 @@ import Testing
     let (gone, changed, same) = (
       try alice.makeItem(list, "gone"), try alice.makeItem(list, "before"), try alice.makeItem(list, "same")
     )
-    try sql.run(
+    // Triggers of constraints wait for the commit, and a table with such is not altered.
+    let writer = try SQLWriter(superuserOn: server)
+    try writer.run(off)
+    try writer.run(
       """
-      \(off);
       DELETE FROM items WHERE id = '\(gone)'; UPDATE items SET title = 'after' WHERE id = '\(changed)';
       INSERT INTO items (id, zone, list_id, title) VALUES ('new', '\(list)', '\(list)', 'new');
-      \(on)
       """)
+    try writer.run(on)
     #expect(try repair() == ["repaired: items, 3 records"])
     try alice.pull()
     #expect(!alice.has("items", gone) && alice.has("items", "new"))

@@ -16,6 +16,13 @@ final class SQLWriter {
 
   init(url: String) throws { connection = try PostgresConnection(url) }
 
+  /// A superuser on the server's database.
+  init(superuserOn server: TestServer) throws {
+    guard case .postgres(let location) = server.location else { throw PostgresOnly() }
+    connection = try PostgresConnection(
+      TemporaryPostgres.shared.superuserURL(of: location.direct ?? location.url))
+  }
+
   func run(_ sql: String) throws { try connection.execute(sql) }
 
   /// The first column of all rows, as text.
