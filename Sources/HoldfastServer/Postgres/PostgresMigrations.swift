@@ -31,7 +31,10 @@ enum PostgresMigrations {
       try connection.execute(step.sql)
     }
     if 1..<6 ~= format { try connection.execute(PostgresTables.groups) }
-    if 1..<10 ~= format { try connection.execute(PostgresTables.inviter) }
+    if 1..<10 ~= format {
+      try connection.execute(PostgresTables.inviter)
+      try connection.execute(PostgresTables.sessions)
+    }
     if format > 0 { try addAccess(after: format, on: connection) }
     try connection.run(
       "INSERT INTO holdfast.meta (key, value) VALUES ('format', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",

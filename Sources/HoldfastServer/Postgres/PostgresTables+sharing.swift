@@ -29,7 +29,6 @@ extension PostgresTables {
     );
     CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
     ALTER TABLE holdfast.devices ADD COLUMN session_at bigint NOT NULL DEFAULT 0;
-    UPDATE holdfast.devices SET session_at = seen_at;
     CREATE INDEX devices_unused ON holdfast.devices (number)
       WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
 
@@ -37,6 +36,8 @@ extension PostgresTables {
 
   /// What the tenth format has besides, where `members` stands already.
   static let inviter = "ALTER TABLE holdfast.members ADD COLUMN invited_by text COLLATE \"C\";\n"
+  /// What it knows of the sessions that a database has already.
+  static let sessions = "UPDATE holdfast.devices SET session_at = seen_at"
 
   /// What the sixth format has besides, where `members` stands already.
   static let groups = """
