@@ -35,6 +35,9 @@ public struct PostgresError: Error, Sendable, Hashable {
   public let message: String
   /// The server's second line, which often quotes values; nil when there was none.
   public let detail: String?
+  /// In which functions and triggers of the database it happened, as `PL/pgSQL function ours() line 3 at RAISE`; nil when in none. It may quote
+  /// values.
+  public let context: String?
   /// The text of the statement that failed, with its placeholders; nil when there was none.
   public let statement: String?
   /// The schema of the table, when the server named it.
@@ -53,11 +56,9 @@ public struct PostgresError: Error, Sendable, Hashable {
   /// Whether `statement` has no values in it.
   private let statementIsPublic: Bool
 
-  /// Whether the same transaction, run again, may succeed at once: `serializationFailure`, `deadlockDetected`,
+  /// Whether the same transaction, run again, may succeed at once: class 40, as `serializationFailure` and `deadlockDetected`, and
   /// `lockNotAvailable`.
-  public var isTransient: Bool {
-    code == .serializationFailure || code == .deadlockDetected || code == .lockNotAvailable
-  }
+  public var isTransient: Bool { code.classCode == "40" || code == .lockNotAvailable }
 
   /// Makes an error that this library found itself, in words without any value.
   init(_ code: Code, _ message: String, while action: Action, statement: String? = nil) {
@@ -65,7 +66,8 @@ public struct PostgresError: Error, Sendable, Hashable {
     self.action = action
     self.message = message
     self.statement = statement
-    (severity, detail, schema, table, column, constraint) = (nil, nil, nil, nil, nil, nil)
+    (severity, detail, context, schema) = (nil, nil, nil, nil)
+    (table, column, constraint) = (nil, nil, nil)
     isConnectionLost = code == .connectionLost
     messageIsPublic = true
     statementIsPublic = true
@@ -89,6 +91,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     let words = field(holdfast_pg_message)
     message = words ?? Self.words(of: connection)
     detail = field(holdfast_pg_detail)
+    context = field(holdfast_pg_context)
     self.statement = statement
     schema = field(holdfast_pg_schema)
     table = field(holdfast_pg_table)
@@ -132,6 +135,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     if let column { text += ", column \(column)" }
     if inFull || messageIsPublic { text += ": \(message)" }
     if inFull, let detail { text += " (\(detail))" }
+    if inFull, let context { text += " at \(context)" }
     if let statement, inFull || statementIsPublic { text += " in: \(statement)" }
     return text
   }

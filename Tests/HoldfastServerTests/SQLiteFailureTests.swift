@@ -72,6 +72,34 @@ import Testing
     #expect(alice.has("notes", note))
   }
 
+  @Test(
+    "whatever way a trigger of the team's own fails, it is that change set alone that is refused (I6, I12)",
+    arguments: [
+      "SELECT RAISE(ABORT, 'no')", "SELECT RAISE(FAIL, 'no')", "SELECT RAISE(ROLLBACK, 'no')",
+      "SELECT json('{')", "SELECT abs(-9223372036854775808)", "SELECT zeroblob(2147483647)",
+      "INSERT OR ROLLBACK INTO lists (id) VALUES (NULL)",
+    ])
+  func manners(statement: String) throws {
+    try server.connection.execute(
+      "CREATE TRIGGER ours AFTER INSERT ON notes WHEN NEW.text = 'x' BEGIN \(statement); END")
+    let inline = try #require(server.inline)
+    let ids = (0..<4).map { _ in alice.newID() }
+    func set(_ id: String, _ text: String) -> Sent { .create("notes", id, ["text": .string(text)]) }
+    let answers = inline.respond(to: [
+      alice.request([
+        [set(ids[0], "first")], [set(alice.newID(), "beside"), set(alice.newID(), "x")], [set(ids[1], "y")],
+        [set(alice.newID(), "x")], [set(ids[2], "last")],
+      ]), bob.request([[set(ids[3], "Bob's")]]),
+    ])
+    let answer = try alice.apply(answers[0])
+    #expect(answer.refused.map(\.first) == [2, 5] && answer.confirmed == 6)
+    #expect(answer.refused.map(\.operation) == [3, 5])
+    _ = try bob.apply(answers[1])
+    #expect(ids.prefix(3).allSatisfy { alice.has("notes", $0) } && bob.has("notes", ids[3]))
+    #expect(try server.connection.value("SELECT count(*) FROM notes")?.integer == 4)
+    #expect(try Administration(server.location).doctor().isEmpty)
+  }
+
   @Test("a read that meets no writer answers from the moment before an open transaction (I6)")
   func snapshot() throws {
     let inline = try #require(server.inline)

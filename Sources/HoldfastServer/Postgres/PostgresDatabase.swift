@@ -193,10 +193,12 @@ extension PostgresError {
   /// starts, stops or recovers, and what an operator has to put right.
   ///
   /// A table or column that is not there has another name since another node was started with a newer schema: this one is to be started again.
+  /// In a function of the team's it is the team's mistake.
   var isUnavailability: Bool {
-    isConnectionLost || action == .connecting || action == .borrowing || code.isInsufficientResources
-      || code == .readOnlyTransaction || code.classCode == "57" || isOtherSchema
+    isConnectionLost || action == .connecting || action == .borrowing || code == .readOnlyTransaction
+      || ["08", "53", "57", "58", "72"].contains(code.classCode) || isDamage
+      || context == nil && (code == .undefinedTable || code == .undefinedColumn)
   }
 
-  private var isOtherSchema: Bool { code == .undefinedTable || code == .undefinedColumn }
+  private var isDamage: Bool { code.rawValue == "XX001" || code.rawValue == "XX002" }
 }

@@ -181,6 +181,10 @@ final class PostgresStore: Store {
     if isCareful, try !isBlocked() { try writing.write(andCommit: nil) }
   }
 
+  var blamesParts: Bool { isCareful }
+
+  let hasEnded = false
+
   func keepPart() throws {
     guard isCareful else { return }
     // What is checked at the commit is checked now, while it is known whose fault it is.
@@ -215,10 +219,13 @@ final class PostgresStore: Store {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.isTransient || writing.isLateLock(error) { return .transient }
-    if error.isUnavailability { return .unavailable }
-    // What a trigger of the team raises may have any code of its own. 54 is that of a value too long for the index that it belongs to.
-    let isRule = error.code.isConstraint || ["P0", "22", "44", "54"].contains(error.code.classCode)
-    return isRule ? .rule : .other
+    // A statement that is stopped again, alone and prepared anew, takes too long by itself.
+    if error.isUnavailability, error.code != .queryCanceled {
+      // Inside a function it may be of one command alone.
+      return error.context == nil ? .unavailable : .transient
+    }
+    // What no retry heals; a trigger of the team raises any code.
+    return error.severity == nil ? .other : .rule("SQLSTATE \(error.code)")
   }
 
   func close() throws {

@@ -62,11 +62,7 @@ extension Service {
   /// Writes in a savepoint; what a rule forbids is not done.
   private func inPart(_ body: () throws -> Void) throws {
     stores.ledger.beginChangeSet(by: 0)
-    try store.beginPart()
-    do {
-      try body()
-      try store.keepPart()
-    } catch is Problem {
+    do { _ = try part(body) } catch is Problem {
       try store.undoPart()
       stores.ledger.rollBackChangeSet()
     }

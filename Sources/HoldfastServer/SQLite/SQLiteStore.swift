@@ -99,6 +99,10 @@ final class SQLiteStore: Store {
 
   func keepPart() throws { try endSet.run() }
 
+  let blamesParts = true
+
+  var hasEnded: Bool { !connection.isInTransaction }
+
   func undoPart() throws {
     try undoSet.run()
     try endSet.run()
@@ -113,9 +117,11 @@ final class SQLiteStore: Store {
     guard let error = error as? SQLiteError else { return .other }
     switch error.code.primary {
     case .full: return .full
-    case .ioError, .readOnly, .cantOpen, .busy, .outOfMemory: return .unavailable
-    case .constraint: return .rule
-    default: return .other
+    case .ioError, .readOnly, .cantOpen, .busy, .locked, .outOfMemory, .interrupt: return .unavailable
+    // The file is damaged, or this program makes a mistake.
+    case .corrupt, .notADatabase, .misuse, .range, .schema: return .other
+    // What no retry heals: a constraint, a value too big, an error in a trigger of the team.
+    default: return .rule("SQLite \(error.code.rawValue)")
     }
   }
 

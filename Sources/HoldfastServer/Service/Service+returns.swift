@@ -55,45 +55,41 @@ extension Service {
     let run = ChangeSetRun([], by: author, on: stores)
     // Nobody has the result yet: the device that hands back is told of it, too.
     stores.ledger.beginChangeSet(by: 0)
-    try store.beginPart()
     var taken: [HandedRecord] = []
     do {
-      for item in items {
-        let key = HandedRecord.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
-        if let before = try handed(key), before.rev >= item.rev {
-          try run.tellDeletion(of: item, rev: before.rev)
-          continue
-        }
-        let seq = try run.take(item) { zone in
-          try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))
-        }
-        try run.settle()
-        if let seq {
-          let base = try handed(key)?.base ?? 0
-          taken.append(
-            HandedRecord(key: key, base: base, rev: item.rev, seq: seq, isDeletion: item.isDeletion))
-        }
+      let refusal = try part(at: run.current) {
+        for item in items { if let record = try take(item, run) { taken.append(record) } }
+        try run.run()
       }
-      try run.run()
-      try store.keepPart()
+      if let refusal { return refusal.problem }
       returns.add(taken)
       return nil
     } catch let problem as Problem {
-      try undo()
+      try store.undoPart()
+      stores.ledger.rollBackChangeSet()
       return problem
-    } catch {
-      guard case .rule = store.meaning(of: error) else { throw error }
-      try undo()
-      return Problem(.invalidOperation, "A rule of the server's database forbids it.")
     }
+  }
+
+  /// Takes one record that was handed back.
+  ///
+  /// - Returns: what is remembered of it; nil when nothing is.
+  private func take(_ item: ReturnedRecord, _ run: ChangeSetRun) throws -> HandedRecord? {
+    let key = HandedRecord.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
+    if let before = try handed(key), before.rev >= item.rev {
+      try run.tellDeletion(of: item, rev: before.rev)
+      return nil
+    }
+    let seq = try run.take(item) { zone in
+      try handed(HandedRecord.Key(zone: zone, table: key.table, id: key.id))
+    }
+    try run.settle()
+    guard let seq else { return nil }
+    let base = try handed(key)?.base ?? 0
+    return HandedRecord(key: key, base: base, rev: item.rev, seq: seq, isDeletion: item.isDeletion)
   }
 
   private func handed(_ key: HandedRecord.Key) throws -> HandedRecord? {
     try returns.handed(key) ?? store.returns.handed(key)
-  }
-
-  private func undo() throws {
-    try store.undoPart()
-    stores.ledger.rollBackChangeSet()
   }
 }

@@ -27,6 +27,10 @@ final class Service {
   var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
   /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
   var moves = Moves()
+  /// What ended whole transactions of the command at work, and is refused at its turn.
+  private var condemned: [Int: RefusedOperation] = [:]
+  /// How many parts the transaction has had.
+  private var turn = 0
   /// When the transaction began, in milliseconds.
   private var began: Int64 = 0
   private let patience: Patience
@@ -58,6 +62,7 @@ final class Service {
   ///   all, nothing is said when the transaction has taken its time: they have not been looked at.
   func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful) = (1, false)
+    condemned = [:]
     while true {
       do { return try self.attempt(commands, isCareful: isCareful) } catch let proof as HistoryWentBack {
         store.rollBack()
@@ -66,6 +71,10 @@ final class Service {
           _ = try store.beginEpoch(NewEpoch(environment, because: .deviceAhead), after: proof.epoch)
           Trace.took(.historyWentBack)
         } catch { return fail(commands, Problem(.busy, retryAfter: 5), error) }
+      } catch let end as EndedTransaction {
+        store.rollBack()
+        if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+        condemned[end.turn] = end.refusal
       } catch {
         store.rollBack()
         switch store.meaning(of: error) {
@@ -108,6 +117,7 @@ final class Service {
   private func attempt(_ commands: [Command], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
     stores.ledger.beginBatch()
     returns = ReturnLedger()
+    turn = 0
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
     began = environment.now()
     (stores.history, stores.now) = (history, began)
@@ -199,18 +209,37 @@ final class Service {
   ) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores, prepare: prepare)
     stores.ledger.beginChangeSet(by: keeper ?? author.device)
+    do {
+      return try part(at: run.current) { try run.run() }
+    } catch let problem as Problem {
+      return try refuse(run, problem)
+    }
+  }
+
+  /// Does a part of the transaction, in a savepoint of its own, and keeps it.
+  ///
+  /// - Parameter operation: which operation is at work.
+  /// - Returns: why it was refused before and is now, as it ended the whole transaction; nil when it is done.
+  /// - Throws: `Problem` when it is refused; the caller takes it back.
+  func part(at operation: @autoclosure () -> Int = 0, _ body: () throws -> Void) throws -> RefusedOperation? {
+    turn += 1
+    if let refusal = condemned[turn] { return refusal }
     try store.beginPart()
     do {
-      try run.run()
+      try body()
       try store.keepPart()
       return nil
     } catch let problem as Problem {
-      return try refuse(run, problem)
+      throw problem
     } catch {
-      guard case .rule = store.meaning(of: error) else { throw error }
+      guard store.blamesParts, case .rule(let code) = store.meaning(of: error) else { throw error }
       // A trigger or check that a team added in SQL. To fail would block the device's queue for ever.
       log("A change set broke a rule of the database: \(error)")
-      return try refuse(run, Problem(.invalidOperation, "A rule of the server's database forbids it."))
+      let problem = Problem(.invalidOperation, "A rule of the server's database forbids it (\(code)).")
+      if store.hasEnded {
+        throw EndedTransaction(turn: turn, refusal: RefusedOperation(index: operation(), problem: problem))
+      }
+      throw problem
     }
   }
 
@@ -220,6 +249,13 @@ final class Service {
     stores.ledger.rollBackChangeSet()
     return RefusedOperation(index: run.current, problem: problem)
   }
+}
+
+/// A part made the database roll back the whole transaction: the others are done again without it.
+private struct EndedTransaction: Error {
+  /// Which part, from 1 on.
+  let turn: Int
+  let refusal: RefusedOperation
 }
 
 extension Transition {

@@ -73,6 +73,12 @@ protocol Store: AnyObject {
   /// The part stays.
   func keepPart() throws
 
+  /// Whether what fails while a part is at work is that part's fault, and is taken back with it.
+  var blamesParts: Bool { get }
+
+  /// Whether a trigger of the team has rolled back the whole transaction.
+  var hasEnded: Bool { get }
+
   /// Takes the part back.
   func undoPart() throws
 
@@ -94,8 +100,9 @@ enum StoreFailure {
   case unavailable
   /// Somebody else was in the way: the same may succeed at once.
   case transient
-  /// A rule of the database was broken: a unique value, a reference, or a check or trigger that the team added.
-  case rule
+  /// What was written caused it, and causes it again: a unique value, a reference, or a check or trigger that the team added, with the code of
+  /// the database.
+  case rule(String)
   /// Anything else: a fault.
   case other
 }
