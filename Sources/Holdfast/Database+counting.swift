@@ -1,5 +1,5 @@
-import HoldfastCore
-import HoldfastSQLite
+public import HoldfastCore
+public import HoldfastSQLite
 
 extension Database {
   /// Adds to a counter of a record, or creates the record where it is not on the device.
@@ -14,7 +14,7 @@ extension Database {
   ///   it.
   public func increment(
     _ table: String, id: String, _ column: String, by amount: Int64 = 1,
-    orCreate columns: [String: SQLiteValue]
+    orCreate columns: TextMap<SQLiteValue>
   ) throws {
     guard let index = local.schema.index(of: table),
       let definition = local.schema.tables[index].columns.first(where: { $0.name == column }),
@@ -27,7 +27,7 @@ extension Database {
     let (sum, overflow) = before.addingReportingOverflow(amount)
     if overflow { throw StoreError(.valueUnfit, "\(table).\(column) would have more than 64 bits.") }
     if known != nil { return try local.update(index, id, [column: .integer(sum)]) }
-    var values = TextMap(columns.lazy.map { ($0.key, $0.value) })
+    var values = columns
     values[column] = .integer(sum)
     try local.insert(index, id, values)
   }

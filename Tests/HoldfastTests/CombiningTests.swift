@@ -56,6 +56,30 @@ struct CombiningTests {
     #expect(try await fixture.value("SELECT count(*) FROM holdfast_edits") == 0)
   }
 
+  @Test(
+    "an increment adds to the record that is here, or creates it; what is no counter, or too much, is an error"
+  )
+  func increment() async throws {
+    let fixture = try Fixture(schema: try Self.schema())
+    for amount in [2, 3] as [Int64] {
+      try await fixture.store.write {
+        try $0.increment("lists", id: IDs.list, "amount", by: amount, orCreate: ["title": "Visits"])
+      }
+    }
+    #expect(try await fixture.value("SELECT title || amount FROM lists") == "Visits5")
+    for (table, column, amount) in [("lists", "title", 1), ("none", "amount", 1), ("lists", "amount", .max)]
+      as [(String, String, Int64)]
+    {
+      let error = await #expect(throws: StoreError.self) {
+        try await fixture.store.write {
+          try $0.increment(table, id: IDs.list, column, by: amount, orCreate: [:])
+        }
+      }
+      #expect(error?.code == .valueUnfit)
+    }
+    #expect(try await fixture.value("SELECT amount FROM lists") == 5)
+  }
+
   @Test("an increment that is refused is taken out again, and the one behind it stays (I3, I7)")
   func refusedIncrement() async throws {
     let fixture = try await Self.fixture(Self.list(1, amount: "5"))
