@@ -123,9 +123,12 @@ struct RecordingTests {
       try db.insert(List(id: IDs.list, title: "Home"))
       try db.insert(Item(id: IDs.item, list_id: IDs.list, title: "Milk"))
     }
-    await #expect(throws: SQLiteError.self) {
+    let error = await #expect(throws: StoreError.self) {
       try await fixture.store.write { try $0.insert(Item(id: $0.newID(), list_id: IDs.list, title: "Milk")) }
     }
+    #expect(error?.code == .uniqueTaken)
+    #expect(error?.description.contains("The record \(IDs.item) of items has this title") == true)
+    #expect(try await fixture.value("SELECT count(*) FROM items") == 1)
     await #expect(throws: SQLiteError.self) {
       try await fixture.store.write {
         try $0.execute(
