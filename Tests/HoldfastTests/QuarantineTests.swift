@@ -102,7 +102,9 @@ struct QuarantineTests {
     try await fixture.answer(IDs.part(IDs.itemChange("Milk"), from: "0000000a.2", to: "0000000a.3"))
     let number = try #require(try await fixture.store.quarantined().first?.number)
     let error = await #expect(throws: StoreError.self) { try await fixture.store.resend(number) }
-    #expect(error?.description.contains("another record has this title") == true)
+    #expect(error?.code == .operationRefused)
+    #expect(error?.description.contains("Operation 1 (create in items)") == true)
+    #expect(error?.description.contains("The record \(IDs.item) of items has this title") == true)
     try await fixture.store.resend(number) { $0[0]["title"] = "Milk 2" }
     #expect(try await fixture.value("SELECT count(*) FROM items") == 2)
   }
@@ -157,7 +159,13 @@ struct QuarantineTests {
     let store = try Store(path: fixture.path, schema: larger)
     #expect(try await store.quarantined() == sets)
     try await store.resend(sets[0].number) { $0[0]["color"] = "red" }
-    #expect(try await fixture.value("SELECT color FROM lists WHERE id = '\(IDs.list)'") == "red")
+    let color = try await store.read {
+      try $0.first(String.self, "SELECT color FROM lists WHERE id = ?", [.text(IDs.list)])
+    }
+    #expect(color == "red")
+    // The app of before would leave the new column out.
+    let error = await #expect(throws: StoreError.self) { try await fixture.value("SELECT title FROM lists") }
+    #expect(error?.code == .databaseIsNewer)
   }
 
   @Test("a live query of the quarantine says what comes and goes")
