@@ -13,7 +13,7 @@ extension Database {
   public func insert<R: Record>(_ records: [R], at place: Place, by column: String? = nil) throws {
     let order = try ListOrder(R.table, by: column, in: schema)
     for record in records {
-      var columns = try RowEncoder.encode(record).filter { $0.name != order.position }
+      var columns = try RowEncoder.encode(record, in: schema).filter { $0.name != order.position }
       columns.append((order.position, .text("")))
       try local.insert(columns, into: R.table)
     }

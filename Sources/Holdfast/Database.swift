@@ -53,7 +53,7 @@ public final class Database {
     -> [T]
   {
     let (names, rows) = try rows(sql, arguments)
-    return try rows.map { try T(from: RowDecoder(names: names, values: $0)) }
+    return try rows.map { try RowDecoder.decode(type, names: names, values: $0) }
   }
 
   /// Reads the first row as a value of a type; nil when there is none. See `fetch`.
@@ -89,24 +89,24 @@ public final class Database {
 
   /// Inserts a new record.
   ///
-  /// - Throws: `SQLiteError` when a constraint forbids it.
+  /// - Throws: `StoreError.valueUnfit` for a value that its column can't hold, with table and column; `SQLiteError` when a constraint forbids it.
   public func insert<R: Record>(_ record: R) throws {
-    try local.insert(try RowEncoder.encode(record), into: R.table)
+    try local.insert(try RowEncoder.encode(record, in: schema), into: R.table)
   }
 
   /// Changes a record as it is now: only columns that `change` gives other values become edits, so what others
   /// wrote meanwhile stays.
   ///
   /// - Returns: the record after the change.
-  /// - Throws: `StoreError.recordMissing` when it is not on the device.
+  /// - Throws: `StoreError.recordMissing` when it is not on the device; `valueUnfit` for a value that its column can't hold.
   @discardableResult
   public func update<R: Record>(_ type: R.Type, id: String, _ change: (inout R) throws -> Void) throws -> R {
     guard var record = try find(type, id: id) else {
       throw StoreError(.recordMissing, "There is no record \(id) in \(R.table) on this device.")
     }
-    let before = try RowEncoder.encode(record)
+    let before = try RowEncoder.encode(record, in: schema)
     try change(&record)
-    let after = try RowEncoder.encode(record)
+    let after = try RowEncoder.encode(record, in: schema)
     let changed = after.filter { column in
       !before.contains { $0.name == column.name && $0.value == column.value }
     }

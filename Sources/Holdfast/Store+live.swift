@@ -16,7 +16,9 @@ extension Store {
   public func live<T: Decodable & Sendable>(
     _ type: T.Type, _ sql: String, _ arguments: [SQLiteValue] = []
   ) -> AsyncThrowingStream<[T], any Error> {
-    live(sql, arguments) { names, rows in try rows.map { try T(from: RowDecoder(names: names, values: $0)) } }
+    live(sql, arguments) { names, rows in
+      try rows.map { try RowDecoder.decode(type, names: names, values: $0) }
+    }
   }
 
   /// The same, with what `make` makes of the rows.

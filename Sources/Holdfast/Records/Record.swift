@@ -1,7 +1,7 @@
 /// A type whose values are the records of one table.
 ///
-/// Its coding keys are the names of the columns. `Bool` is kept as 0 or 1, a `Date` as an RFC 3339 timestamp, and a value that is
-/// itself an object or an array as JSON.
+/// Its coding keys are the names of the columns. A `Date` is kept as an RFC 3339 timestamp, to the millisecond; `UUID`, `Data`, `Decimal` and `URL` as
+/// texts; what has members or elements in a column of type `json`. What could not be read back as it is throws when it is written. See docs/RECORDS.md.
 public protocol Record: Codable, Sendable {
   /// The name of the table.
   static var table: String { get }

@@ -2,22 +2,32 @@ import Foundation
 import HoldfastCore
 import HoldfastSQLite
 
-/// Turns a row into any `Decodable`: a type with keys by the names of columns, or one plain value from the first column.
+/// Turns a row into any `Decodable`: a type with keys by the names of columns, or one value from the first column. See docs/RECORDS.md.
 struct RowDecoder: Decoder {
-  let names: [String]
-  let values: [SQLiteValue]
+  private let names: [String]
+  private let values: [SQLiteValue]
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  /// - Throws: `StoreError.valueUnfit` naming the column; what the type's own coding throws.
+  static func decode<T: Decodable>(_ type: T.Type, names: [String], values: [SQLiteValue]) throws -> T {
+    let row = RowDecoder(names: names, values: values)
+    do {
+      return try FoundationText.read(type, from: row.first.value) ?? T(from: row)
+    } catch is FoundationText.Unreadable {
+      throw row.first.unfit(type)
+    } catch let error as DecodingError {
+      throw StoreError(.valueUnfit, "A row can't be read as \(type): \(error)")
+    }
+  }
+
+  private var first: Cell { Cell(value: values.first ?? .null, name: names.first ?? "") }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(Keyed<Key>(names: names, values: values))
   }
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw StoreError(.valueUnfit, "A row is read as a type with keys, or as one value.")
-  }
-  func singleValueContainer() -> any SingleValueDecodingContainer {
-    Cell(value: values.first ?? .null, name: names.first ?? "")
-  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try first.unkeyedContainer() }
+  func singleValueContainer() -> any SingleValueDecodingContainer { first }
 
   private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let names: [String]
@@ -27,7 +37,7 @@ struct RowDecoder: Decoder {
 
     func contains(_ key: Key) -> Bool { names.contains(key.stringValue) }
 
-    private func cell(_ key: Key) throws -> Cell {
+    private func cell(_ key: some CodingKey) throws -> Cell {
       guard let index = names.firstIndex(of: key.stringValue) else {
         throw StoreError(.valueUnfit, "The row has no column \(key.stringValue).")
       }
@@ -36,80 +46,114 @@ struct RowDecoder: Decoder {
 
     func decodeNil(forKey key: Key) throws -> Bool { try cell(key).decodeNil() }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try cell(key).decode(type) }
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+      guard contains(key) else { return nil }
+      let cell = try cell(key)
+      if cell.decodeNil() { return nil }
+      // The emptiest value of a column of JSON that is required; in another column it is a text like others.
+      return cell.value == .text("null") && type != String.self
+        ? try? cell.decode(type) : try cell.decode(type)
+    }
 
     func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type, forKey key: Key
-    ) throws -> KeyedDecodingContainer<Nested> { throw try cell(key).unfit("a nested container") }
+    ) throws -> KeyedDecodingContainer<Nested> { try cell(key).container(keyedBy: type) }
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-      throw try cell(key).unfit("a nested container")
+      try cell(key).unkeyedContainer()
     }
-    func superDecoder() throws -> any Decoder { RowDecoder(names: names, values: values) }
-    func superDecoder(forKey key: Key) throws -> any Decoder { RowDecoder(names: names, values: values) }
-  }
-
-  /// One value of a row.
-  private struct Cell: SingleValueDecodingContainer {
-    let value: SQLiteValue
-    let name: String
-    var codingPath: [any CodingKey] { [] }
-
-    func unfit(_ type: String) -> StoreError {
-      StoreError(.valueUnfit, "The column \(name) holds a value that can not be read as \(type).")
+    func superDecoder() throws -> any Decoder {
+      try cell(AnyKey(stringValue: "super"))
     }
-
-    func decodeNil() -> Bool { value == .null }
-
-    func decode(_ type: Bool.Type) throws -> Bool {
-      guard let number = value.integer else { throw unfit("Bool") }
-      return number != 0
-    }
-    func decode(_ type: String.Type) throws -> String {
-      guard let text = value.text else { throw unfit("String") }
-      return text
-    }
-    func decode(_ type: Double.Type) throws -> Double {
-      guard let number = value.real ?? value.integer.map(Double.init) else { throw unfit("Double") }
-      return number
-    }
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
-    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
-
-    private func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
-      guard let number = value.integer.flatMap({ Number(exactly: $0) }) else { throw unfit("\(type)") }
-      return number
-    }
-
-    func decode<T: Decodable>(_ type: T.Type) throws -> T {
-      if type == Date.self {
-        guard let text = value.text, let date = RowDate.date(text) as? T else { throw unfit("Date") }
-        return date
-      }
-      // An object or an array is kept as JSON; any other type asks this container for its plain value. A text may begin like one.
-      if let text = value.text, type != String.self, text.hasPrefix("{") || text.hasPrefix("["),
-        !(type is any RawRepresentable.Type)
-      {
-        return try JSONDecoder().decode(type, from: Data(text.utf8))
-      }
-      return try type.init(from: RowDecoder(names: [name], values: [value]))
-    }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try cell(key) }
   }
 }
 
-/// Dates in the form of `timestamp` columns.
-enum RowDate {
-  static func text(_ date: Date) -> String {
-    Timestamp.text(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+/// One value of a row. What asks it for keys or elements gets those of the JSON that it holds.
+private struct Cell: Decoder, SingleValueDecodingContainer {
+  let value: SQLiteValue
+  let name: String
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func unfit(_ type: Any.Type) -> StoreError {
+    StoreError(.valueUnfit, "The column \(name) holds a value that can not be read as \(type).")
   }
-  static func date(_ text: String) -> Date? {
-    Timestamp.milliseconds(text).map { Date(timeIntervalSince1970: Double($0) / 1000) }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try json().container(keyedBy: type)
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try json().unkeyedContainer() }
+
+  /// Foundation's decoder of the JSON that the column holds.
+  private func json() throws -> any Decoder {
+    struct Captured: Decodable {
+      let decoder: any Decoder
+      init(from decoder: any Decoder) { self.decoder = decoder }
+    }
+    guard let text = value.text else {
+      throw StoreError(.valueUnfit, "The column \(name) holds no JSON.")
+    }
+    return try JSONDecoder().decode(Captured.self, from: Data(text.utf8)).decoder
+  }
+
+  func decodeNil() -> Bool { value == .null }
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    if let number = value.integer { return number != 0 }
+    guard let text = value.text, let isTrue = (try? JSONValue(parsing: text))?.boolValue else {
+      throw unfit(type)
+    }
+    return isTrue
+  }
+
+  func decode(_ type: String.Type) throws -> String {
+    guard let text = value.text else { throw unfit(type) }
+    return text
+  }
+
+  func decode(_ type: Double.Type) throws -> Double {
+    let number: Double? =
+      switch value {
+      case .real(let number): number
+      case .integer(let number): Double(number)
+      // As a column of JSON has it.
+      case .text(let text): try? JSONReader.read(text) { try $0.readDouble() }
+      case .null, .blob: nil
+      }
+    guard let number else { throw unfit(type) }
+    return number
+  }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    do {
+      if type == String.self, let text = try decode(String.self) as? T { return text }
+      if let whole = type as? any FixedWidthInteger.Type {
+        guard let number = integer(whole) as? T else { throw unfit(type) }
+        return number
+      }
+      if type == Float.self, let number = try float() as? T { return number }
+      return try FoundationText.read(type, from: value) ?? T(from: self)
+    } catch is FoundationText.Unreadable {
+      throw unfit(type)
+    } catch let error as DecodingError {
+      throw StoreError(.valueUnfit, "\(unfit(type)) \(error)")
+    }
+  }
+
+  private func integer<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? {
+    switch value {
+    case .integer(let number): Number(exactly: number)
+    case .real(let number): Number(exactly: number)
+    case .text(let text): Number(text)
+    case .null, .blob: nil
+    }
+  }
+
+  private func float() throws -> Float {
+    let number = try decode(Double.self)
+    let float = Float(number)
+    if float.isFinite != number.isFinite { throw unfit(Float.self) }
+    return float
   }
 }

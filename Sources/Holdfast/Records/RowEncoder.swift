@@ -1,116 +1,130 @@
 import Foundation
+import HoldfastCore
 import HoldfastSQLite
 
-/// Turns a `Record` into the columns of a row.
+/// Turns a `Record` into the columns of a row: docs/RECORDS.md.
 struct RowEncoder: Encoder {
-  final class Row { var columns: [(name: String, value: SQLiteValue)] = [] }
-  let row = Row()
+  /// What is collected while a record encodes itself. What can't be stored is kept, as not every call of an encoder can throw.
+  private final class Row {
+    var columns: [(name: String, value: SQLiteValue)] = []
+    var failure: StoreError?
+  }
+
+  private let table: Table
+  private let row = Row()
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  static func encode(_ record: some Record) throws -> [(name: String, value: SQLiteValue)] {
-    let encoder = RowEncoder()
+  private init(_ table: Table) { self.table = table }
+
+  /// The columns of a record, in the order in which it encodes them.
+  ///
+  /// - Throws: `StoreError.valueUnfit` naming table and column for what could not be read back as it is; what the record's own coding throws.
+  static func encode<R: Record>(_ record: R, in schema: Schema) throws -> [(name: String, value: SQLiteValue)]
+  {
+    guard let table = schema.table(R.table) else {
+      throw StoreError(.valueUnfit, "The schema has no table \(R.table).")
+    }
+    let encoder = RowEncoder(table)
     try record.encode(to: encoder)
+    if let failure = encoder.row.failure { throw failure }
     return encoder.row.columns
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(Keyed<Key>(row: row))
+    KeyedEncodingContainer(Keyed<Key>(encoder: self))
   }
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    fatalError("A Record encodes itself with keys, which are its columns.")
+    fail("", "A record has keys, which are its columns")
+    return Discarding<AnyKey>()
   }
   func singleValueContainer() -> any SingleValueEncodingContainer {
-    fatalError("A Record encodes itself with keys, which are its columns.")
+    fail("", "A record has keys, which are its columns")
+    return ValueEncoder()
   }
 
-  private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let row: Row
-    var codingPath: [any CodingKey] { [] }
+  private func error(_ column: String, _ reason: String) -> StoreError {
+    StoreError(.valueUnfit, "\(table.name)\(column.isEmpty ? "" : ".")\(column): \(reason).")
+  }
 
-    private func put(_ value: SQLiteValue, _ key: Key) { row.columns.append((key.stringValue, value)) }
+  fileprivate func fail(_ column: String, _ reason: String) {
+    if row.failure == nil { row.failure = error(column, reason) }
+  }
 
-    mutating func encodeNil(forKey key: Key) { put(.null, key) }
-    mutating func encode(_ value: Bool, forKey key: Key) { put(.integer(value ? 1 : 0), key) }
-    mutating func encode(_ value: String, forKey key: Key) { put(.text(value), key) }
-    mutating func encode(_ value: Double, forKey key: Key) { put(.real(value), key) }
-    mutating func encode(_ value: Float, forKey key: Key) { put(.real(Double(value)), key) }
-    mutating func encode(_ value: Int, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: Int8, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: Int16, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: Int32, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: Int64, forKey key: Key) { put(.integer(value), key) }
-    mutating func encode(_ value: UInt, forKey key: Key) throws { put(.integer(try exact(value, key)), key) }
-    mutating func encode(_ value: UInt8, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: UInt16, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: UInt32, forKey key: Key) { put(.integer(Int64(value)), key) }
-    mutating func encode(_ value: UInt64, forKey key: Key) throws {
-      put(.integer(try exact(value, key)), key)
+  /// The type of a column; `id`, `zone` and `rev` stand in every table.
+  private func type(of name: String) -> ColumnType? {
+    switch name {
+    case "id", "zone": .text
+    case "rev": .integer
+    default: table.index(of: name).map { table.columns[$0].type }
     }
+  }
 
-    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-      if let date = value as? Date { return put(.text(RowDate.text(date)), key) }
-      if let simple = try SimpleValue.of(value) { return put(simple, key) }
-      put(.text(String(decoding: try JSONEncoder().encode(value), as: UTF8.self)), key)
+  private func put(_ value: SQLiteValue, _ name: String) throws {
+    if type(of: name) == nil {
+      throw error(name, "the table has no such column; leave it out of the coding keys")
     }
+    // As elsewhere with Codable, what is encoded last under a key counts.
+    row.columns.removeAll { $0.name == name }
+    row.columns.append((name, value))
+  }
 
-    // Without these an Optional that is nil would leave its column out.
-    mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try optional(value, key) }
-    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-      try optional(value, key)
-    }
+  fileprivate func putNull(_ name: String) throws { try put(.null, name) }
 
-    private mutating func optional<T: Encodable>(_ value: T?, _ key: Key) throws {
-      if let value { try encode(value, forKey: key) } else { put(.null, key) }
+  fileprivate func put(_ value: some Encodable, _ name: String) throws {
+    let column = type(of: name) ?? .text
+    let stored: SQLiteValue?
+    do {
+      stored = try ValueEncoder.value(of: value).stored(in: column) { try json(value) }
+    } catch let unfit as ValueEncoder.Unfit {
+      throw error(name, unfit.reason)
+    } catch let unfit as EncodingError {
+      throw error(name, "the value can't be written as JSON (\(unfit))")
     }
+    guard let stored else {
+      throw error(
+        name, "a column of type \(column.rawValue) can't hold this value of \(Swift.type(of: value))")
+    }
+    try put(stored, name)
+  }
 
-    private func exact(_ value: some BinaryInteger, _ key: Key) throws -> Int64 {
-      guard let number = Int64(exactly: value) else {
-        throw StoreError(.valueUnfit, "\(key.stringValue) is greater than 64 signed bits hold.")
-      }
-      return number
-    }
-
-    mutating func nestedContainer<Nested: CodingKey>(
-      keyedBy type: Nested.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> {
-      fatalError("A column holds one value; encode a Codable value for it.")
-    }
-    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-      fatalError("A column holds one value; encode a Codable value for it.")
-    }
-    mutating func superEncoder() -> any Encoder { fatalError("A Record has no superclass.") }
-    mutating func superEncoder(forKey key: Key) -> any Encoder { fatalError("A Record has no superclass.") }
+  /// The JSON of a value. Its members are in one order, as another order would be an edit.
+  private func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 }
 
-/// Values whose coding is one plain value: texts, numbers and truth values behind a generic type, and enums of them.
-enum SimpleValue {
-  static func of(_ value: some Encodable) throws -> SQLiteValue? {
-    switch (value as? any RawRepresentable)?.rawValue ?? value {
-    case let text as String: return .text(text)
-    case let isTrue as Bool: return .integer(isTrue ? 1 : 0)
-    case let number as any BinaryInteger:
-      guard let integer = Int64(exactly: number) else {
-        throw StoreError(.valueUnfit, "\(number) is greater than 64 signed bits hold.")
-      }
-      return .integer(integer)
-    case let number as Double: return .real(number)
-    case let number as Float: return .real(Double(number))
-    default: return nil
-    }
+private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let encoder: RowEncoder
+  var codingPath: [any CodingKey] { [] }
+
+  func encodeNil(forKey key: Key) throws { try encoder.putNull(key.stringValue) }
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try encoder.put(value, key.stringValue) }
+  // Without this an Optional that is nil would leave its column out.
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+  }
+
+  private static var oneValue: String { "a column holds one value; encode a value that is Codable itself" }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> {
+    encoder.fail(key.stringValue, Self.oneValue)
+    return KeyedEncodingContainer(Discarding<Nested>())
+  }
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    encoder.fail(key.stringValue, Self.oneValue)
+    return Discarding<Key>()
+  }
+  func superEncoder() -> any Encoder {
+    encoder.fail("super", Self.oneValue)
+    return ValueEncoder()
+  }
+  func superEncoder(forKey key: Key) -> any Encoder {
+    encoder.fail(key.stringValue, Self.oneValue)
+    return ValueEncoder()
   }
 }
