@@ -58,17 +58,17 @@ extension ChangeSetRun {
     _ first: Record, at stamp: Stamp, rev: Int64 = 0, isLogged: (Record) throws -> Bool = { _ in true }
   ) throws {
     // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
-    var waiting = [Going(record: first)]
+    var waiting = [Going(record: first, isNamed: true)]
     while let going = waiting.popLast() {
       let record = going.record
       let store = stores.tables[record.table]
       // A record that can be reached in two ways was removed already.
       guard try store.zone(of: record.id) != nil else { continue }
-      if going.isInside, record.id != first.id, !isErasing { try requireDelete(of: record) }
+      if going.isInside, !going.isNamed, !isErasing { try requireDelete(of: record) }
       try store.remove(record.id)
       if store.table.zone == .root { try stores.followRoot(of: record.zone) }
       let tombstone = Tombstone(
-        zone: record.zone, rev: record.id == first.id ? max(record.rev + 1, rev) : record.rev + 1,
+        zone: record.zone, rev: going.isNamed ? max(record.rev + 1, rev) : record.rev + 1,
         stamp: stamp,
         device: author.device)
       try stores.tombstones.insert(
@@ -83,6 +83,8 @@ extension ChangeSetRun {
   /// A record that is deleted.
   private struct Going {
     let record: Record
+    /// Whether it is the record that was named. Records of other tables may have its id.
+    var isNamed = false
     /// Whether only references inside the zone lead from it to the record that was named.
     var isInside = true
   }

@@ -196,6 +196,14 @@ import Testing
     #expect(fresh.records["marks \(mark)"]?.zone == list)
   }
 
+  @Test("a cascade asks for the right to delete, whatever the ids of the records are (I10)")
+  func sameID() throws {
+    #expect(try bob.sync([.create("sections", item, ["list_id": .string(list)])]).refused.isEmpty)
+    #expect(try bob.sync([.update("items", item, ["section_id": .string(item)])]).refused.isEmpty)
+    #expect(try bob.refused(.delete("sections", item)).code == .roleInsufficient)
+    try settle()
+  }
+
   @Test("a service token moves no records of tables that it does not name (I10)")
   func token() throws {
     let other = try makeSection(alice, in: try alice.makeList("Other"))
