@@ -1,20 +1,34 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// The records that the server does not have, as the change set that was to create them is in quarantine: its number, by the record's id.
-typealias LackingRecords = TextMap<Int64>
+/// The records that the server does not have, as the change set that was to create them is in quarantine: its number. Records of several tables
+/// may have one id.
+struct LackingRecords {
+  private var sets: TextMap<Int64> = [:]
+
+  /// The set of a record of a table, which is named by its index.
+  subscript(table: Int, id: String) -> Int64? {
+    get { sets["\(table) \(id)"] }
+    set { sets["\(table) \(id)"] = newValue }
+  }
+}
 
 extension LocalDatabase {
   /// Reads them off the quarantine. A set that is there because of another one stands for that.
   func lackingRecords() throws -> LackingRecords {
-    var lacking: LackingRecords = [:]
+    var lacking = LackingRecords()
     let rows = try connection.rows("SELECT coalesce(because, n), body FROM holdfast_quarantine ORDER BY n")
     for row in rows {
-      for operation in QuarantinedOperation.all(row[1].blob ?? []) where operation.kind == .create {
-        lacking[operation.id] = row[0].integer
-      }
+      guard let set = row[0].integer else { continue }
+      note(QuarantinedOperation.all(row[1].blob ?? []), of: set, in: &lacking)
     }
     return lacking
+  }
+
+  private func note(_ operations: [QuarantinedOperation], of set: Int64, in lacking: inout LackingRecords) {
+    for operation in operations where operation.kind == .create {
+      if let table = schema.index(called: operation.table) { lacking[table, operation.id] = set }
+    }
   }
 
   /// Moves a change set, whose edits are taken back, from the outbox into quarantine.
@@ -38,19 +52,23 @@ extension LocalDatabase {
       ])
     Trace.took(.quarantined)
     let root = because ?? connection.lastInsertRowID
-    for operation in operations where operation.kind == .create { lacking[operation.id] = root }
+    note(operations, of: root, in: &lacking)
     try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
     try connection.run("DELETE FROM holdfast_undo WHERE change_set = ?", [.integer(first)])
   }
 
   /// The set that was to create what an operation edits or refers to.
   private func reason(_ operation: QuarantinedOperation, _ lacking: LackingRecords) -> Int64? {
-    if operation.kind != .create, let set = lacking[operation.id] { return set }
     guard let table = schema.index(called: operation.table) else { return nil }
-    // Its bytes may have the names of before.
-    let references =
-      schema.links(of: table).map { schema.tables[table].columns[$0.column] }
-      .flatMap { [$0.name] + $0.was } + ["zone"]
-    return references.lazy.compactMap { operation[$0]?.stringValue }.compactMap { lacking[$0] }.first
+    if operation.kind != .create, let set = lacking[table, operation.id] { return set }
+    for link in schema.links(of: table) {
+      let column = schema.tables[table].columns[link.column]
+      // Its bytes may have the names of before.
+      let parent = ([column.name] + column.was).lazy.compactMap { operation[$0]?.stringValue }.first
+      if let parent, let set = lacking[link.target, parent] { return set }
+    }
+    guard let zone = operation["zone"]?.stringValue else { return nil }
+    return schema.tables.indices.filter { schema.tables[$0].zone == .root }
+      .lazy.compactMap { lacking[$0, zone] }.first
   }
 }
