@@ -14,6 +14,15 @@ extension Connection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
+  /// Looks whether the foreign keys that are checked at the commit hold now.
+  ///
+  /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.
+  public func checkForeignKeys() throws(SQLiteError) {
+    var (open, highest): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(database, SQLITE_DBSTATUS_DEFERRED_FKS, &open, &highest, 0)
+    if open != 0 { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed", statement: nil) }
+  }
+
   /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
   ///
   /// When the commit itself fails, everything is rolled back as well; no transaction is open afterwards in

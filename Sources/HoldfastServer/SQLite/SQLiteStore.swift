@@ -97,7 +97,11 @@ final class SQLiteStore: Store {
 
   func settle(unless isBlocked: () throws -> Bool) throws {}
 
-  func keepPart() throws { try endSet.run() }
+  func keepPart() throws {
+    // What is checked at the commit is checked now, while it is known whose fault it is.
+    try connection.checkForeignKeys()
+    try endSet.run()
+  }
 
   let blamesParts = true
 

@@ -1,9 +1,11 @@
 import HoldfastCore
 
 extension ChangeSetRun {
-  /// Checks one reference of a record that was just written; one that does not hold is looked at again at the end.
-  func check(_ link: Schema.Link, of record: Record) throws {
-    if try !holds(link, of: record) {
+  /// Checks the new references of a record that was just written; those that do not hold are looked at again at the end.
+  func checkReferences(of record: Record, over old: Record?) throws {
+    for link in schema.links(of: record.table) {
+      if let old, old.values[link.column] == record.values[link.column] { continue }
+      if try holds(link, of: record) { continue }
       openReferences.append(OpenReference(operation: current, link: link, id: record.id))
     }
   }

@@ -271,7 +271,6 @@ extension ChangeSetRun {
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root { try stores.followRoot(of: zone) }
-    for link in schema.links(of: item.table) { try check(link, of: record) }
     return seq
   }
 

@@ -11,6 +11,7 @@ extension ChangeSetRun {
     try removeTombstone(of: record)
     try stores.tables[record.table].insert(record)
     noteUnique(record, over: nil)
+    try checkReferences(of: record, over: nil)
     note(record)
   }
 
@@ -23,6 +24,7 @@ extension ChangeSetRun {
     if record.zone != old.zone { try removeTombstone(of: record) }
     try stores.tables[record.table].update(record)
     noteUnique(record, over: old)
+    try checkReferences(of: record, over: old)
     if isValidated { note(record) }
   }
 

@@ -60,16 +60,17 @@ extension ChangeSetRun {
     try requireDependence(of: live, by: columns)
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
       let zone = try parentZone(record.table, column: name, id: record.values[parent].text)
-      if zone != live.zone { return try move(record, to: zone) }
+      if zone != live.zone {
+        try move(record, to: zone)
+        record.zone = zone
+        return try checkReferences(of: record, over: live)
+      }
     }
     record.seq = try ledger.next(record.zone)
     try replace(record, over: live)
     if table.zone == .explicit {
       try stores.followMember(record.values, in: record.zone)
       ownerLosses.append((record.zone, current))
-    }
-    for link in schema.links(of: record.table) where columns.contains(link.column) {
-      try check(link, of: record)
     }
   }
 }

@@ -204,6 +204,27 @@ import Testing
     try settle()
   }
 
+  @Test(
+    "who moves a record refers by it to nothing that they may not see, and to nothing that is not there (I9, I10)"
+  )
+  func references() throws {
+    let secret = try alice.makeList("Secret")
+    let mine = try makeSection(alice, in: try alice.makeList("Other"))
+    let hidden = try bob.makeList("Hidden")
+    for topic in [hidden, alice.newID()] {
+      let move = Sent.update("items", item, ["section_id": .string(mine), "topic_id": .string(topic)])
+      #expect(try alice.refused(move).code == .referenceMissing)
+    }
+    let reply = try RestClient(alice).send(
+      "PATCH", "/v1/tables/items/\(item)",
+      ["columns": ["section_id": .string(mine), "topic_id": .string(hidden)]])
+    #expect(reply.status == 422)
+    try settle()
+    #expect(
+      try alice.sync([.update("items", item, ["section_id": .string(mine), "topic_id": .string(secret)])])
+        .refused.isEmpty)
+  }
+
   @Test("a service token moves no records of tables that it does not name (I10)")
   func token() throws {
     let other = try makeSection(alice, in: try alice.makeList("Other"))
