@@ -14,6 +14,19 @@ extension Connection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
+  /// Looks whether the file is still where it was opened.
+  ///
+  /// - Throws: `SQLiteError` with `.readOnlyMoved`: what is written goes into a file that nobody finds.
+  public func checkPlace() throws(SQLiteError) {
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    if hasMoved == 0 { return }
+    throw SQLiteError(
+      .readOnlyMoved,
+      "The database file was moved, replaced or deleted since it was opened. Put it back, or start again.",
+      statement: nil)
+  }
+
   /// Looks whether the foreign keys that are checked at the commit hold now.
   ///
   /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.

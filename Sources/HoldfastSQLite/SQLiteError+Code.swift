@@ -33,6 +33,8 @@ extension SQLiteError {
     public static let outOfMemory = Code(SQLITE_NOMEM)
     /// The database or file can't be written.
     public static let readOnly = Code(SQLITE_READONLY)
+    /// The file was moved, replaced or deleted since it was opened.
+    public static let readOnlyMoved = Code(SQLITE_READONLY, 4)
     /// An `Interrupter` stopped the statement.
     public static let interrupt = Code(SQLITE_INTERRUPT)
     /// The file system failed.

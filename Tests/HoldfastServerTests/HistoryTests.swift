@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastPostgres
 import HoldfastSQLite
 import Synchronization
@@ -61,6 +62,39 @@ struct SQLiteHistoryTests {
     try anna.sync()
     let answer = try anna.sync(complete: true)
     #expect(answer.parts.contains { $0.zone == list && $0.isReset })
+  }
+
+  @Test("a copy that is written over the database while it is served begins a new epoch (I2)")
+  func underTheServer() throws {
+    let before = try epoch()
+    try takeCopy()
+    try edit("Oat milk")
+    try Connection(path: copy).backup(to: server.database)
+    // Nothing is written in the old epoch.
+    let bob = try server.signUp("bob")
+    #expect(try epoch() != before)
+    _ = try bob.makeList()
+    try anna.sync()
+    let answer = try anna.sync(complete: true)
+    #expect(answer.parts.contains { $0.zone == list && $0.isReset })
+    let after = try epoch()
+    try server.reopen()
+    #expect(try epoch() == after)
+  }
+
+  @Test("nothing is written into a file that is not there any more (I2)", arguments: [true, false])
+  func moved(isReplaced: Bool) throws {
+    try takeCopy()
+    let aside = server.database + ".aside"
+    try FileManager.default.moveItem(atPath: server.database, toPath: aside)
+    if isReplaced { try FileManager.default.moveItem(atPath: copy, toPath: server.database) }
+    let answer = try server.respond(to: anna.request([[.update("items", item, ["title": "Lost"])]]))
+    #expect(answer.status == 503)
+    if isReplaced { try FileManager.default.removeItem(atPath: server.database) }
+    try FileManager.default.moveItem(atPath: aside, toPath: server.database)
+    try edit("Kept")
+    try anna.pull()
+    #expect(anna.column("items", item, "title") == "Kept")
   }
 
   @Test("a copy of an earlier run that was given as many commits since is noticed")

@@ -76,6 +76,17 @@ final class HistoryKeeper: @unchecked Sendable {
     if !isWritten { log("holdfast.history can't be written: a copy put back may not be noticed.") }
   }
 
+  /// Whether the database has fewer commits than it had: another was written over it while it was served.
+  func isBehind(_ commits: Int64) -> Bool { mark.withLock { $0.map { commits < $0.commits } ?? false } }
+
+  /// The database goes on from where it is now, in another epoch.
+  func takeUp(_ connection: Connection) throws {
+    guard var mark = mark.withLock({ $0 }) else { return }
+    let found = try SQLiteHistory(connection)
+    (mark.commits, mark.epoch) = (found.commits, found.epoch)
+    try put(mark, isSynced: true)
+  }
+
   /// Makes the mark durable.
   func end() {
     mark.withLock { mark in

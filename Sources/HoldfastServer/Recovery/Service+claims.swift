@@ -1,9 +1,10 @@
 import HoldfastCore
 
-/// A device has shown that the database has less than was confirmed to it in the very epoch of now: the history went back.
+/// The database has less than was confirmed in the very epoch of now: the history went back.
 struct HistoryWentBack: Error {
   /// The epoch that has ended by it.
   let epoch: String
+  var reason = NewEpoch.Reason.deviceAhead
 }
 
 /// What devices prove and claim: docs/RESTORING.md, sections 3 and 4.

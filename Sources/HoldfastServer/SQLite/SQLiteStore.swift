@@ -29,6 +29,7 @@ final class SQLiteStore: Store {
   private let endSet: Statement
   private let undoSet: Statement
   private let count: Statement
+  private let findCommits: Statement
   private let keeper: HistoryKeeper?
 
   /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
@@ -58,6 +59,8 @@ final class SQLiteStore: Store {
     beginSet = try connection.statement("SAVEPOINT change_set")
     endSet = try connection.statement("RELEASE change_set")
     undoSet = try connection.statement("ROLLBACK TO change_set")
+    findCommits = try connection.statement(
+      "SELECT CAST(value AS INTEGER) FROM holdfast_meta WHERE key = 'commits'")
     count = try connection.statement(
       "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
   }
@@ -67,9 +70,13 @@ final class SQLiteStore: Store {
   }
 
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+    if keeper != nil { try connection.checkPlace() }
     try begin.run()
     history = try SQLiteEpoch.history(findHistory.pairs())
     known.see(history)
+    if let keeper, let commits = try findCommits.onlyInteger(), keeper.isBehind(commits) {
+      throw HistoryWentBack(epoch: history.epoch, reason: .wroteOver)
+    }
     return []
   }
 
@@ -79,6 +86,7 @@ final class SQLiteStore: Store {
     }
     history = begun
     known.see(begun)
+    try keeper?.takeUp(connection)
     return true
   }
 

@@ -10,6 +10,7 @@ struct NewEpoch: Sendable {
     case deviceAhead = "a device has proved that the database went back behind what was confirmed to it"
     case otherDatabase =
       "the database is not the one that was served last: it was put back, copied or promoted"
+    case wroteOver = "another database was written over the one that was served"
   }
 
   /// 8 hex digits.
