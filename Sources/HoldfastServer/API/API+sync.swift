@@ -30,8 +30,8 @@ extension API {
 
   /// - Parameter body: gives the request's body, after its device was found.
   private func sync(_ request: HTTPRequest, _ body: () throws -> SyncRequest) throws -> Step {
-    try read { reader in
-      try reader.store.transaction {
+    let decision = try read { reader in
+      try reader.store.transaction { () -> Decision in
         let device = try device(of: request, reader)
         let body = try body()
         var command = try SyncCommand(body, body: request.body, key: device.key)
@@ -42,42 +42,57 @@ extension API {
           let zones = try reader.store.zones(of: device.key)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
             Trace.took(.quietRequest)
-            return .answer(
+            if reader.hasParts(zones) { return .read(command) }
+            return .answered(
               .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
           }
         }
-        return write(command)
+        return .write(command)
       }
     }
+    switch decision {
+    case .answered(let response): return .answer(response)
+    case .read(let command): return .answer(try answer(command, refusedReturns: nil))
+    case .write(let command): return write(command)
+    }
+  }
+
+  /// What becomes of a request whose device was looked up.
+  private enum Decision {
+    case answered(HTTPResponse)
+    /// It says nothing new, and is told of changes.
+    case read(SyncCommand)
+    case write(SyncCommand)
   }
 
   private func write(_ command: SyncCommand) -> Step {
     .write(.sync(command)) { [self] result in
-      switch result {
-      case .success(.synced(let refused)): answer(command, refusedReturns: refused)
-      case .success: answer(command, refusedReturns: nil)
-      case .failure(let problem): .problem(problem)
-      }
+      do {
+        switch result {
+        case .success(.synced(let refused)): return try answer(command, refusedReturns: refused)
+        case .success: return try answer(command, refusedReturns: nil)
+        case .failure(let problem): return .problem(problem)
+        }
+      } catch { return .problem(problem(of: error)) }
     }
   }
 
-  /// The answer of a request that was committed, from a read transaction that begins now.
-  private func answer(_ command: SyncCommand, refusedReturns: [RefusedReturn]?) -> HTTPResponse {
-    do {
-      return try read { reader in
-        try reader.store.transaction {
-          guard let device = try reader.store.device(command.key.token) else {
-            return .problem(Problem(.tokenInvalid))
-          }
-          // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
-          try command.requireAnswers(from: device.answered)
-          let zones = try reader.store.zones(of: device.key)
-          return .json(
-            try reader.answer(
-              command.request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
-              refusedReturns: refusedReturns))
+  /// The answer of a request that has written all that it says: all of it is of one moment, so that a change set over several zones is in it
+  /// whole or not at all.
+  private func answer(_ command: SyncCommand, refusedReturns: [RefusedReturn]?) throws -> HTTPResponse {
+    try read { reader in
+      try reader.store.moment {
+        guard let device = try reader.store.device(command.key.token) else {
+          return .problem(Problem(.tokenInvalid))
         }
+        // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
+        try command.requireAnswers(from: device.answered)
+        let zones = try reader.store.zones(of: device.key)
+        return .json(
+          try reader.answer(
+            command.request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
+            refusedReturns: refusedReturns))
       }
-    } catch { return .problem(problem(of: error)) }
+    }
   }
 }

@@ -47,7 +47,10 @@ struct Reader {
     return try store.refusals(of: device.key.number).contains { $0.last <= command.request.answers }
   }
 
-  /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a read transaction.
+  /// Whether the answer has changes of a zone.
+  func hasParts(_ zones: [ZoneState]) -> Bool { zones.contains { !$0.role.isEmpty && $0.hasNews } }
+
+  /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a moment of the store, where it has parts.
   ///
   /// - Parameter refusedReturns: what could not be taken of what the request hands back; nil when none of it was looked at.
   func answer(
