@@ -106,6 +106,7 @@ extension PostgresTables {
     CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
     CREATE INDEX requests_of_time ON holdfast.requests (at);
     ALTER TABLE holdfast.acks ADD COLUMN purged bigint NOT NULL DEFAULT 0;
+    ALTER TABLE holdfast.acks ADD CONSTRAINT acks_purged CHECK (purged >= -1);
     ALTER TABLE holdfast.devices ADD COLUMN forgotten boolean NOT NULL DEFAULT false;
     ALTER TABLE holdfast.devices ADD COLUMN app text;
     ALTER TABLE holdfast.devices ADD COLUMN app_schema text;

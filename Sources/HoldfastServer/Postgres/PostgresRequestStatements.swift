@@ -8,13 +8,14 @@ enum PostgresRequestStatements {
     CREATE TABLE holdfast.requests (
       device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
       bytes_before bigint NOT NULL, bytes bigint NOT NULL, at bigint NOT NULL, fingerprint bytea NOT NULL,
-      status bigint NOT NULL, head text NOT NULL, body bytea NOT NULL, PRIMARY KEY (device, request_id)
+      status bigint NOT NULL, head text NOT NULL, body bytea NOT NULL, PRIMARY KEY (device, request_id),
+      CHECK (number > 0 AND bytes >= 0 AND bytes_before >= 0 AND status BETWEEN 100 AND 599)
     );
     CREATE UNIQUE INDEX requests_in_order ON holdfast.requests (device, number);
     CREATE TABLE holdfast.created (
       device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, place bigint NOT NULL,
       account text COLLATE "C" NOT NULL, fingerprint bytea NOT NULL, record_table text COLLATE "C" NOT NULL,
-      record_id text COLLATE "C" NOT NULL, PRIMARY KEY (device, request_id, place)
+      record_id text COLLATE "C" NOT NULL, PRIMARY KEY (device, request_id, place), CHECK (place >= 0)
     );
     CREATE INDEX created_of_record ON holdfast.created (record_id, record_table);
 

@@ -20,7 +20,7 @@ enum PostgresShards {
         token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
         answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
         session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
-        applied bytea NOT NULL DEFAULT ''
+        applied bytea NOT NULL DEFAULT '', \(PostgresTables.deviceCheck)
       ) WITH (fillfactor = 50);
       CREATE INDEX devices_of_account ON holdfast.devices (account);
       CREATE INDEX devices_of_token ON holdfast.devices (token_hash);

@@ -6,7 +6,7 @@ extension PostgresTables {
     ALTER TABLE holdfast.devices ADD COLUMN issued_after bigint;
     CREATE TABLE holdfast.identities (
       issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
-      PRIMARY KEY (issuer, subject)
+      PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
     );
 
     """

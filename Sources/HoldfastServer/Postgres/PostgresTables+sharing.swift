@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresTables {
@@ -5,14 +6,14 @@ extension PostgresTables {
   /// invitations.
   static let access = """
     CREATE TABLE holdfast.access (
-      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, role text COLLATE "C" NOT NULL,
+      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))),
       PRIMARY KEY (zone, "user")
     );
     CREATE INDEX access_of_user ON holdfast.access ("user", role);
     CREATE TABLE holdfast.invitations (
       zone text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, token_hash bytea NOT NULL,
-      role text COLLATE "C" NOT NULL, inviter text COLLATE "C" NOT NULL, expires_at bigint NOT NULL,
-      uses bigint NOT NULL, PRIMARY KEY (zone, id)
+      role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))), inviter text COLLATE "C" NOT NULL,
+      expires_at bigint NOT NULL, uses bigint NOT NULL CHECK (uses >= 0), PRIMARY KEY (zone, id)
     );
     CREATE INDEX invitations_of_token ON holdfast.invitations (token_hash);
 
@@ -25,10 +26,12 @@ extension PostgresTables {
     );
     CREATE INDEX departures_of_user ON holdfast.departures ("user");
     CREATE TABLE holdfast.blocks (
-      account text COLLATE "C" NOT NULL, blocked text COLLATE "C" NOT NULL, PRIMARY KEY (account, blocked)
+      account text COLLATE "C" NOT NULL, blocked text COLLATE "C" NOT NULL, PRIMARY KEY (account, blocked),
+      CHECK (account <> blocked)
     );
     CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
     ALTER TABLE holdfast.devices ADD COLUMN session_at bigint NOT NULL DEFAULT 0;
+    ALTER TABLE holdfast.devices ADD CONSTRAINT devices_session_at CHECK (session_at >= 0);
     CREATE INDEX devices_unused ON holdfast.devices (number)
       WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
 

@@ -73,6 +73,7 @@ struct PostgresTables {
     if isChecked, let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") {
       sql += " CHECK (\(check))"
     }
+    if isChecked, let check = definition.builtInCheck(of: table) { sql += " CHECK (\(check))" }
     return sql
   }
 

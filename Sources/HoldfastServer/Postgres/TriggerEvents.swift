@@ -98,9 +98,6 @@ extension PostgresTriggers {
     function(
       "\(function(index, "place"))()",
       """
-        IF NEW.role NOT IN (\(Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) THEN
-          RAISE EXCEPTION 'there is no role %', NEW.role USING ERRCODE = 'check_violation';
-        END IF;
         IF TG_OP = 'UPDATE' THEN
           IF (NEW.id, NEW.zone, NEW."user", NEW.name, NEW."group")
             IS DISTINCT FROM (OLD.id, OLD.zone, OLD."user", OLD.name, OLD."group") THEN

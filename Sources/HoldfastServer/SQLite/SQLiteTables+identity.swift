@@ -6,7 +6,7 @@ extension SQLiteTables {
     ALTER TABLE holdfast_devices ADD COLUMN issued_after INTEGER;
     CREATE TABLE holdfast_identities (
       issuer TEXT NOT NULL, subject TEXT NOT NULL, user TEXT NOT NULL REFERENCES holdfast_accounts (id),
-      PRIMARY KEY (issuer, subject)
+      PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
     ) WITHOUT ROWID;
     """
 }

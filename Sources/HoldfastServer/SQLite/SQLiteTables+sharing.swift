@@ -1,14 +1,17 @@
+import HoldfastCore
+
 extension SQLiteTables {
   /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; and the
   /// invitations.
   static let access = """
     CREATE TABLE holdfast_access (
-      zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (zone, user)
+      zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL CHECK (role IN (\(Role.sqlList))), PRIMARY KEY (zone, user)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_access_of_user ON holdfast_access (user, role);
     CREATE TABLE holdfast_invitations (
-      zone TEXT NOT NULL, id TEXT NOT NULL, token_hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL, inviter TEXT NOT NULL,
-      expires_at INTEGER NOT NULL, uses INTEGER NOT NULL, PRIMARY KEY (zone, id)
+      zone TEXT NOT NULL, id TEXT NOT NULL, token_hash BLOB NOT NULL UNIQUE,
+      role TEXT NOT NULL CHECK (role IN (\(Role.sqlList))), inviter TEXT NOT NULL, expires_at INTEGER NOT NULL,
+      uses INTEGER NOT NULL CHECK (uses >= 0), PRIMARY KEY (zone, id)
     ) WITHOUT ROWID;
     """
 
@@ -17,10 +20,10 @@ extension SQLiteTables {
     CREATE TABLE holdfast_left (zone TEXT NOT NULL, user TEXT NOT NULL, PRIMARY KEY (zone, user)) WITHOUT ROWID;
     CREATE INDEX holdfast_left_of_user ON holdfast_left (user);
     CREATE TABLE holdfast_blocks (
-      user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked)
+      user TEXT NOT NULL, blocked TEXT NOT NULL, PRIMARY KEY (user, blocked), CHECK (user <> blocked)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_blocks_of_blocked ON holdfast_blocks (blocked);
-    ALTER TABLE holdfast_devices ADD COLUMN session_at INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE holdfast_devices ADD COLUMN session_at INTEGER NOT NULL DEFAULT 0 CHECK (session_at >= 0);
     UPDATE holdfast_devices SET session_at = seen_at;
     CREATE INDEX holdfast_devices_unused ON holdfast_devices (number)
       WHERE session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL;

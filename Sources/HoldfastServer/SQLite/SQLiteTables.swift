@@ -26,37 +26,42 @@ struct SQLiteTables {
 
   /// What every server needs.
   private static let first = """
-    CREATE TABLE holdfast_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE holdfast_meta (
+      key TEXT PRIMARY KEY, value TEXT NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
+    ) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
-      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL, purged INTEGER NOT NULL DEFAULT 0,
-      public INTEGER NOT NULL DEFAULT 0
+      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0),
+      purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1))
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
       deleted_seq INTEGER NOT NULL,
-      PRIMARY KEY (zone, seq)
+      PRIMARY KEY (zone, seq), CHECK (seq > 0 AND rev > 0 AND departed IN (0, 1))
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
     CREATE TABLE holdfast_accounts (
-      id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, password TEXT NOT NULL, created_at INTEGER NOT NULL
+      id TEXT PRIMARY KEY CHECK (id <> ''), name TEXT NOT NULL UNIQUE CHECK (name <> ''), password TEXT NOT NULL,
+      created_at INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_devices (
       number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
       user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
       confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
-      session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x''
+      session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x'',
+      CHECK (confirmed >= 0 AND answered >= 0 AND session > 0 AND session_used IN (0, 1))
     );
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
-      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone)
+      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone), CHECK (seq >= 0 AND lost IN (0, 1))
     ) WITHOUT ROWID;
-    CREATE TABLE holdfast_told (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE holdfast_told (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
     CREATE TABLE holdfast_refusals (
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
-      problem BLOB NOT NULL, PRIMARY KEY (device, first)
+      problem BLOB NOT NULL, PRIMARY KEY (device, first),
+      CHECK (first > 0 AND operation BETWEEN first AND last)
     ) WITHOUT ROWID;
     """
 
@@ -65,13 +70,14 @@ struct SQLiteTables {
     CREATE TABLE holdfast_requests (
       device INTEGER NOT NULL, request_id TEXT NOT NULL, number INTEGER NOT NULL, bytes_before INTEGER NOT NULL,
       bytes INTEGER NOT NULL, at INTEGER NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL,
-      head TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (device, request_id)
+      head TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (device, request_id),
+      CHECK (number > 0 AND bytes >= 0 AND bytes_before >= 0 AND status BETWEEN 100 AND 599)
     );
     CREATE UNIQUE INDEX holdfast_requests_in_order ON holdfast_requests (device, number);
     CREATE TABLE holdfast_created (
       device INTEGER NOT NULL, request_id TEXT NOT NULL, place INTEGER NOT NULL, user TEXT NOT NULL,
       fingerprint BLOB NOT NULL, record_table TEXT NOT NULL, record_id TEXT NOT NULL,
-      PRIMARY KEY (device, request_id, place)
+      PRIMARY KEY (device, request_id, place), CHECK (place >= 0)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_created_of_record ON holdfast_created (record_id, record_table);
     """
@@ -137,6 +143,7 @@ struct SQLiteTables {
     var sql = "\"\(definition.name)\" \(definition.type.affinity)"
     if definition.required { sql += " NOT NULL" }
     if let value = definition.defaultValue, value != .null { sql += " DEFAULT \(value.literal)" }
+    if let check = definition.builtInCheck(of: schema.tables[index]) { sql += " CHECK (\(check))" }
     if let reference = definition.reference {
       sql += " REFERENCES \"\(reference.table)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
     }

@@ -1,0 +1,17 @@
+import HoldfastCore
+
+// What the database itself checks of Holdfast's own tables, in both engines, as a person at its shell may write to them: the checks stand where the
+// tables are made.
+
+extension Role {
+  /// All roles, as SQL lists them.
+  static let sqlList = Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+}
+
+extension Column {
+  /// What must hold of a column of a built-in table; nil for nothing, and for other tables, whose limits are the service's to check, as they may change.
+  func builtInCheck(of table: Table) -> String? {
+    if !table.isBuiltIn || oneOf.isEmpty { return nil }
+    return "\"\(name)\" IN (\(oneOf.map { "'\($0)'" }.joined(separator: ", ")))"
+  }
+}
