@@ -226,7 +226,8 @@ extension LocalDatabase {
   private func apply(
     _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
   ) throws {
-    let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    let known = try connection.row(
+      "SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
       if part.isRestored, try goBack(part.zone, hasLost: session.hasLost) {
         applied.hasMore = true
@@ -255,7 +256,8 @@ extension LocalDatabase {
     applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
-      try applyWhole(part, body: body, fresh: known?[1].integer ?? 0, &session)
+      try applyWhole(
+        part, body: body, fresh: known?[1].integer ?? 0, whole: known?[2].text ?? "", &session)
     } else if part.to != part.from {
       // Else there was no room for this zone; the page before has this token too.
       try body.withUnsafeBufferPointer {
@@ -275,8 +277,10 @@ extension LocalDatabase {
   }
 
   /// Applies the staged pages of a zone and its last part.
+  ///
+  /// - Parameter whole: up to where the zone was whole here.
   private func applyWhole(
-    _ part: SyncAnswer.Part, body: [UInt8], fresh: Int64, _ session: inout ApplySession
+    _ part: SyncAnswer.Part, body: [UInt8], fresh: Int64, whole: String, _ session: inout ApplySession
   ) throws {
     let renewal = Renewal(rawValue: fresh) ?? .replaced
     session.begin(
@@ -285,6 +289,10 @@ extension LocalDatabase {
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
+    // What came before the last part since the zone was whole is in pages.
+    if files.isEmpty, !part.from.isEmpty, part.from != whole {
+      throw Inapplicable.pageMissing(zone: part.zone)
+    }
     func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
       if index == files.count {
         return Ahead { [forms] in try PageParser.parse(body, part.changes, tables: forms) }

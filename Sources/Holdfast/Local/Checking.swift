@@ -27,6 +27,13 @@ extension LocalDatabase {
         "SELECT \"zone\" FROM \"\(table.name)\" WHERE rowid = ?", [.integer(number)])
       if let zone = zone?.text { findings.zones.insert(zone) }
     }
+    findings.zones.formUnion(try unknownZones())
+    return findings
+  }
+
+  /// The zones that the device does not have, and of which confirmed records are here. Looks at whole tables.
+  func unknownZones() throws -> TextSet {
+    var zones: TextSet = []
     for table in schema.tables {
       // What was created here may be in a zone that only the server will make.
       let strays = try connection.rows(
@@ -34,9 +41,9 @@ extension LocalDatabase {
         SELECT DISTINCT "zone" FROM "\(table.name)" AS here WHERE "rev" > 0 AND "zone" IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = here."zone" AND ack IS NOT NULL)
         """)
-      findings.zones.formUnion(strays.compactMap { $0[0].text })
+      zones.formUnion(strays.compactMap { $0[0].text })
     }
-    return findings
+    return zones
   }
 
   /// Begins zones anew; what is here stays until the new copies are whole.
@@ -67,7 +74,7 @@ extension LocalDatabase {
   }
 
   /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
-  private func know(_ zone: String) throws {
+  func know(_ zone: String) throws {
     let known = try connection.value(
       "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
     if known != nil { return }

@@ -57,6 +57,7 @@ package final class LocalDatabase {
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
         try connection.execute(Self.resetTable)
+        try mend(replica: replica)
         try removeStrayFiles()
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
@@ -107,8 +108,6 @@ package final class LocalDatabase {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
-    // A snapshot has none.
-    try connection.run("UPDATE holdfast_local SET replica = ? WHERE replica = ''", [.text(replica)])
     let isOlder = version < DeviceTables.formatVersion
     if isOlder { try renew(from: version) }
     if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
@@ -144,9 +143,12 @@ package final class LocalDatabase {
     if stored == schemaText, !isOlder { return }
     let old: Schema
     do { old = try Schema(json: Array(stored.utf8)) } catch {
-      throw StoreError(
-        .databaseIsBroken,
-        "The file does not say which schema it has. Take another file, or a copy of it. \(error)")
+      guard try hasTables() else {
+        throw StoreError(
+          .databaseIsBroken,
+          "The file does not say which schema it has. Take another file, or a copy of it. \(error)")
+      }
+      old = schema
     }
     if old.version > schema.version {
       throw StoreError(
@@ -168,6 +170,17 @@ package final class LocalDatabase {
     // Records that came before a column was known are fetched anew, so that the column is filled.
     if !difference.isEmpty { try fillIn() }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
+  }
+
+  /// Whether the file has all tables and columns of the schema.
+  private func hasTables() throws -> Bool {
+    try sql.allSatisfy { table in
+      do { _ = try connection.statement(table.select) } catch let error as SQLiteError {
+        if error.code == .error { return false }
+        throw error
+      }
+      return true
+    }
   }
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }

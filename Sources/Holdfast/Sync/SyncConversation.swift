@@ -183,8 +183,16 @@ package final class SyncConversation: @unchecked Sendable {
         method: "POST", path: "v1/sync", token: request.token, body: request.body)
       effects.append(.send(message, .sync(request)))
     } catch {
-      run(.failed(later(error)), database)
+      run(retried(error, database), database)
     }
+  }
+
+  /// Goes on with a request after what stands in this device's own tables was mended; where nothing was wrong with it, later.
+  private func retried(_ error: any Error, _ database: LocalDatabase) -> SyncMachine.Event {
+    if (error as? StoreError)?.code != .offline, (try? database.mendNow()) == true {
+      return .answered(hasMore: true)
+    }
+    return .failed(later(error))
   }
 
   private func outcome(
@@ -199,7 +207,8 @@ package final class SyncConversation: @unchecked Sendable {
         // What is said to an identity that was replaced meanwhile does not concern the one of now.
         if try !database.isCurrent(request) { throw Inapplicable.outdated }
         if failure == .expired { refusedToken = request.token }
-      case .unacceptable(_, let isTooLarge, _):
+      case .unacceptable(let items, let isTooLarge, _):
+        if items == 0, try database.mendNow() { return .answered(hasMore: true) }
         let problem = Problem(document: answer.body) == nil ? nil : answer.body
         unacceptable = (
           request, problem ?? Problem(isTooLarge ? .bodyTooLarge : .invalidRequest).document
@@ -213,7 +222,7 @@ package final class SyncConversation: @unchecked Sendable {
     } catch Inapplicable.diverged {
       return .failed(.diverged)
     } catch {
-      return .failed(later(error))
+      return retried(error, database)
     }
   }
 

@@ -1,0 +1,222 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// What Holdfast's own tables of a device never hold: another program, or a disk, has scrambled it. With it no request could be made, or none that the
+/// server takes. What the server has is fetched again; what it does not have, the outbox, stays and is sent.
+extension LocalDatabase {
+  /// Brings the tables into a state from which the device goes on. Call in a transaction.
+  ///
+  /// - Parameter replica: the name of the positions made here, where the file has none, as a snapshot; nil leaves it.
+  /// - Returns: whether anything was wrong.
+  @discardableResult
+  func mend(replica: String? = nil) throws -> Bool {
+    if let replica, try Position.Replica(name(of: "replica")) == nil {
+      try connection.run("UPDATE holdfast_local SET replica = ?", [.text(replica)])
+    }
+    return [try mendDevice(), try mendOutbox(), try mendEdits(), try mendZones()].contains(true)
+  }
+
+  /// The same in a transaction of its own.
+  func mendNow() throws -> Bool { try transaction(.immediate) { try mend() } }
+
+  private func name(of column: String) throws -> String {
+    try connection.value("SELECT \(column) FROM holdfast_local")?.text ?? ""
+  }
+
+  /// Runs statements, and says whether any has changed a row.
+  private func anyChanged(_ statements: [String]) throws -> Bool {
+    var isAny = false
+    for statement in statements {
+      try connection.run(statement)
+      if connection.changes > 0 { isAny = true }
+    }
+    return isAny
+  }
+
+  private func mendDevice() throws -> Bool {
+    let numbers = [
+      ("clock", 0), ("session", 0), ("heard", 0), ("resend", 0), ("confirmed", 0), ("next_number", 1),
+    ]
+    .map { name, least in
+      "UPDATE holdfast_local SET \(name) = \(least) WHERE typeof(\(name)) <> 'integer' OR \(name) < \(least)"
+    }
+    let texts = ["proof", "server_schema", "renamed"].map {
+      "UPDATE holdfast_local SET \($0) = '' WHERE \(Self.isNoText($0))"
+    }
+    // Who it is, a sign-in says.
+    let names = ["device", "user", "name", "token"].map {
+      "UPDATE holdfast_local SET \($0) = NULL WHERE \($0) IS NOT NULL AND (\(Self.isNoText($0)) OR \($0) = '')"
+    }
+    let limit = Int64.max / 2
+    return try anyChanged(
+      numbers + texts + names + [
+        "UPDATE holdfast_local SET confirmed = 0 WHERE confirmed >= \(limit)",
+        "UPDATE holdfast_local SET next_number = 1 WHERE next_number >= \(limit)",
+      ])
+  }
+
+  /// Whether a column holds something else than a text that a message can carry; a condition of SQL.
+  private static func isNoText(_ column: String) -> String {
+    "(typeof(\(column)) <> 'text' OR instr(\(column), char(0)) > 0)"
+  }
+
+  /// The same of texts that are names of zones, or made by the server of printable ASCII.
+  private static func isNoName(_ column: String, longest: Int) -> String {
+    "(\(isNoText(column)) OR length(\(column)) > \(longest) OR \(column) GLOB '*[^ -~]*')"
+  }
+
+  // MARK: What waits
+
+  private func mendOutbox() throws -> Bool {
+    var isSound = try !anyChanged([
+      "UPDATE holdfast_outbox SET body = CAST(body AS BLOB) WHERE typeof(body) <> 'blob'"
+    ])
+    if try keepBroken() { isSound = false }
+    let rows = try connection.rows(
+      "SELECT first, last, chain_before, chain FROM holdfast_outbox ORDER BY first")
+    let local =
+      try connection.row("SELECT confirmed, confirmed_chain, next_number, chain FROM holdfast_local") ?? []
+    let links = rows.map { OutboxLink($0) }
+    for (link, next) in zip(links, links.dropFirst()) where isSound {
+      isSound = link.map { next?.first == $0.last + 1 && next?.before == $0.chain } ?? false
+    }
+    if isSound, let oldest = links.first ?? nil, let newest = links.last ?? nil {
+      let values: [SQLiteValue] = [
+        .integer(oldest.first - 1), .text(oldest.before.text), .integer(newest.last + 1),
+        .text(newest.chain.text),
+      ]
+      if values == local { return false }
+      try connection.run(
+        "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?, next_number = ?, chain = ?", values)
+      return true
+    }
+    if isSound, rows.isEmpty, let confirmed = local[0].integer, (0..<Int64.max / 2).contains(confirmed),
+      local[2] == .integer(confirmed + 1), let chain = local[1].text, Fingerprint(chain) != nil,
+      local[3] == local[1]
+    {
+      return false
+    }
+    // The server finds that these are not the numbers that it knows, and gives the device a new identity.
+    try connection.run("DELETE FROM holdfast_edits WHERE change_set < 1")
+    try moveIntoRange(rows.compactMap { $0[0].integer })
+    try connection.run("UPDATE holdfast_local SET next_number = 1")
+    try beginNumbers()
+    return true
+  }
+
+  /// A row of the outbox with what it can have.
+  private struct OutboxLink {
+    let first: Int64
+    let last: Int64
+    let before: Fingerprint
+    let chain: Fingerprint
+
+    init?(_ row: [SQLiteValue]) {
+      guard let first = row[0].integer, let last = row[1].integer, (1..<Int64.max / 2).contains(first),
+        (first..<Int64.max / 2).contains(last), last - first < SyncRequest.operationLimit,
+        let before = row[2].text.flatMap(Fingerprint.init), let chain = row[3].text.flatMap(Fingerprint.init)
+      else { return nil }
+      (self.first, self.last, self.before, self.chain) = (first, last, before, chain)
+    }
+  }
+
+  /// Numbers that no operation can have become the last ones.
+  private func moveIntoRange(_ numbers: [Int64]) throws {
+    let range = 1..<Int64.max / 4
+    var next = (numbers.filter { range.contains($0) }.max() ?? 0) + 1
+    for number in numbers where !range.contains(number) {
+      try connection.run(
+        "UPDATE holdfast_outbox SET first = ? WHERE first = ?", [.integer(next), .integer(number)])
+      next += 1
+    }
+  }
+
+  /// Takes change sets that are none any more into quarantine, as they are.
+  private func keepBroken() throws -> Bool {
+    let broken = try connection.rows(
+      "SELECT first, body FROM holdfast_outbox WHERE length(body) < 4 OR substr(body, 1, 2) <> X'5B7B' OR substr(body, -2) <> X'7D5D'"
+    )
+    if broken.isEmpty { return false }
+    try whileApplying {
+      let taken = try takeBack(broken.compactMap { $0[0].integer })
+      let problem = Problem(.invalidRequest, "The change set was damaged in the file of the device.").document
+      var lacking = try lackingRecords()
+      for row in broken {
+        try quarantine(
+          first: row[0].integer ?? 0, body: row[1].blob ?? [], operation: row[0].integer ?? 0,
+          problem: problem,
+          taken, &lacking)
+      }
+      try settleOrphans()
+    }
+    return true
+  }
+
+  /// Edits of change sets that do not wait would hide for ever what the server says.
+  private func mendEdits() throws -> Bool {
+    try anyChanged([
+      "DELETE FROM holdfast_edits WHERE change_set IS NOT NULL AND change_set NOT IN (SELECT first FROM holdfast_outbox)"
+    ])
+  }
+
+  // MARK: Zones
+
+  private func mendZones() throws -> Bool {
+    var isSound = try !anyChanged(
+      ["zones", "claims", "held", "resets"].map {
+        "DELETE FROM holdfast_\($0) WHERE zone IS NULL OR zone = '' OR \(Self.isNoName("zone", longest: 64))"
+      }
+        + ["proof", "claimed_role", "role"].map {
+          "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: 1000))"
+        } + ["UPDATE holdfast_zones SET told = 0 WHERE told NOT IN (0, 1)"])
+    var anew = TextSet()
+    for row in try connection.rows("SELECT zone, ack, token, fresh FROM holdfast_zones") {
+      guard let zone = row[0].text else { continue }
+      if row[1] == .null {
+        if try hasRecords(in: zone) { anew.insert(zone) }
+        continue
+      }
+      let (ack, token) = (row[1].text ?? "?", row[2].text ?? "?")
+      let renewal = row[3].integer.flatMap(Renewal.init(rawValue:))
+      // Between its beginning and its end a zone goes forward from what it was whole up to.
+      let isPossible =
+        switch renewal {
+        case .replaced, .returned, .filled: ack.isEmpty || ack != token
+        case .judged: true
+        case .some(.none): !ack.isEmpty || token.isEmpty
+        case nil: false
+        }
+      if !isPossible || ![ack, token].allSatisfy({ $0.isEmpty || ChangeToken($0) != nil }) {
+        anew.insert(zone)
+      }
+    }
+    let isLost =
+      "typeof(file) <> 'text' OR zone NOT IN (SELECT zone FROM holdfast_zones WHERE ack IS NOT NULL)"
+    if try anyChanged(["DELETE FROM holdfast_pages WHERE \(isLost)"]) {
+      isSound = false
+      // One of their pages is missing.
+      anew.formUnion(
+        try connection.rows("SELECT zone FROM holdfast_zones WHERE ack <> token").compactMap { $0[0].text })
+    }
+    for zone in anew {
+      try connection.run(
+        "UPDATE holdfast_zones SET ack = '', fresh = iif(fresh = 2, 2, 1) WHERE zone = ?", [.text(zone)])
+      let token = try connection.value("SELECT token FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
+      if token == nil || token.flatMap(ChangeToken.init) == nil {
+        try connection.run("UPDATE holdfast_zones SET token = '' WHERE zone = ?", [.text(zone)])
+      }
+      try beginAnew(zone)
+    }
+    // What is here of a zone that is not known any more can't be told from what the server has deleted since.
+    if !isSound { for zone in try unknownZones() { try know(zone) } }
+    return !isSound || !anew.isEmpty
+  }
+
+  /// Whether records that the server knows are here of a zone.
+  private func hasRecords(in zone: String) throws -> Bool {
+    try schema.tables.contains { table in
+      try connection.value(
+        "SELECT 1 FROM \"\(table.name)\" WHERE \"zone\" = ? AND \"rev\" > 0 LIMIT 1", [.text(zone)]) != nil
+    }
+  }
+}
