@@ -42,6 +42,7 @@ package final class LocalDatabase {
       TextMap(table.columns.map { ($0.name, $0.policy) })
     }
     forms = schema.tables.map { PageParser.Form($0) }
+    if access == .readWriteCreate, pages == nil { PrivateFile.makeDatabase(path) }
     do {
       connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.

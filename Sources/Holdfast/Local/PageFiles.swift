@@ -25,15 +25,9 @@ struct PageFiles: PageStorage {
   init(database path: String) { folder = URL(fileURLWithPath: path + "-pages", isDirectory: true) }
 
   func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let file = folder.appendingPathComponent(name)
-    guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-      throw StoreError(.databaseIsBroken, "The folder \(folder.path) can not be written to.")
-    }
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
-    try handle.write(contentsOf: UnsafeRawBufferPointer(bytes))
-    try handle.synchronize()
+    try PrivateFile.makeFolder(folder.path)
+    try PrivateFile.write(
+      UnsafeRawBufferPointer(bytes), to: folder.appendingPathComponent(name).path, isDurable: true)
   }
 
   func load(_ name: String) -> [UInt8]? {

@@ -44,16 +44,15 @@ struct SnapshotDownloads: Sendable {
   /// Begins a zone's snapshot, instead of any before.
   func begin(_ zone: String, _ progress: SnapshotProgress) throws {
     remove(zone)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try PrivateFile.makeFolder(folder.path)
     let note = JSONValue.object([
       .init("zone", .string(zone)), .init("tag", .string(progress.tag)),
       .init("digest", .string(progress.digest)),
       .init("total", .integer(progress.total)),
     ])
-    guard FileManager.default.createFile(atPath: file(zone).path, contents: nil) else {
-      throw StoreError(.databaseIsBroken, "The folder \(folder.path) can not be written to.")
+    for (file, bytes) in [(file(zone), []), (self.note(zone), note.bytes)] {
+      try bytes.withUnsafeBytes { try PrivateFile.write($0, to: file.path, isDurable: false) }
     }
-    try Data(note.bytes).write(to: self.note(zone), options: .atomic)
   }
 
   /// Adds a stretch at the end.
