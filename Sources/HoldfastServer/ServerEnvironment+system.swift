@@ -10,7 +10,14 @@ extension ServerEnvironment {
   /// The machine's clock, the system's randomness and argon2id.
   public static var system: ServerEnvironment {
     precondition(sodium_init() >= 0, "libsodium can't be initialized on this machine.")
-    return ServerEnvironment(now: wallMilliseconds, random: randomBytes, passwords: .argon2id)
+    var environment = ServerEnvironment(
+      now: { milliseconds(CLOCK_REALTIME) }, random: randomBytes, passwords: .argon2id)
+    #if os(Linux)
+      environment.measured = { milliseconds(CLOCK_BOOTTIME) }
+    #else
+      environment.measured = { milliseconds(CLOCK_MONOTONIC) }
+    #endif
+    return environment
   }
 }
 
@@ -23,9 +30,9 @@ extension PasswordHashing {
   }
 }
 
-private func wallMilliseconds() -> Int64 {
+private func milliseconds(_ clock: clockid_t) -> Int64 {
   var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
+  clock_gettime(clock, &time)
   return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }
 

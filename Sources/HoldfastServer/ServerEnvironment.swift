@@ -2,6 +2,8 @@
 public struct ServerEnvironment: Sendable {
   /// Milliseconds since 1970-01-01 UTC.
   public var now: @Sendable () -> Int64
+  /// Milliseconds since any moment, of a clock that nobody sets and that goes on while the machine sleeps; `now` unless given.
+  public var measured: @Sendable () -> Int64
   /// So many random bytes, fit for secrets.
   public var random: @Sendable (_ count: Int) -> [UInt8]
   /// How passwords are hashed and verified.
@@ -20,6 +22,7 @@ public struct ServerEnvironment: Sendable {
     passwords: PasswordHashing
   ) {
     self.now = now
+    measured = now
     self.random = random
     self.passwords = passwords
   }

@@ -62,7 +62,8 @@ struct ForgettingBoundTests {
     try anna.sync(ids.map { .delete("items", $0, at: Stamp(milliseconds: server.world.now)) })
     try anna.pull()
     server.world.advance(ForgettingTests.day + 1)
-    let terms = ForgettingTerms(Retention(), epoch: inline.api.database.epoch, now: server.world.now)
+    let terms = ForgettingTerms(
+      Retention(), epoch: inline.api.database.epoch, at: TrustedTime(time: server.world.now))
     let step = inline.service.apply([.forget(.tombstones(zone: list), terms)])[0]
     guard case .success(.forgot(let first))? = step else {
       Issue.record("The command failed.")

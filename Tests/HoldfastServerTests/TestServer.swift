@@ -11,6 +11,8 @@ import Testing
 /// A clock that stands until it is moved, and random bytes that a seed decides.
 final class TestWorld: Sendable {
   private let time = Mutex<Int64>(1_800_000_000_000)
+  /// How far the clock was set ahead of the time that passes.
+  private let ahead = Mutex<Int64>(0)
   private let seed = Mutex<UInt64>(1)
 
   /// The size of an answer from which on no further change is begun, of servers opened from now on.
@@ -29,7 +31,13 @@ final class TestWorld: Sendable {
     return limits
   }
 
-  var now: Int64 { time.withLock { $0 } }
+  /// What the clock shows.
+  var now: Int64 { passed + ahead.withLock { $0 } }
+
+  private var passed: Int64 { time.withLock { $0 } }
+
+  /// Sets the clock, without that any time passes.
+  func setClock(ahead milliseconds: Int64) { ahead.withLock { $0 = milliseconds } }
 
   func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
 
@@ -56,6 +64,10 @@ final class TestWorld: Sendable {
         return self.now
       }, random: { self.random($0) },
       passwords: PasswordHashing(hash: { "hash of " + $0 }, verify: { "hash of " + $0 == $1 }))
+    environment.measured = {
+      self.advance(self.slowness.withLock { $0 })
+      return self.passed
+    }
     environment.answerSize = answerSize.withLock { $0 }
     environment.limits = limits.withLock { $0 }
     environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }

@@ -6,11 +6,16 @@ enum PurgeCommand: Subcommand {
   static let form = CommandForm(
     name: "purge",
     summary: "Forgets what nobody needs any more: one pass, as the server makes them by itself.",
-    options: .retention + .database,
+    options: [
+      .init(
+        name: "trust-clock", value: nil,
+        help: "The clock is right, however far it is ahead: what is old by it goes at once")
+    ] + .retention + .database,
     notes: "Works while the server runs. docs/FORGETTING.md says what goes, and why nothing is missed by it.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let forgotten = try Administration(options.location).purge(options.retention, pause: pause)
+    let forgotten = try Administration(options.location).purge(
+      options.retention, trustsClock: options.has("trust-clock"), warn: { print($0) }, pause: pause)
     print("\(forgotten.tombstones) tombstones, in \(forgotten.zones) steps")
     print("\(forgotten.created) notes of which request created a record")
     print("\(forgotten.acks) acks of devices that are dead")

@@ -10,7 +10,7 @@ extension API {
     try Credentials.checkNewName(name)
     try Credentials.checkNewPassword(password)
     let address = IPAddress(request.remoteAddress)?.network ?? request.remoteAddress
-    try signUps.take(address, at: environment.now())
+    try signUps.take(address, at: environment.measured())
     // A name that is taken costs no hash.
     if try read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }
     return .signUp { [self] in
@@ -29,13 +29,13 @@ extension API {
     let credentials = try Credentials(body: request.body, allowsDeviceID: true)
     if let (token, device) = try credentials.byToken() { return try signIn(token, device, credentials) }
     let (name, password, device) = try credentials.complete()
-    let attempt = try guesses.begin(name: name, address: request.remoteAddress, at: environment.now())
+    let attempt = try guesses.begin(name: name, address: request.remoteAddress, at: environment.measured())
     return .password { [self] in
       do {
         let account = try read { try $0.store.account(name) }
         let stored = try verify(password, against: account?.password, attempt)
         guard let account else { throw Problem(.credentialsWrong) }
-        try signIns.take(account.id, at: environment.now())
+        try signIns.take(account.id, at: environment.measured())
         let token = makeToken(random: environment.random)
         let signIn = SignIn(
           user: account.id, password: stored, device: credentials.deviceID, session: credentials.session,
@@ -53,7 +53,7 @@ extension API {
       let parameters = try QueryParameters(request)
       try parameters.requireOnly("name")
       guard let name = parameters["name"] else { throw Problem(.invalidRequest, "name is missing.") }
-      try lookUps.take(user, at: environment.now())
+      try lookUps.take(user, at: environment.measured())
       guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
         throw Problem(.notFound, "There is no user of this name.")
       }
@@ -93,7 +93,7 @@ extension API {
     let body = try PasswordBody(request.body)
     guard let account else { throw Problem(.tokenInvalid) }
     let attempt = try guesses.begin(
-      name: account.name, address: request.remoteAddress, at: environment.now())
+      name: account.name, address: request.remoteAddress, at: environment.measured())
     return .password { [self] in
       do {
         let old = try verify(body.old, against: account.password, attempt)
@@ -119,7 +119,7 @@ extension API {
     if account.password.isEmpty { return .write(.erase(key, password: ""), Self.done) }
     guard let password else { throw Problem(.invalidRequest, "password is missing.") }
     let attempt = try guesses.begin(
-      name: account.name, address: request.remoteAddress, at: environment.now())
+      name: account.name, address: request.remoteAddress, at: environment.measured())
     return .password { [self] in
       do {
         let stored = try verify(password, against: account.password, attempt)
@@ -131,7 +131,8 @@ extension API {
   static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
-    case .success(.done), .success(.rest), .success(.membership), .success(.synced), .success(.forgot):
+    case .success(.done), .success(.rest), .success(.membership), .success(.synced), .success(.forgot),
+      .success(.time):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):
       var members: [JSONValue.Member] = [

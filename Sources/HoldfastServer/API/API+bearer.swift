@@ -42,7 +42,7 @@ extension API {
       }
     case .good(let claims):
       let hash = claims.deviceToken
-      if keys.key(of: hash, at: environment.now()) != nil { return nil }
+      if keys.key(of: hash, at: environment.measured()) != nil { return nil }
       if try read({ try $0.store.device(hash) }) != nil { return nil }
       let signIn = ProviderSignIn(
         identity: claims.identity, name: claims.name, device: nil, session: nil, deviceName: claims.client,
@@ -68,7 +68,7 @@ extension API {
         do { return try signIn(token, device, credentials) } catch { return .problem(problem(of: error)) }
       }
     case .good(let claims):
-      try signIns.take("\(claims.identity.issuer)\u{0}\(claims.identity.subject)", at: environment.now())
+      try signIns.take("\(claims.identity.issuer)\u{0}\(claims.identity.subject)", at: environment.measured())
       let token = makeToken(random: environment.random)
       let signIn = ProviderSignIn(
         identity: claims.identity, name: claims.name, device: credentials.deviceID,

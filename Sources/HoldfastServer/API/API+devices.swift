@@ -50,7 +50,7 @@ extension API {
     let known = try read { try self.device(of: request, $0) }
     try requireJSON(request)
     let name = try Credentials.deviceName(body: request.body)
-    try signIns.take(known.key.user, at: environment.now())
+    try signIns.take(known.key.user, at: environment.measured())
     let token = makeToken(random: environment.random)
     return .write(.copyDevice(known.key, name: name, token: TokenHash(of: token))) {
       Self.session($0, token: token, status: 201)

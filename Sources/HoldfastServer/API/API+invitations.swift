@@ -32,7 +32,7 @@ extension API {
       }
       if role < .owner { throw Problem(.roleInsufficient, "Invitations take the role owner.") }
       let now = environment.now()
-      let known = try reader.store.invitations(to: zone).filter { now < $0.expiresAt }
+      let known = try reader.store.invitations(to: zone).filter { $0.isGood(at: now) }
       let list = JSONValue.array(known.map { Self.json(of: $0, token: nil) })
       return .answer(.json(JSONValue.object([.init("invitations", list)]).bytes))
     }

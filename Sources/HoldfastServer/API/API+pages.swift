@@ -34,7 +34,8 @@ extension API {
     let token = TokenHash(of: parts[0])
     return try store.moment {
       let definition = schema.tables[table]
-      guard let head = try store.keptResult(token, of: user), head.expires > environment.now(),
+      guard let head = try store.keptResult(token, of: user),
+        (1...KeptResult.life).contains(head.expires - environment.now()),
         head.table == definition.name, start < head.count
       else { throw Problem(.pageExpired) }
       let sight = try store.sight(of: user, publicZones: schema.publicZones)

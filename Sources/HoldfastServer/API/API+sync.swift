@@ -6,7 +6,9 @@ extension API {
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
     // The writer looks at the device again: what writes in any case need not be looked up here.
-    if let key = keys.key(of: try bearer(of: request).hash, at: environment.now()), case .session = key.use {
+    if let key = keys.key(of: try bearer(of: request).hash, at: environment.measured()),
+      case .session = key.use
+    {
       let body = try syncRequest(request)
       if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }
@@ -38,13 +40,15 @@ extension API {
         if body.client != device.client { command.news = body.client }
         try command.requireAnswers(from: device.answered)
         if !body.isWriting {
-          let now = environment.now()
+          let now = clock.trusted.now()
           let zones = try reader.store.zones(of: device.key)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
             Trace.took(.quietRequest)
             if reader.hasParts(zones) { return .read(command) }
             return .answered(
-              .json(try reader.answer(body, of: device, zones: zones, clock: clock.now(milliseconds: now))))
+              .json(
+                try reader.answer(
+                  body, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()), now: now)))
           }
         }
         return .write(command)
@@ -91,7 +95,7 @@ extension API {
         return .json(
           try reader.answer(
             command.request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
-            refusedReturns: refusedReturns))
+            now: clock.trusted.now(), refusedReturns: refusedReturns))
       }
     }
   }

@@ -104,7 +104,7 @@ final class API: Sendable {
   func client(of request: HTTPRequest) -> Client {
     guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
     let hash = TokenHash(of: text)
-    if let key = keys.key(of: hash, at: environment.now()) { return .user(key.user) }
+    if let key = keys.key(of: hash, at: environment.measured()) { return .user(key.user) }
     // A program of a team may send for many people from one address.
     return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
   }
@@ -249,21 +249,21 @@ final class API: Sendable {
       throw Problem(.tokenInvalid)
     }
     if let issuedAt = bearer.issuedAt { device.key.use = .provider(issuedAt: issuedAt) }
-    let now = environment.now()
+    let now = clock.trusted.now()
     guard device.key.use.isTaken(after: device.issuedAfter),
-      let end = device.sessionEnd(environment.limits, at: now)
+      let rest = device.sessionRest(environment.limits, at: now)
     else {
       keys.remove(bearer.hash)
       throw Problem(.tokenInvalid)
     }
-    keys.insert(device.key, until: end)
+    keys.insert(device.key, until: environment.measured() + rest)
     return device
   }
 
   /// What a request of REST is to be written with. The writer looks at the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {
     let bearer = try bearer(of: request)
-    guard var key = keys.key(of: bearer.hash, at: environment.now()) else {
+    guard var key = keys.key(of: bearer.hash, at: environment.measured()) else {
       return try read { try anyDevice(of: request, $0).key }
     }
     if let issuedAt = bearer.issuedAt { key.use = .provider(issuedAt: issuedAt) }

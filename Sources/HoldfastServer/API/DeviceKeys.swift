@@ -20,7 +20,7 @@ final class DeviceKeys: @unchecked Sendable {
 
   /// Remembers the device of a token.
   ///
-  /// - Parameter end: when it is to be looked up again, in milliseconds since 1970.
+  /// - Parameter end: when it is to be looked up again, as time is measured.
   func insert(_ key: DeviceKey, until end: Int64) {
     lock.hold {
       if keys.count >= Self.limit { keys.removeAll(keepingCapacity: true) }

@@ -37,7 +37,7 @@ extension Service {
     }
     moves.users.insert(signIn.user)
     try store.devices.beginSession(
-      session, of: device, name: signIn.deviceName, token: signIn.token, at: now)
+      session, of: device, name: signIn.deviceName, token: signIn.token, at: environment.now())
     return Session(
       user: signIn.user, userName: userName, device: device, deviceName: signIn.deviceName,
       number: session)
@@ -92,31 +92,31 @@ extension Service {
   }
 
   /// Stores another password, and ends the other sessions of its user unless they are to go on.
-  func changePassword(_ change: PasswordChange, at now: Stamp) throws {
+  func changePassword(_ change: PasswordChange) throws {
     let user = try device(change.key).user
     guard try store.accounts.account(user)?.password == change.old else { throw Problem(.credentialsWrong) }
     try store.accounts.setPassword(change.new, of: user)
-    if !change.keepsSessions { try revokeOthers(of: user, but: change.key.number, at: now) }
+    if !change.keepsSessions { try revokeOthers(of: user, but: change.key.number) }
   }
 
   /// Makes the token of a user's device invalid.
   ///
   /// - Throws: `Problem.notFound` when the user has no such device.
-  func revoke(_ id: String, by key: DeviceKey, at now: Stamp) throws {
+  func revoke(_ id: String, by key: DeviceKey) throws {
     let user = try device(key).user
     guard let number = try store.devices.number(of: id, user: user) else { throw Problem(.notFound) }
-    try revoke(number, at: now)
+    try revoke(number)
   }
 
   /// Makes the tokens of a user's devices invalid, but that of one.
-  func revokeOthers(of user: String, but number: Int64?, at now: Stamp) throws {
+  func revokeOthers(of user: String, but number: Int64?) throws {
     for device in try store.devices.devices(of: user) where device.hasToken && device.number != number {
-      try revoke(device.number, at: now)
+      try revoke(device.number)
     }
   }
 
-  func revoke(_ number: Int64, at now: Stamp) throws {
-    try store.devices.revoke(number, at: now)
+  func revoke(_ number: Int64) throws {
+    try store.devices.revoke(number, at: environment.now())
     moves.devices.insert(number)
   }
 
@@ -140,11 +140,13 @@ extension Service {
     if issuedAfter == nil,
       let last = try store.devices.leastRecent(of: user, whereAtLeast: stores.limits.devices)
     {
-      try revoke(last, at: now)
+      try revoke(last)
     }
     let id = stores.newID(at: now)
     try store.devices.add(
-      NewDevice(id: id, user: user, name: name, token: token, clock: now, issuedAfter: issuedAfter))
+      NewDevice(
+        id: id, user: user, name: name, token: token, clock: now, seenAt: environment.now(),
+        issuedAfter: issuedAfter))
     return Session(user: user, userName: userName, device: id, deviceName: name, number: 1)
   }
 }

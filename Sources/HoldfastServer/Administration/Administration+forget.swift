@@ -1,22 +1,31 @@
 extension Administration {
   /// Makes one pass over what may be forgotten, also while servers run: docs/FORGETTING.md, section 2.
   ///
-  /// - Parameter pause: lets time go by between two steps, in which servers write.
+  /// - Parameters:
+  ///   - trustsClock: whether the clock is right, however far it is ahead: docs/FORGETTING.md, section 7.
+  ///   - warn: is told when the clock is not believed, and what to do.
+  ///   - pause: lets time go by between two steps, in which servers write.
   /// - Returns: what was forgotten.
   public func purge(
-    _ retention: Retention = Retention(), pause: @escaping (Duration) -> Void = { _ in }
+    _ retention: Retention = Retention(), trustsClock: Bool = false, warn: (String) -> Void = { _ in },
+    pause: @escaping (Duration) -> Void = { _ in }
   ) throws -> Forgotten {
-    try pass(retention, pause).run()
+    try pass(retention, trustsClock: trustsClock, warn: warn, pause).run()
   }
 
-  func pass(_ retention: Retention, _ pause: @escaping (Duration) -> Void) throws
-    -> ForgettingPass
-  {
+  func pass(
+    _ retention: Retention, trustsClock: Bool = false, warn: (String) -> Void = { _ in },
+    _ pause: @escaping (Duration) -> Void
+  ) throws -> ForgettingPass {
     let store = operators.store
     let service = Service(
       store, schema, .much, rules: Rules(),
-      clock: ServiceClock(try store.latestClock()), environment: environment, log: { _ in })
-    let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
+      clock: try ServiceClock(of: store, environment), environment: environment, log: { _ in })
+    guard case .success(.time(let step))? = service.apply([.keepTime(isTrusted: trustsClock)])[0] else {
+      throw ServerError(.unreachable, "The time could not be written. Run it again.")
+    }
+    if let warning = step.warning { warn(warning) }
+    let terms = ForgettingTerms(retention, epoch: database.epoch, at: step.time)
     return ForgettingPass(
       find: { [database, schema] kind, place in
         try database.read { try $0.found(kind, after: place, terms, in: schema) }

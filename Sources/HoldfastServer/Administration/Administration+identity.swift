@@ -43,7 +43,7 @@ extension Administration {
       try service.store.devices.add(
         NewDevice(
           id: service.stores.newID(at: now), user: user, name: name, token: TokenHash(of: token), clock: now,
-          scope: scope.text))
+          seenAt: environment.now(), scope: scope.text))
     }
     return token
   }
@@ -59,7 +59,7 @@ extension Administration {
     }
     try change { service, now in
       for device in try service.store.devices.devices(of: user) where device.id == id {
-        try service.revoke(device.number, at: now)
+        try service.revoke(device.number)
       }
     }
   }
@@ -82,7 +82,7 @@ extension Administration {
         throw ServerError(.refused, "\(name) has no password: it is a program, or of an identity provider.")
       }
       try accounts.setPassword(hash, of: user)
-      try service.revokeOthers(of: user, but: nil, at: now)
+      try service.revokeOthers(of: user, but: nil)
     }
   }
 
@@ -91,7 +91,7 @@ extension Administration {
     let store = operators.store
     let service = Service(
       store, schema, .much, rules: Rules(),
-      clock: ServiceClock(try store.latestClock()),
+      clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
     _ = try store.begin([], isCareful: true)
     do {

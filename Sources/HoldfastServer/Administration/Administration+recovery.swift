@@ -56,7 +56,7 @@ extension Administration {
   ) throws {
     let store = operators.store
     let service = Service(
-      store, schema, .much, rules: Rules(), clock: ServiceClock(try store.latestClock()),
+      store, schema, .much, rules: Rules(), clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
     service.stores.ledger.beginBatch()
     _ = try store.begin([Expectation(zones: [zone])], isCareful: true)

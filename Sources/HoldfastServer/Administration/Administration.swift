@@ -60,7 +60,10 @@ public final class Administration {
     let wentBack = try location.whyHistoryWentBack().map {
       "history: the database is not the one that was served last. \($0) The next start of a server begins a new epoch."
     }
-    return try operators.doctor() + (wentBack.map { [$0] } ?? [])
+    let clock = try operators.store.forgetting.time().flatMap {
+      TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
+    }
+    return try operators.doctor() + [wentBack, clock].compactMap { $0 }
   }
 
   /// Makes a user a member of a zone, or changes the role of one.
@@ -71,7 +74,7 @@ public final class Administration {
   public func grant(zone: String, name: String, role: Role) throws {
     let store = operators.store
     let stores = RecordStores(schema, on: store, random: environment.random)
-    let clock = ServiceClock(try store.latestClock())
+    let clock = try ServiceClock(of: store, environment)
     stores.ledger.beginBatch()
     _ = try store.begin([Expectation(zones: [zone])], isCareful: true)
     do {

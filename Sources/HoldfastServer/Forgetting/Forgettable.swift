@@ -100,6 +100,20 @@ public struct Forgotten: Sendable, Equatable {
 protocol ForgettingTable: AnyObject {
   /// Forgets what a pass found, if it is still to be forgotten; all but records.
   func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten
+
+  /// The time that is trusted, as it is kept; nil when it never was.
+  func time() throws -> TrustedTime?
+
+  /// The same, and nobody else writes it before the transaction has ended.
+  func lockTime() throws -> TrustedTime?
+
+  /// Keeps it.
+  func setTime(_ time: TrustedTime) throws
+
+  /// The clock was set back: what was written since is as if it were of now.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  func takeBack(to now: Int64) throws
 }
 
 /// The horizon of a zone, and what stands before it.

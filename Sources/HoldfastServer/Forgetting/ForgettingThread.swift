@@ -16,18 +16,23 @@ final class ForgettingThread: @unchecked Sendable {
   /// - Parameters:
   ///   - snapshots: those of this server.
   ///   - write: has the writer do a command, and waits for it; nil when it could not be done.
+  ///   - warn: is told that the clock is not believed.
   ///   - log: takes what a pass has forgotten, and why one failed.
   init(
-    _ database: any ServerDatabase, _ retention: Retention, _ environment: ServerEnvironment,
-    _ snapshots: Snapshots?,
-    write: @escaping @Sendable (Command) -> Outcome?, log: @escaping @Sendable (String) -> Void
+    _ database: any ServerDatabase, _ retention: Retention, _ snapshots: Snapshots?,
+    write: @escaping @Sendable (Command) -> Outcome?, warn: @escaping @Sendable (String) -> Void,
+    log: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     try thread.start { [unowned self] in
       var wait = Self.first
+      var doubt: TrustedTime.Doubt?
       while sleep(wait, isWoken: true) {
         do {
-          let terms = ForgettingTerms(retention, epoch: database.epoch, now: environment.now())
           try database.inTurn {
+            guard case .time(let step)? = write(.keepTime(isTrusted: false)) else { return }
+            if let warning = step.warning, step.time.doubt != doubt { warn(warning) }
+            doubt = step.time.doubt
+            let terms = ForgettingTerms(retention, epoch: database.epoch, at: step.time)
             _ = try pass(database, terms, write).run()
           }
           try snapshots?.removeErased()

@@ -23,7 +23,10 @@ struct ForgettingTerms: Sendable {
 
   /// Of the acks that count.
   var epoch: String
+  /// What is trusted.
   let now: Int64
+  /// What the clock shows.
+  let shown: Int64
   /// A device that was not seen after it is dead.
   let devicesSeenAfter: Int64
   /// Of what was deleted up to it the tombstones may go.
@@ -31,12 +34,14 @@ struct ForgettingTerms: Sendable {
   /// Conflicts that were logged before it go.
   let conflictsFrom: Int64
 
-  init(_ retention: Retention, epoch: String, now: Int64) {
+  init(_ retention: Retention, epoch: String, at time: TrustedTime) {
+    let now = time.time
     func before(_ duration: Duration) -> Int64 {
       max(0, now.subtractingReportingOverflow(duration.wholeMilliseconds).partialValue)
     }
     self.epoch = epoch
     self.now = now
+    shown = time.shown
     devicesSeenAfter = before(retention.devices)
     deletedUpTo = before(retention.tombstones)
     conflictsFrom = before(retention.conflicts)

@@ -15,6 +15,14 @@ extension Service {
     }
   }
 
+  /// Goes on with the time by which ages are judged.
+  func keepTime(isTrusted: Bool) throws -> TimeStep {
+    let step = clock.trusted.step(try store.forgetting.lockTime(), trusts: isTrusted)
+    if step.wentBack { try store.forgetting.takeBack(to: environment.now()) }
+    try store.forgetting.setTime(step.time)
+    return step
+  }
+
   private func forget(_ conflicts: [LoggedConflict], at now: Stamp) throws -> Forgotten {
     let table = stores.tables[stores.conflicts]
     var forgotten = Forgotten()

@@ -13,6 +13,8 @@ final class PostgresDevices: DeviceTable {
     var applied: [UInt8]
     let issuedAfter: Int64?
     var clock: Int64
+    /// When it was last seen, where it has moved.
+    var seenAt: Int64 = 0
     var isSessionUsed: Bool
     var hasMoved = false
     /// The last numbers of the refusals that it has not dealt with.
@@ -115,12 +117,13 @@ final class PostgresDevices: DeviceTable {
     return found.isEmpty ? nil : (found.text(0, 0), found.text(0, 1))
   }
 
-  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
     rows[number]?.confirmed = state.confirmed
     rows[number]?.chain = Int64(bitPattern: state.chain.value)
     rows[number]?.answered = state.answered
     rows[number]?.applied = state.applied.bytes
     rows[number]?.clock = clock.rawValue
+    rows[number]?.seenAt = now
     rows[number]?.isSessionUsed = true
     rows[number]?.hasMoved = true
   }
@@ -215,7 +218,7 @@ final class PostgresDevices: DeviceTable {
     try store.writing.session(of: device, user: user)
   }
 
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     try store.writing.beginSession(number, of: device, name: name, token: token, at: now)
   }
@@ -247,8 +250,8 @@ final class PostgresDevices: DeviceTable {
     return rows.int64(0, 0)
   }
 
-  func revoke(_ number: Int64, at now: Stamp) throws {
-    try store.connection.run(Self.dropToken, PostgresParameters(number, now.milliseconds))
+  func revoke(_ number: Int64, at now: Int64) throws {
+    try store.connection.run(Self.dropToken, PostgresParameters(number, now))
     rows[number]?.token = nil
   }
 

@@ -44,7 +44,8 @@ struct PostgresForgetting {
         next: rows.count == limit ? "" : nil)
     case .departures, .erasedRecords, .remains, .endings: return FoundForgettable()
     case .results:
-      let rows = try connection.query(SQL.findResults, PostgresParameters(terms.now, Int64(limit)))
+      let rows = try connection.query(
+        SQL.findResults, PostgresParameters(terms.shown, terms.shown + KeptResult.life, Int64(limit)))
       return FoundForgettable(
         items: rows.indices.map { .result(user: rows.text($0, 0), token: rows.bytes($0, 1)) },
         next: rows.count == limit ? "" : nil)
@@ -127,6 +128,37 @@ struct PostgresForgetting {
     }
   }
 
+  // MARK: The time
+
+  func time() throws -> TrustedTime? {
+    let found = try connection.query(SQL.findTime)
+    return found.isEmpty ? nil : TrustedTime(found.text(0, 0))
+  }
+
+  func lockTime() throws -> TrustedTime? { TrustedTime(try connection.query(SQL.lockTime).text(0, 0)) }
+
+  func setTime(_ time: TrustedTime) throws {
+    try connection.run(SQL.putTime, PostgresParameters(time.text))
+  }
+
+  func takeBack(to now: Int64) throws {
+    let found = try connection.pipeline { pipe in
+      pipe.send(SQL.findAheadDevices, PostgresParameters(now))
+      pipe.send(SQL.findAheadAnswers, PostgresParameters(now))
+    }
+    try connection.pipeline { pipe in
+      for row in found[0].indices {
+        pipe.send(SQL.takeBackDevice, PostgresParameters(found[0].int64(row, 0), now))
+      }
+      for row in found[1].indices {
+        pipe.send(
+          SQL.takeBackAnswer, PostgresParameters(found[1].int64(row, 0), found[1].int64(row, 1), now))
+      }
+    }
+  }
+
+  // MARK: Lost histories
+
   private func forgetLostHistory(of zone: String) throws -> Forgotten {
     let found = try connection.query(
       SQL.findHanded, PostgresParameters(zone, Int64(ForgettingTerms.step)))
@@ -199,6 +231,18 @@ final class PostgresForgettingTable: ForgettingTable {
   func forget(_ item: Forgettable, _ terms: ForgettingTerms) throws -> Forgotten {
     // A zone is locked by what the command expects.
     if case .tombstones(let zone) = item, try store.zones.zone(zone) == nil { return Forgotten() }
-    return try PostgresForgetting(connection: store.connection).forget(item, terms)
+    return try table.forget(item, terms)
+  }
+
+  func time() throws -> TrustedTime? { try table.time() }
+
+  func lockTime() throws -> TrustedTime? { try table.lockTime() }
+
+  func setTime(_ time: TrustedTime) throws { try table.setTime(time) }
+
+  func takeBack(to now: Int64) throws { try table.takeBack(to: now) }
+
+  private var table: PostgresForgetting {
+    get throws { PostgresForgetting(connection: try store.connection) }
   }
 }

@@ -78,11 +78,29 @@ enum PostgresForgettingStatements {
     DELETE FROM holdfast.requests WHERE device = $1 AND number <= $2 AND at <= $3 RETURNING number
     """
   static let findResults: PostgresStatement =
-    "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 ORDER BY p.expires LIMIT $2"
+    "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 OR p.expires > $2 LIMIT $3"
   static let dropResult: PostgresStatement =
     "DELETE FROM holdfast.results WHERE account = $1 AND token_hash = $2"
   static let dropResultIDs: PostgresStatement =
     "DELETE FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2"
+
+  static let findTime: PostgresStatement =
+    "SELECT m.value FROM holdfast.meta m WHERE m.key = 'trusted_time'"
+  static let lockTime: PostgresStatement = """
+    INSERT INTO holdfast.meta AS m (key, value) VALUES ('trusted_time', '')
+    ON CONFLICT (key) DO UPDATE SET value = m.value RETURNING m.value
+    """
+  static let putTime: PostgresStatement =
+    "UPDATE holdfast.meta SET value = $1 WHERE key = 'trusted_time'"
+  static let findAheadDevices: PostgresStatement =
+    "SELECT d.number FROM holdfast.devices d WHERE d.seen_at > $1 OR d.session_at > $1"
+  static let takeBackDevice: PostgresStatement = """
+    UPDATE holdfast.devices SET seen_at = least(seen_at, $2), session_at = least(session_at, $2) WHERE number = $1
+    """
+  static let findAheadAnswers: PostgresStatement =
+    "SELECT q.device, q.number FROM holdfast.requests q WHERE q.at > $1"
+  static let takeBackAnswer: PostgresStatement =
+    "UPDATE holdfast.requests SET at = $3 WHERE device = $1 AND number = $2"
 
   static let findEpoch: PostgresStatement =
     "SELECT m.value::bigint FROM holdfast.meta m WHERE m.key = 'epoch_began'"

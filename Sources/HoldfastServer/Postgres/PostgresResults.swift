@@ -7,7 +7,7 @@ final class PostgresResults: ResultTable {
   private unowned let store: PostgresStore
 
   private static let findExpired: PostgresStatement =
-    "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 ORDER BY p.expires LIMIT $2"
+    "SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= $1 OR p.expires > $2 LIMIT $3"
   private static let findOldest: PostgresStatement = """
     SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.account = $1 ORDER BY p.expires DESC OFFSET $2
     """
@@ -27,7 +27,7 @@ final class PostgresResults: ResultTable {
   func keep(_ result: KeptResult, at now: Int64) throws {
     let connection = try store.connection
     let old = try connection.pipeline { pipe in
-      pipe.send(Self.findExpired, PostgresParameters(now, Int64(KeptResult.sweep)))
+      pipe.send(Self.findExpired, PostgresParameters(now, now + KeptResult.life, Int64(KeptResult.sweep)))
       pipe.send(Self.findOldest, PostgresParameters(result.user, Int64(KeptResult.userLimit - 1)))
     }
     let (head, token) = (result.head, result.token.withBytes { Array($0) })

@@ -124,7 +124,7 @@ extension PostgresShardWriting {
           PostgresShardStatements.moveDevice,
           PostgresParameters(
             number, row.confirmed, row.chain, row.answered, row.clock,
-            Stamp(rawValue: row.clock).milliseconds, row.applied))
+            row.seenAt, row.applied))
       }
       if row.forgotten > 0 {
         pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.forgotten))

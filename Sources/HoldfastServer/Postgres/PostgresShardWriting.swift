@@ -62,7 +62,7 @@ final class PostgresShardWriting: PostgresWriting {
       PostgresShardStatements.addDevice,
       PostgresParameters(
         number, device.id, device.user, device.name, device.token.withBytes { Array($0) },
-        device.clock.rawValue, device.clock.milliseconds, device.scope, device.issuedAfter))
+        device.clock.rawValue, device.seenAt, device.scope, device.issuedAfter))
   }
 
   func session(of device: String, user: String) throws -> LastSession? {
@@ -75,13 +75,13 @@ final class PostgresShardWriting: PostgresWriting {
     return LastSession(rows)
   }
 
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     guard let place = numbers[device] else {
       throw ServerError(.damaged, "The session of a device is asked for before another begins.")
     }
     try store.connection.run(
       PostgresShardStatements.changeSession,
-      PostgresParameters(place, token.withBytes { Array($0) }, name, now.milliseconds, number))
+      PostgresParameters(place, token.withBytes { Array($0) }, name, now, number))
   }
 }

@@ -29,9 +29,9 @@ extension PostgresStore {
     """
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, answered = u.answered, clock = u.clock,
-      seen_at = u.clock >> 16, session_used = true, unheard = false, applied = u.applied
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
-      AS u (number, confirmed, chain, answered, clock, applied) WHERE d.number = u.number
+      seen_at = u.seen_at, session_used = true, unheard = false, applied = u.applied
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
+      AS u (number, confirmed, chain, answered, clock, applied, seen_at) WHERE d.number = u.number
     """
   private static let dropRefusals: PostgresStatement = """
     DELETE FROM holdfast.refusals r USING unnest($1::bigint[], $2::bigint[]) AS u (device, last)
@@ -232,6 +232,7 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.value.answered))
       parameters.append(array: moved.lazy.map(\.value.clock))
       parameters.append(array: moved.lazy.map(\.value.applied))
+      parameters.append(array: moved.lazy.map(\.value.seenAt))
       pipe.send(Self.moveDevices, parameters)
     }
     let forgetful = deviceTable.rows.filter { $0.value.forgotten > 0 }

@@ -94,18 +94,18 @@ final class PostgresWholeWriting: PostgresWriting {
       Self.addDevice,
       PostgresParameters(
         device.id, device.user, device.name, device.token.withBytes { Array($0) }, device.clock.rawValue,
-        device.clock.milliseconds, device.scope, device.issuedAfter))
+        device.seenAt, device.scope, device.issuedAfter))
   }
 
   func session(of device: String, user: String) throws -> LastSession? {
     LastSession(try store.connection.query(Self.findSession, PostgresParameters(device, user)))
   }
 
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     try store.connection.run(
       Self.changeSession,
-      PostgresParameters(token.withBytes { Array($0) }, name, now.milliseconds, number, device))
+      PostgresParameters(token.withBytes { Array($0) }, name, now, number, device))
   }
 }
 

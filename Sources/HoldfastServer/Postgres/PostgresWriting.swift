@@ -39,7 +39,7 @@ protocol PostgresWriting: AnyObject {
   func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins another session of a device whose session was asked for.
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
 }
 
 extension LastSession {

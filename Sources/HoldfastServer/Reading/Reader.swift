@@ -54,11 +54,11 @@ struct Reader {
   ///
   /// - Parameter refusedReturns: what could not be taken of what the request hands back; nil when none of it was looked at.
   func answer(
-    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneState], clock: Stamp,
+    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneState], clock: Stamp, now: Int64,
     refusedReturns: [RefusedReturn]? = nil
   ) throws -> [UInt8] {
     let (zones, unknown) = try judged(found)
-    let questions = try questions(zones, request, of: device.key, at: clock.milliseconds)
+    let questions = try questions(zones, request, of: device.key, at: now)
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
     let mustResend = !request.isComplete && (digest.text != request.digest || device.isForgotten)

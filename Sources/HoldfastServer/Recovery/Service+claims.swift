@@ -34,7 +34,7 @@ extension Service {
   /// Takes what a device says of zones of which it has more than the database.
   func take(_ claims: [RecoveryClaim], by author: Author) throws {
     let now = environment.now()
-    guard history.isRecovering(at: now) else { return }
+    guard history.isRecovering(at: clock.trusted.now()) else { return }
     for claim in claims where mayBeClaimed(claim.zone) {
       let restored = try store.returns.restored(claim.zone)
       let claimants = try store.returns.claimants(of: claim.zone)

@@ -80,11 +80,11 @@ final class SQLiteDeviceTable: DeviceTable {
       isUnheard: find.integer(8) == 1)
   }
 
-  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws {
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
     try move.bind(state.confirmed, at: 1)
     try move.bind(Int64(bitPattern: state.chain.value), at: 2)
     try move.bind(clock.rawValue, at: 3)
-    try move.bind(clock.milliseconds, at: 4)
+    try move.bind(now, at: 4)
     try move.bind(state.answered, at: 5)
     try move.bind(.blob(state.applied.bytes), at: 6)
     try move.bind(number, at: 7)
@@ -163,8 +163,8 @@ final class SQLiteDeviceTable: DeviceTable {
     try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
   }
 
-  func revoke(_ number: Int64, at now: Stamp) throws {
-    try dropToken.bind(now.milliseconds, at: 1)
+  func revoke(_ number: Int64, at now: Int64) throws {
+    try dropToken.bind(now, at: 1)
     try dropToken.bind(number, at: 2)
     try dropToken.run()
   }
@@ -240,7 +240,7 @@ final class SQLiteDeviceTable: DeviceTable {
       """,
       [
         .text(device.id), .text(device.user), .text(device.name), .blob(device.token.withBytes { Array($0) }),
-        .integer(device.clock.rawValue), .integer(device.clock.milliseconds),
+        .integer(device.clock.rawValue), .integer(device.seenAt),
         device.scope.map { .text($0) } ?? .null, device.issuedAfter.map { .integer($0) } ?? .null,
       ])
   }
@@ -254,12 +254,12 @@ final class SQLiteDeviceTable: DeviceTable {
       number: number, isUsed: row[1].integer == 1, applied: AppliedChangeSets(bytes: row[2].blob ?? []))
   }
 
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     try connection.run(
       "UPDATE holdfast_devices SET token_hash = ?1, name = ?2, seen_at = ?3, session_at = ?3, session = ?4, session_used = 0 WHERE id = ?5",
       [
-        .blob(token.withBytes { Array($0) }), .text(name), .integer(now.milliseconds), .integer(number),
+        .blob(token.withBytes { Array($0) }), .text(name), .integer(now), .integer(number),
         .text(device),
       ])
   }

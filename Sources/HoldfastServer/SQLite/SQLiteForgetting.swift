@@ -69,8 +69,8 @@ final class SQLiteForgetting: ForgettingTable {
     case .departures, .erasedRecords, .remains, .endings: return FoundForgettable()
     case .results:
       let rows = try connection.rows(
-        "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? ORDER BY expires LIMIT ?",
-        [.integer(terms.now), .integer(Int64(limit))])
+        "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? OR expires > ? LIMIT ?",
+        [.integer(terms.shown), .integer(terms.shown + KeptResult.life), .integer(Int64(limit))])
       return FoundForgettable(
         items: rows.map { .result(user: $0[0].text ?? "", token: $0[1].blob ?? []) },
         next: rows.count == limit ? "" : nil)
@@ -177,6 +177,31 @@ final class SQLiteForgetting: ForgettingTable {
     case .lostHistory(let zone): return try forgetLostHistory(of: zone)
     }
   }
+
+  // MARK: The time
+
+  func time() throws -> TrustedTime? {
+    try connection.value("SELECT value FROM holdfast_meta WHERE key = 'trusted_time'")?.text
+      .flatMap { TrustedTime($0) }
+  }
+
+  func lockTime() throws -> TrustedTime? { try time() }
+
+  func setTime(_ time: TrustedTime) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('trusted_time', ?)", [.text(time.text)])
+  }
+
+  func takeBack(to now: Int64) throws {
+    try connection.run(
+      """
+      UPDATE holdfast_devices SET seen_at = min(seen_at, ?1), session_at = min(session_at, ?1)
+      WHERE seen_at > ?1 OR session_at > ?1
+      """, [.integer(now)])
+    try connection.run("UPDATE holdfast_requests SET at = ?1 WHERE at > ?1", [.integer(now)])
+  }
+
+  // MARK: Lost histories
 
   private func forgetLostHistory(of zone: String) throws -> Forgotten {
     try connection.run(

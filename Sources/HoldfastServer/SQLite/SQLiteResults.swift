@@ -9,8 +9,8 @@ final class SQLiteResults: ResultTable {
 
   func keep(_ result: KeptResult, at now: Int64) throws {
     var old = try connection.rows(
-      "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? LIMIT ?",
-      [.integer(now), .integer(Int64(KeptResult.sweep))])
+      "SELECT user, token_hash FROM holdfast_results WHERE expires <= ? OR expires > ? LIMIT ?",
+      [.integer(now), .integer(now + KeptResult.life), .integer(Int64(KeptResult.sweep))])
     old += try connection.rows(
       "SELECT user, token_hash FROM holdfast_results WHERE user = ? ORDER BY expires DESC LIMIT -1 OFFSET ?",
       [.text(result.user), .integer(Int64(KeptResult.userLimit - 1))])

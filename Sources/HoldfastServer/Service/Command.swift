@@ -31,6 +31,8 @@ enum Command: Sendable {
   case told([ToldZone])
   /// Forgets what a pass found.
   case forget(Forgettable, ForgettingTerms)
+  /// Goes on with the time by which ages are judged; the operator may say that the clock is right.
+  case keepTime(isTrusted: Bool)
   /// Writes something of no meaning, to see whether writing works.
   case probe
 }
@@ -46,6 +48,7 @@ enum Outcome: Sendable, Equatable {
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
   case forgot(Forgotten)
+  case time(TimeStep)
 }
 
 /// Who belongs to a zone, as the record says it.
@@ -138,7 +141,7 @@ extension Command {
       .erase(let key, _), .invite(let key, _, _), .revokeInvitation(let key, _, _), .accept(let key, _),
       .membership(let key, _):
       key
-    case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .probe: nil
+    case .signUp, .signIn, .signInByProvider, .keepResult, .told, .forget, .keepTime, .probe: nil
     }
   }
 }

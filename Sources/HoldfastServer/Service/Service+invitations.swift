@@ -6,7 +6,7 @@ extension Service {
   /// - Throws: `Problem` before anything is written.
   func invite(_ invitation: Invitation, _ token: TokenHash, by key: DeviceKey, at now: Stamp) throws {
     try requireOwner(device(key).user, of: invitation.zone)
-    try store.invitations.sweep(invitation.zone, at: now.milliseconds)
+    try store.invitations.sweep(invitation.zone, at: clock.trusted.now())
     if try store.invitations.count(of: invitation.zone) >= Invitation.zoneLimit {
       throw Problem(.sharingLimit, "A zone has at most \(Invitation.zoneLimit) invitations.")
     }
@@ -37,7 +37,7 @@ extension Service {
     if let member, let role, !isPending, role >= invitation.role {
       return outcome(member.id, role, isNew: false)
     }
-    guard invitation.isGood(at: now.milliseconds),
+    guard invitation.isGood(at: environment.now()),
       // Who is being erased may be an owner for some steps yet.
       try store.accounts.name(ofID: invitation.inviter) != nil,
       try stores.ledger.role(of: invitation.inviter, in: zone) == .owner

@@ -48,7 +48,7 @@ extension Service {
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.answered = max(device.answered, request.answers)
-      try store.devices.advance(number, to: device, clock: written)
+      try store.devices.advance(number, to: device, clock: written, at: environment.now())
       return nil
     }
     if replays > 0 { Trace.took(.replaySkipped) }
@@ -72,7 +72,7 @@ extension Service {
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.answered = max(device.answered, request.answers)
-    try store.devices.advance(number, to: device, clock: written)
+    try store.devices.advance(number, to: device, clock: written, at: environment.now())
     return refused
   }
 

@@ -31,7 +31,7 @@ final class Service {
   private var condemned: [Int: RefusedOperation] = [:]
   /// How many parts the transaction has had.
   private var turn = 0
-  /// When the transaction began, in milliseconds.
+  /// When the transaction began, as it is measured.
   private var began: Int64 = 0
   private let patience: Patience
   private let log: @Sendable (String) -> Void
@@ -119,9 +119,9 @@ final class Service {
     returns = ReturnLedger()
     turn = 0
     let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
-    began = environment.now()
-    (stores.history, stores.now) = (history, began)
-    let now = clock.advance(milliseconds: began, past: store.clockSeen)
+    began = environment.measured()
+    (stores.history, stores.now) = (history, clock.trusted.now())
+    let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
     var results: [Result<Outcome, Problem>?] = []
     results.reserveCapacity(commands.count)
     for (index, command) in commands.enumerated() {
@@ -145,7 +145,7 @@ final class Service {
   }
 
   /// Whether the transaction has lasted so long that others have waited enough.
-  var hasTakenItsTime: Bool { environment.now() - began >= environment.writeBudget.milliseconds }
+  var hasTakenItsTime: Bool { environment.measured() - began >= environment.writeBudget.milliseconds }
 
   private func apply(_ command: Command, at now: Stamp) throws -> Outcome {
     switch command {
@@ -162,16 +162,16 @@ final class Service {
       return .session(session)
     case .signOut(let key):
       _ = try device(key)
-      try revoke(key.number, at: now)
+      try revoke(key.number)
       return .done
     case .revoke(let key, let id):
-      try revoke(id, by: key, at: now)
+      try revoke(id, by: key)
       return .done
     case .revokeOthers(let key):
-      try revokeOthers(of: device(key).user, but: key.number, at: now)
+      try revokeOthers(of: device(key).user, but: key.number)
       return .done
     case .changePassword(let change):
-      try changePassword(change, at: now)
+      try changePassword(change)
       return .done
     case .erase(let key, let password):
       try erase(by: key, password: password)
@@ -190,6 +190,7 @@ final class Service {
     case .told(let zones):
       try store.zones.setTold(zones)
       return .done
+    case .keepTime(let isTrusted): return .time(try keepTime(isTrusted: isTrusted))
     case .forget(let item, let terms): return .forgot(try forget(item, terms, at: now))
     case .probe:
       try store.probe(now.text)

@@ -4,8 +4,21 @@ import Synchronization
 /// The service's hybrid logical clock: never behind a stamp that was written. Writers move it, all read it.
 final class ServiceClock: Sendable {
   private let value: Atomic<Int64>
+  /// By which ages are judged.
+  let trusted: TrustedClock
 
-  init(_ start: Stamp) { value = Atomic(start.rawValue) }
+  init(_ start: Stamp, _ trusted: TrustedClock) {
+    value = Atomic(start.rawValue)
+    self.trusted = trusted
+  }
+
+  /// That of a database, behind all that is in it.
+  convenience init(of store: any Store, _ environment: ServerEnvironment) throws {
+    let last = try store.latestClock()
+    self.init(
+      last,
+      TrustedClock(stored: try store.forgetting.time(), last: last.milliseconds, environment))
+  }
 
   /// The clock as it stands, or the wall clock when that is later.
   func now(milliseconds: Int64) -> Stamp {

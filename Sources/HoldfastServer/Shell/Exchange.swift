@@ -60,7 +60,7 @@ final class Exchange: Sendable {
     self.database = database
     try configuration.rules.check(against: database.schema)
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
-    let clock = ServiceClock(try stores[0].latestClock())
+    let clock = try ServiceClock(of: stores[0], environment)
     let snapshots = try Self.snapshots(database, configuration, failed)
     let api = API(
       database, clock: clock, environment: environment, snapshots: snapshots,
@@ -172,7 +172,8 @@ final class Exchange: Sendable {
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
     forgetting = try ForgettingThread(
-      database, configuration.retention, environment, snapshots, write: { Self.write($0, to: writer) },
+      database, configuration.retention, snapshots, write: { Self.write($0, to: writer) },
+      warn: { log.event("clock", level: "warning", $0) },
       log: failed)
   }
 

@@ -70,7 +70,7 @@ public final class InlineServer {
     self.schema = database.schema
     try rules.check(against: database.schema)
     let store = try database.store()
-    let clock = ServiceClock(try store.latestClock())
+    let clock = try ServiceClock(of: store, environment)
     service = Service(
       store, database.schema, .little, rules: rules, clock: clock,
       environment: environment,
@@ -135,7 +135,7 @@ public final class InlineServer {
   /// Makes one pass over what may be forgotten; docs/FORGETTING.md, section 2.
   @discardableResult
   public func forget(_ retention: Retention = Retention()) throws -> Forgotten {
-    let terms = ForgettingTerms(retention, epoch: api.database.epoch, now: service.environment.now())
+    let terms = ForgettingTerms(retention, epoch: api.database.epoch, at: try time().time)
     let forgotten = try ForgettingPass(
       find: { kind, place in
         try self.api.database.read { try $0.found(kind, after: place, terms, in: self.schema) }
@@ -149,6 +149,16 @@ public final class InlineServer {
     ).run()
     try api.snapshots?.removeErased()
     return forgotten
+  }
+
+  /// Goes on with the time by which ages are judged, as each pass does.
+  package func keepTime() throws { _ = try time() }
+
+  private func time() throws -> TimeStep {
+    guard case .time(let step) = try apply([.keepTime(isTrusted: false)])[0].get() else {
+      throw Problem(.internalError)
+    }
+    return step
   }
 
   // MARK: Streams of events

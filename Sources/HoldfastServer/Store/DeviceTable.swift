@@ -30,7 +30,9 @@ protocol DeviceTable: AnyObject {
   func owner(of number: Int64) throws -> (id: String, user: String)?
 
   /// Writes how far a device has come, and that it is alive.
-  func advance(_ number: Int64, to state: DeviceState, clock: Stamp) throws
+  ///
+  /// - Parameter now: what the clock shows, in milliseconds since 1970, here and in what follows.
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws
 
   /// How many refusals will be left when the device has dealt with those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int
@@ -79,7 +81,7 @@ protocol DeviceTable: AnyObject {
   func session(of device: String, user: String) throws -> LastSession?
 
   /// Begins another session of a device.
-  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Stamp) throws
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
 
   /// The devices of a user, and whether each has a token.
   func devices(of user: String) throws -> [OwnedDevice]
@@ -94,7 +96,7 @@ protocol DeviceTable: AnyObject {
   func hasDevice(of token: TokenHash) throws -> Bool
 
   /// Makes the device's token invalid, or the JWTs that were issued for it until now.
-  func revoke(_ number: Int64, at now: Stamp) throws
+  func revoke(_ number: Int64, at now: Int64) throws
 
   /// Takes from devices their tokens for ever, and what says whose they are and what they run.
   func strip(_ numbers: [Int64]) throws
@@ -123,6 +125,8 @@ struct NewDevice {
   let name: String
   let token: TokenHash
   let clock: Stamp
+  /// What the clock shows, in milliseconds since 1970.
+  let seenAt: Int64
   /// Of a service token: what it may be used for, as it is stored.
   var scope: String?
   /// Of the device of a JWT: from when on issued ones are taken.

@@ -42,7 +42,8 @@ extension Command {
       Expectation(user: user, records: records, zones: [zone])
     case .copyDevice, .signOut, .revoke, .revokeOthers, .changePassword, .erase, .signUp, .signIn,
       .signInByProvider,
-      .accept, .keepResult, .told, .forget, .probe:
+      .accept, .keepResult, .told, .forget, .keepTime,
+      .probe:
       Expectation(device: key)
     case .membership(let key, let change): change.expectation(key, schema)
     case .invite(_, let invitation, _): Expectation(device: key, user: key?.user, zones: [invitation.zone])

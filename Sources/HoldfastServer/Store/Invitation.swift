@@ -28,7 +28,11 @@ struct Invitation: Sendable, Equatable {
   }
 
   /// Whether somebody may accept it now, as far as it says itself.
-  func isGood(at now: Int64) -> Bool { uses > 0 && now < expiresAt }
+  ///
+  /// One that was made when the clock was ahead is good no longer than any other.
+  func isGood(at now: Int64) -> Bool {
+    uses > 0 && now < expiresAt && expiresAt - now <= (Self.secondsLimit + 86_400) * 1000
+  }
 }
 
 /// The invitations to zones. Those of a zone change under the zone's lock.

@@ -190,13 +190,14 @@ struct KnownDevice: Sendable {
 }
 
 extension KnownDevice {
-  /// Until when the token is good without being looked up again; nil when its session is over. Other tokens are good until they are revoked.
-  func sessionEnd(_ limits: UserLimits, at now: Int64) -> Int64? {
-    guard case .session = key.use else { return now + 3_600_000 }
+  /// For how many milliseconds the token is good without being looked up again; nil when its session is over. Other tokens are good until
+  /// they are revoked.
+  func sessionRest(_ limits: UserLimits, at now: Int64) -> Int64? {
+    guard case .session = key.use else { return 3_600_000 }
     let end = min(
       seenAt.addingClamped(limits.sessionIdle), sessionAt.addingClamped(limits.sessionLifetime))
     // What is written makes it last longer, and it may be long until somebody looks.
-    return now < end ? min(end, now + 3_600_000) : nil
+    return now < end ? min(end - now, 3_600_000) : nil
   }
 }
 

@@ -79,7 +79,7 @@ final class Webhook: @unchecked Sendable {
   private func nextWork() -> Work? {
     thread.next {
       guard isLeading else { return .nothing(until: nil) }
-      let now = surroundings.environment.now()
+      let now = surroundings.environment.measured()
       let zones = plan.next(configuration.batch, now: now)
       if !zones.isEmpty { return .work(.tell(zones)) }
       let time = plan.nextTime(now: now)
@@ -123,7 +123,7 @@ final class Webhook: @unchecked Sendable {
     case 400...499 where answer.status != 408 && answer.status != 429:
       surroundings.log("The webhook refused \(zones.count) zones with \(answer.status)")
       let random = random()
-      lock.hold { plan.refused(zones, now: now, random: random) }
+      lock.hold { plan.refused(zones, now: surroundings.environment.measured(), random: random) }
     default:
       surroundings.log("The webhook gave no good answer: \(answer.status)")
       postpone(retryAfter: Int64(min(answer.retryAfter ?? 0, 3600)) * 1000)
@@ -131,7 +131,7 @@ final class Webhook: @unchecked Sendable {
   }
 
   private func postpone(retryAfter: Int64) {
-    let (now, random) = (surroundings.environment.now(), random())
+    let (now, random) = (surroundings.environment.measured(), random())
     lock.hold { plan.postponed(now: now, retryAfter: retryAfter, random: random) }
   }
 

@@ -225,13 +225,42 @@ extension Scenario {
           stage.settle()
           stage.expect("I4", stage.order(of: list, on: 1).count == 10, "the zone came whole")
         }),
+      Scenario(
+        name: "The server's clock jumps", guards: "I3, I11", takes: [.tombstonesForgotten],
+        script: { stage in
+          let list = stage.makeList(0)
+          let item = stage.makeItem(0, in: list)
+          stage.settle()
+          stage.goOffline(1)
+          stage.delete(0, "items", item)
+          stage.edit(0, "lists", list, "title")
+          stage.edit(1, "lists", list, "title")
+          stage.settleWithout(1)
+          let before = stage.tombstones(of: list)
+          stage.perform(.clock(.server, by: 400 * World.day))
+          stage.interrupted("server") { stage.world.forget(Retention()) }
+          stage.expect("I11", stage.tombstones(of: list) == before, "one jump forgets nothing")
+          stage.goOnline(1)
+          stage.settle()
+          stage.expect("I3", stage.losers.count == 1, "the edits have met")
+          stage.expect("I11", stage.resets == 0, "who was away for a moment is not taken for dead")
+          stage.world.forget(Retention())
+          stage.expect("I3", stage.losers.count == 1, "the log is kept")
+          stage.perform(.clock(.server, by: -400 * World.day))
+          stage.world.forget(Retention())
+          stage.expect("I3", stage.losers.count == 1, "nor does it go when the clock is set right")
+          stage.age(days: 2)
+          stage.settle()
+          stage.world.forget(Retention())
+          stage.expect("I11", stage.tombstones(of: list) == 0, "what is measured counts")
+        }),
     ]
   }
 }
 
 extension Stage {
   /// Lets days go by on the server; devices that don't speak meanwhile grow old.
-  func age(days: Int64) { perform(.clock(.server, by: days * World.day)) }
+  func age(days: Int64) { world.age(Int64(days) * World.day) }
 
   /// How many tombstones a zone has on the server.
   func tombstones(of zone: String) -> Int {

@@ -44,6 +44,7 @@ extension World {
       now: { [unowned self] in time(on: SimulatedServer.machine) },
       random: { count in (0..<count).map { _ in UInt8(truncatingIfNeeded: source.next() >> 32) } },
       passwords: PasswordHashing(hash: { "hashed " + $0 }, verify: { "hashed " + $0 == $1 }))
+    environment.measured = { [unowned self] in now + aged }
     environment.answerSize = plan.answerSize
     environment.writeBudget.changeSets = plan.changeSetBudget
     // Clocks jump by years here; that sessions end is shown elsewhere.

@@ -28,6 +28,21 @@ extension World {
     pushEvents()
   }
 
+  /// Time goes by in which the server runs, and nothing else happens.
+  func age(_ milliseconds: Int64) {
+    keepTime()
+    clocks[SimulatedServer.machine, default: 0] += milliseconds
+    aged += milliseconds
+    keepTime()
+  }
+
+  /// The server looks at its clock, as it does every five minutes.
+  private func keepTime() {
+    guard let process = server.process, let inline = server.inline, disk.isAlive(process) else { return }
+    run(as: process) { try? inline.keepTime() }
+    if !disk.isAlive(process) { serverDied() }
+  }
+
   /// Lets zones be begun anew that wait for it.
   func passWaits() {
     for _ in 0..<90 where devices.contains(where: isWaiting) { pass(60_000) }
@@ -48,7 +63,10 @@ extension World {
     retention.devices = .seconds(172_800)
     // Later than all that the server has seen of its clock by a jump.
     let machine = SimulatedServer.machine
-    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + 4000 * Self.day
+    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine))
+    age(4000 * Self.day)
+    // Long enough for a clock that had jumped to be believed.
+    age(8 * Self.day)
     // The first says what came last, and is seen; the second has nothing more to say.
     for _ in 0..<2 { for device in devices { sync(device) } }
     // Who was taken for dead is reset, and may have been within the hour.

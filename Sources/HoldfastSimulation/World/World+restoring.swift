@@ -69,7 +69,8 @@ extension World {
     guard devices.contains(where: { !$0.view.held.isEmpty }) else { return }
     // Its clock stands still where it was set back, until the time has caught up.
     let machine = SimulatedServer.machine
-    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine)) + Self.holding
+    clocks[machine, default: 0] += max(0, latestServerTime - time(on: machine))
+    age(Self.holding)
     for device in devices { sync(device) }
   }
 }

@@ -47,6 +47,8 @@ final class World: @unchecked Sendable {
   var now: Int64 = 0
   /// How far each machine's clock is off.
   var clocks: TextMap<Int64> = [:]
+  /// How much time went by at once on the server, besides what `now` says.
+  var aged: Int64 = 0
   var weather = Weather.calm
   /// What will happen to a machine's disk, after so many steps.
   var armed: TextMap<(trouble: Command.Trouble, steps: Int)> = [:]

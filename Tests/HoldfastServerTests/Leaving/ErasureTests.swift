@@ -121,7 +121,8 @@ struct ErasureTests {
   /// A pass that ends after some commands.
   private func run(_ server: TestServer, steps: Int) throws {
     let inline = try #require(server.inline)
-    let terms = ForgettingTerms(Retention(), epoch: inline.api.database.epoch, now: server.world.now)
+    let terms = ForgettingTerms(
+      Retention(), epoch: inline.api.database.epoch, at: TrustedTime(time: server.world.now))
     var left = steps
     let pass = ForgettingPass(
       find: { kind, place in

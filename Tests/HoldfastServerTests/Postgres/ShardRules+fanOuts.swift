@@ -118,9 +118,19 @@ extension ShardRules {
         SELECT t.id FROM \S+ t WHERE t.zone = ANY \(\$1\).* LIMIT \$\d+
         """#),
     FanOut(
+      reason: "the clock was set back: devices on all shards were seen later",
+      pattern: #"""
+        SELECT d.number FROM holdfast.devices d WHERE d.seen_at > \$1 OR d.session_at > \$1
+        """#),
+    FanOut(
+      reason: "the clock was set back: requests on all shards were answered later",
+      pattern: #"""
+        SELECT q.device, q.number FROM holdfast.requests q WHERE q.at > \$1
+        """#),
+    FanOut(
       reason: "results expire, whosever they are",
       pattern: #"""
-        SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= \$1 ORDER BY p.expires LIMIT \$2
+        SELECT p.account, p.token_hash FROM holdfast.results p WHERE p.expires <= \$1 OR p.expires > \$2 LIMIT \$3
         """#),
     FanOut(
       reason: "zones on all shards have tombstones",

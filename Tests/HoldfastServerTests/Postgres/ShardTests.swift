@@ -57,6 +57,8 @@ import Testing
     server.world.advance(100 * ForgettingTests.day)
     let forgotten = try #require(server.inline).forget()
     #expect(forgotten.tombstones > 0 && forgotten.acks > 0)
+    server.world.setClock(ahead: -10 * ForgettingTests.day)
+    #expect(try #require(server.inline).forget() == Forgotten())
     #expect(try server.findings().isEmpty)
     let flat = watch.statements.map { $0.replacing("\"", with: "").replacing(/\s+/, with: " ") }
     for fanOut in ShardRules.fanOuts {
