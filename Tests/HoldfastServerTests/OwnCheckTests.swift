@@ -32,6 +32,7 @@ import Testing
     arguments: [
       "UPDATE ~members SET role = 'king'", "UPDATE @access SET role = ''",
       "UPDATE @access SET role = 'Owner'",
+      "UPDATE @zones SET seq = 9223372036854775807", "UPDATE @devices SET confirmed = 9223372036854775807",
       "UPDATE @zones SET seq = -1", "UPDATE @zones SET purged = -1", "UPDATE @zones SET erased = -1",
       "UPDATE @zones SET restored = -5", "UPDATE @accounts SET erasure = 7", "UPDATE @accounts SET name = ''",
       "UPDATE @accounts SET losses = -1", "UPDATE @devices SET confirmed = -1",
@@ -46,6 +47,21 @@ import Testing
     #expect(throws: (any Error).self) { try run(statement) }
     #expect(try alice.makeItem(list, "still mine").isEmpty == false)
     #expect(try server.findings() == [])
+  }
+
+  @Test(
+    "a number that is as great as can be ends no server, and refuses its own change set alone",
+    .enabled(if: Engine.used == .sqlite),
+    arguments: [
+      "UPDATE lists SET rev = 9223372036854775807", "UPDATE holdfast_zones SET seq = 9223372036854775807",
+    ])
+  func greatest(statement: String) throws {
+    #expect(throws: SQLiteError.self) { try server.connection.execute(statement) }
+    try server.connection.execute(
+      "PRAGMA ignore_check_constraints = ON; \(statement); PRAGMA ignore_check_constraints = OFF")
+    let reply = try RestClient(alice).send("PATCH", "/v1/tables/lists/\(list)", ["columns": ["title": "New"]])
+    #expect(reply.status == 422)
+    #expect(try alice.refused(.update("lists", list, ["title": "New"])).code == .invalidOperation)
   }
 
   /// Those in which nothing can be wrong: any text is a name.

@@ -30,7 +30,7 @@ extension Command {
     let rest =
       call.arguments.has(.removeData)
       ? "its lists are gone from this device" : "this device is still \(account.name)'s"
-    Terminal.output.write("Signed out; \(rest).\n")
+    Terminal.output.say("Signed out; \(rest).")
   }
 
   static let eraseAccount = Command(
@@ -49,7 +49,7 @@ extension Command {
         .usage, "This device is signed in as \(account.name): say that name to erase the account.")
     }
     try await notebook.engine().eraseAccount(password: try password(call))
-    Terminal.output.write("\(account.name) is erased, and nothing of it is on this device.\n")
+    Terminal.output.say("\(account.name) is erased, and nothing of it is on this device.")
   }
 
   private static let credentials = """
@@ -67,7 +67,7 @@ extension Command {
     let device = call.arguments[.device] ?? ProcessInfo.processInfo.hostName
     try await entrance(engine, call.words[0], password, String(device.prefix(64)))
     try notebook.rememberServer()
-    Terminal.output.write("Signed in as \(call.words[0]).\n")
+    Terminal.output.say("Signed in as \(call.words[0]).")
     try await Syncing(notebook, engine).run()
   }
 

@@ -49,7 +49,7 @@ extension Command {
     let store = try call.open().store
     let set = try await quarantined(call, store)
     try await store.discard(set.number)
-    Terminal.output.write("Forgot \((1 + set.dependents.count).of("change set")).\n")
+    Terminal.output.say("Forgot \((1 + set.dependents.count).of("change set")).")
   }
 
   private static func quarantined(_ call: Invocation, _ store: Store) async throws -> QuarantinedChangeSet {
@@ -68,7 +68,7 @@ extension Command {
     let notebook = try call.open()
     let set = try await quarantined(call, notebook.store)
     try await notebook.store.resend(set.number) { try amend(set, &$0) }
-    Terminal.output.write("Wrote \((1 + set.dependents.count).of("change set")) anew, to be sent.\n")
+    Terminal.output.say("Wrote \((1 + set.dependents.count).of("change set")) anew, to be sent.")
     try await call.syncIfAsked(notebook)
   }
 }

@@ -11,7 +11,7 @@ extension Command {
     let notebook = try call.open()
     let isFollowed = !call.arguments.has(.stop)
     try await notebook.store.follow(zone, isFollowed)
-    guard isFollowed else { return Terminal.output.write("The catalogue is not on this device any more.\n") }
+    guard isFollowed else { return Terminal.output.say("The catalogue is not on this device any more.") }
     try await Syncing(notebook).run()
   }
 

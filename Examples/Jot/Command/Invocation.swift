@@ -31,7 +31,7 @@ struct Invocation: Sendable {
   func edit(_ body: @escaping @Sendable (Database) throws -> String) async throws {
     let notebook = try open()
     let said = try await notebook.store.write(body)
-    Terminal.output.write(said.shown + "\n")
+    Terminal.output.say(said)
     try await syncIfAsked(notebook)
   }
 

@@ -9,7 +9,7 @@ extension Command {
     let notebook = try call.open()
     let list = try await notebook.store.read { try $0.list(call.words[0]) }
     let invitation = try await notebook.engine().invite(to: list.id, role: role)
-    Terminal.output.write("Pass this on: jot accept \(invitation.token)\n")
+    Terminal.output.say("Pass this on: jot accept \(invitation.token)")
   }
 
   static let accept = Command(
@@ -22,7 +22,7 @@ extension Command {
     let zone = try await isID(word) ? engine.accept(membership: word) : engine.accept(invitation: word)
     try await Syncing(notebook, engine).run()
     let list = try await notebook.store.read { try $0.list(zone) }
-    Terminal.output.write("You share \(list.title) now.\n")
+    Terminal.output.say("You share \(list.title) now.")
   }
 
   static let invitations = Command(
@@ -56,7 +56,7 @@ extension Command {
     guard let waiting else { throw Failure(.data, "No such invitation waits; see `jot invitations`.") }
     try await engine.decline(membership: waiting.id)
     if call.arguments.has(.block) { try await engine.block(user: waiting.inviter.id) }
-    Terminal.output.write("You do not share it.\n")
+    Terminal.output.say("You do not share it.")
   }
 
   static let leave = Command(
@@ -67,7 +67,7 @@ extension Command {
     let list = try await notebook.store.read { try $0.list(call.words[0]) }
     try await engine.leave(zone: list.id)
     try await Syncing(notebook, engine).run()
-    Terminal.output.write("You do not share \(list.title) any more.\n")
+    Terminal.output.say("You do not share \(list.title) any more.")
   }
 
   /// Whether a word is the id of a record; tokens are longer.

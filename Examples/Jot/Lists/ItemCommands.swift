@@ -37,7 +37,7 @@ extension Command {
       }
     }
     let added = (titles.count + lines.count).of("item")
-    Terminal.output.write("Added \(added) to \(isNew ? "the new list " : "")\(list.title).\n")
+    Terminal.output.say("Added \(added) to \(isNew ? "the new list " : "")\(list.title).")
     try await call.syncIfAsked(notebook)
   }
 

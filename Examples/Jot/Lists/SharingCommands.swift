@@ -12,7 +12,7 @@ extension Command {
     // Whom it reaches, where somebody can say so: a name says little.
     if let found = try? await call.open().engine().user(named: name) {
       let word = found.issuer.map { "vouched for by \($0)" } ?? "with a password"
-      Terminal.output.write("\(found.user.name) is the user \(found.user.id), \(word).\n")
+      Terminal.output.say("\(found.user.name) is the user \(found.user.id), \(word).")
     }
     try await call.edit { database in
       let list = try database.list(call.words[0])

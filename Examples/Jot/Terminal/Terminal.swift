@@ -34,6 +34,9 @@ struct Terminal: Sendable {
     try? FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(contentsOf: Data(text.utf8))
   }
 
+  /// Writes a sentence as a line: nothing in it, as titles that others have chosen, does more to the terminal than to be read.
+  func say(_ sentence: String) { write(sentence.shown + "\n") }
+
   /// Whether a person can be asked: both ends are a terminal.
   static var canAsk: Bool { output.isInteractive && isatty(STDIN_FILENO) == 1 }
 

@@ -55,7 +55,7 @@ enum DoctorCommand: Subcommand {
   static func run(_ options: Options) throws -> Int32 {
     if options.has("repair") { for line in try LedgerRepair(options.location).run() { print(line) } }
     let findings = try Administration(options.location).doctor()
-    for finding in findings { print("\(finding)".shown) }
+    for finding in findings { print("\(finding)") }
     print(
       findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the database.")
     return findings.isEmpty ? 0 : 1

@@ -34,7 +34,7 @@ enum AdoptCommand {
       let proposal = try adoption.propose(tables: tables)
       for note in proposal.notes { writeError(note) }
       guard let path = options["output"] else {
-        print(proposal.text, terminator: "")
+        Swift.print(proposal.text, terminator: "")
         return 0
       }
       try writeNewFile(path, Array(proposal.text.utf8))

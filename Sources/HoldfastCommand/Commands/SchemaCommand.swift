@@ -35,9 +35,9 @@ enum SchemaCommand: Subcommand {
     case nil:
       let own = schema.tables.filter { !$0.isBuiltIn }
       print("\(path) is good: \(own.count) tables, \(own.reduce(0) { $0 + $1.columns.count }) columns.")
-    case "sql": print(schema.serverSQL)
-    case "postgres": print(schema.postgresSQL)
-    case "json": print(String(decoding: schema.json.bytes, as: UTF8.self))
+    case "sql": Swift.print(schema.serverSQL)
+    case "postgres": Swift.print(schema.postgresSQL)
+    case "json": Swift.print(String(decoding: schema.json.bytes, as: UTF8.self))
     case let other?: throw UsageError("--print takes sql, postgres or json, not \"\(other)\".")
     }
     return 0

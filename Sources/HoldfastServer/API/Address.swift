@@ -59,7 +59,10 @@ enum Address: Equatable {
   ///
   /// - Throws: `Problem.notFound` when there is nothing.
   init(of request: HTTPRequest, in schema: Schema) throws(Problem) {
-    guard let parts = request.pathParts else { throw Problem(.notFound) }
+    // No name and no id has U+0000 in it, which PostgreSQL's texts can't have.
+    guard let parts = request.pathParts, !parts.contains(where: { $0.utf8.contains(0) }) else {
+      throw Problem(.notFound)
+    }
     if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
       self = try Self.inTables(parts.dropFirst(2), schema)
       return

@@ -6,7 +6,7 @@ extension Administration {
     Listing(
       columns: ["token", "name", "role", "tables", "zones", "last used", "valid"],
       rows: try operators.tokens().map { row in
-        guard let scope = TokenScope(row[2]) else { return row }
+        guard let scope = TokenScope(row[2]) else { return [row[0], row[1], "?", "?", "?", row[3], row[4]] }
         func text(_ names: TextSet?) -> String {
           names.map { $0.sorted().joined(separator: ",") } ?? "all"
         }

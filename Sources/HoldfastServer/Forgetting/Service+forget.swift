@@ -30,7 +30,7 @@ extension Service {
       guard let live = try table.record(conflict.id) else { continue }
       try table.remove(live.id)
       try stores.tombstones.insert(
-        Tombstone(zone: live.zone, rev: live.rev + 1, stamp: now, device: 0),
+        Tombstone(zone: live.zone, rev: live.rev &+ 1, stamp: now, device: 0),
         seq: try stores.ledger.next(live.zone), of: live.id, in: table.table.name, isDeparture: false)
       forgotten.conflicts += 1
     }

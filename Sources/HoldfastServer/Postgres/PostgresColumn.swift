@@ -38,7 +38,10 @@ struct PostgresColumn: Sendable, Hashable {
       return Self.bounded(number, value, "-1.7976931348623157e308", "1.7976931348623157e308")
     case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
     case .timestamp: return Self.moment(value)
-    case .date: return Self.moment("\(value)::timestamp")
+    case .date:
+      // There are dates that no timestamp has.
+      let inRange = Self.bounded(value, value, "'0001-01-01'::date", "'9999-12-31'::date")
+      return Self.moment("(\(inRange))::timestamp")
     }
   }
 

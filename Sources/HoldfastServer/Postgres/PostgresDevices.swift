@@ -207,7 +207,7 @@ final class PostgresDevices: DeviceTable {
   /// What is added to the number of each user who loses zones.
   var lossesByUser: [(user: String, sum: Int64)] {
     var sums: TextMap<Int64> = [:]
-    for loss in losses { sums[loss.user, default: 0] += loss.seq + 1 }
+    for loss in losses { sums[loss.user, default: 0] += loss.seq &+ 1 }
     // In one order, as each is a lock.
     return sums.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

@@ -9,7 +9,9 @@ enum PostgresRequestStatements {
       device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
       bytes_before bigint NOT NULL, bytes bigint NOT NULL, at bigint NOT NULL, fingerprint bytea NOT NULL,
       status bigint NOT NULL, head text NOT NULL, body bytea NOT NULL, PRIMARY KEY (device, request_id),
-      CHECK (number > 0 AND bytes >= 0 AND bytes_before >= 0 AND status BETWEEN 100 AND 599)
+      CHECK (
+        number BETWEEN 1 AND \(greatestCount) AND bytes BETWEEN 0 AND \(greatestCount) AND bytes_before BETWEEN 0 AND \(greatestCount)
+        AND status BETWEEN 100 AND 599)
     );
     CREATE UNIQUE INDEX requests_in_order ON holdfast.requests (device, number);
     CREATE TABLE holdfast.created (

@@ -24,7 +24,11 @@ extension PostgresTables {
       """
 
   /// What holds of a device.
-  static let deviceCheck = "CHECK (confirmed >= 0 AND answered >= 0 AND session > 0)"
+  static let deviceCheck = """
+    CHECK (
+      confirmed BETWEEN 0 AND \(greatestCount) AND answered BETWEEN 0 AND \(greatestCount)
+      AND session BETWEEN 1 AND \(greatestCount))
+    """
 
   /// What is the same whether the tables are distributed or not: all but the devices.
   ///
@@ -39,7 +43,7 @@ extension PostgresTables {
       name text COLLATE "C" PRIMARY KEY, relation text COLLATE "C" NOT NULL UNIQUE, adopted boolean NOT NULL
     );
     CREATE TABLE holdfast.zones (
-      zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0),
+      zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
       purged bigint NOT NULL DEFAULT 0 CHECK (purged >= 0), public boolean NOT NULL DEFAULT false,
       clock bigint NOT NULL DEFAULT 0 CHECK (clock >= 0)
     ) WITH (fillfactor = 50);
@@ -48,7 +52,7 @@ extension PostgresTables {
       id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
       stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
       PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone),
-      CHECK (seq > 0 AND rev > 0 AND state IN (0, 1, 2) AND (state = 0) = (stamps IS NOT NULL)
+      CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND state IN (0, 1, 2) AND (state = 0) = (stamps IS NOT NULL)
         AND (state > 0) = (stamp IS NOT NULL AND device IS NOT NULL AND deleted_seq IS NOT NULL))
     );
     CREATE TABLE holdfast.accounts (

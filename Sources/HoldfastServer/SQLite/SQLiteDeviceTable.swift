@@ -227,7 +227,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try addLoss.bind(zone, at: 1)
     try addLoss.bind(user, at: 2)
     try addLoss.run()
-    try countLoss.bind(seq + 1, at: 1)
+    try countLoss.bind(seq &+ 1, at: 1)
     try countLoss.bind(user, at: 2)
     try countLoss.run()
   }

@@ -24,20 +24,26 @@ struct SQLiteTables {
 
   let schema: Schema
 
+  private static let deviceCheck = """
+    CHECK (
+      confirmed BETWEEN 0 AND \(greatestCount) AND answered BETWEEN 0 AND \(greatestCount)
+      AND session BETWEEN 1 AND \(greatestCount) AND session_used IN (0, 1))
+    """
+
   /// What every server needs.
   private static let first = """
     CREATE TABLE holdfast_meta (
       key TEXT PRIMARY KEY, value TEXT NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_zones (
-      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0),
+      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
       purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1))
     ) WITHOUT ROWID;
     CREATE TABLE holdfast_tombstones (
       zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
       rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
       deleted_seq INTEGER NOT NULL,
-      PRIMARY KEY (zone, seq), CHECK (seq > 0 AND rev > 0 AND departed IN (0, 1))
+      PRIMARY KEY (zone, seq), CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND departed IN (0, 1))
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
     CREATE TABLE holdfast_accounts (
@@ -50,7 +56,7 @@ struct SQLiteTables {
       confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
       session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x'',
-      CHECK (confirmed >= 0 AND answered >= 0 AND session > 0 AND session_used IN (0, 1))
+      \(Self.deviceCheck)
     );
     CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
     CREATE TABLE holdfast_acks (
@@ -71,7 +77,9 @@ struct SQLiteTables {
       device INTEGER NOT NULL, request_id TEXT NOT NULL, number INTEGER NOT NULL, bytes_before INTEGER NOT NULL,
       bytes INTEGER NOT NULL, at INTEGER NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL,
       head TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (device, request_id),
-      CHECK (number > 0 AND bytes >= 0 AND bytes_before >= 0 AND status BETWEEN 100 AND 599)
+      CHECK (
+        number BETWEEN 1 AND \(greatestCount) AND bytes BETWEEN 0 AND \(greatestCount) AND bytes_before BETWEEN 0 AND \(greatestCount)
+        AND status BETWEEN 100 AND 599)
     );
     CREATE UNIQUE INDEX holdfast_requests_in_order ON holdfast_requests (device, number);
     CREATE TABLE holdfast_created (
@@ -86,8 +94,9 @@ struct SQLiteTables {
   func create(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
-      "\"id\" TEXT NOT NULL", "\"zone\" TEXT NOT NULL", "\"seq\" INTEGER NOT NULL",
-      "\"rev\" INTEGER NOT NULL",
+      "\"id\" TEXT NOT NULL", "\"zone\" TEXT NOT NULL",
+      "\"seq\" INTEGER NOT NULL CHECK (\"seq\" BETWEEN 1 AND \(greatestCount))",
+      "\"rev\" INTEGER NOT NULL CHECK (\"rev\" BETWEEN 1 AND \(greatestCount))",
       "\"stamps\" TEXT NOT NULL",
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }

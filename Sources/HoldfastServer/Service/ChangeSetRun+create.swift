@@ -22,7 +22,7 @@ extension ChangeSetRun {
       try requireTaking(of: operation.table, from: tombstone.zone)
       try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
-    try insert(operation, zone: zone, rev: tombstone.rev + 1, isNew: false)
+    try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
   }
 
   /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A

@@ -68,7 +68,7 @@ extension ChangeSetRun {
       try store.remove(record.id)
       if store.table.zone == .root { try stores.followRoot(of: record.zone) }
       let tombstone = Tombstone(
-        zone: record.zone, rev: going.isNamed ? max(record.rev + 1, rev) : record.rev + 1,
+        zone: record.zone, rev: going.isNamed ? max(record.rev &+ 1, rev) : record.rev &+ 1,
         stamp: stamp,
         device: author.device)
       try stores.tombstones.insert(

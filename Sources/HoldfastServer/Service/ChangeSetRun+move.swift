@@ -14,7 +14,7 @@ extension ChangeSetRun {
         let store = stores.tables[link.table]
         for id in try store.ids(where: link.column, is: moved.id) {
           guard var child = try store.record(id) else { continue }
-          child.rev += 1
+          child.rev &+= 1
           waiting.append(child)
         }
       }

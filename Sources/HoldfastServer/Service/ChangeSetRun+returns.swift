@@ -251,10 +251,10 @@ extension ChangeSetRun {
       try completeMember(&values, in: zone)
       if let user = values[stores.memberUser].text, let member = try stores.membership(of: user, in: zone) {
         if user != author.user, try hasRecovered(zone) {
-          try take([stores.memberRole], of: item, into: member, rev: member.rev + 1)
+          try take([stores.memberRole], of: item, into: member, rev: member.rev &+ 1)
         }
         // Who has recovered the zone is a member by another record.
-        let tombstone = Tombstone(zone: zone, rev: item.rev + 1, stamp: author.clock, device: author.device)
+        let tombstone = Tombstone(zone: zone, rev: item.rev &+ 1, stamp: author.clock, device: author.device)
         _ = try put(tombstone, of: item)
         return 0
       }

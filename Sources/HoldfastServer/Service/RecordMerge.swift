@@ -20,14 +20,14 @@ struct RecordMerge {
   /// Gives a column a value.
   mutating func set(_ column: Int, named name: String, to value: Value, by stamp: Stamp, of device: Int64) {
     record.values[column] = value
-    stamps[name] = ColumnStamp(rev: record.rev + 1, stamp: stamp, device: device)
+    stamps[name] = ColumnStamp(rev: record.rev &+ 1, stamp: stamp, device: device)
     changed.append(column)
   }
 
   /// The record with its next revision, as it is to be written under a seq that it is still to get.
   var next: Record {
     var record = record
-    record.rev += 1
+    record.rev &+= 1
     record.stamps = stamps.text
     return record
   }

@@ -3,6 +3,9 @@ import HoldfastCore
 // What the database itself checks of Holdfast's own tables, in both engines, as a person at its shell may write to them: the checks stand where the
 // tables are made.
 
+/// What stands in a check for the greatest number that counts something: no database reaches it, and what is counted on from there still fits.
+let greatestCount = "4611686018427387904"
+
 extension Role {
   /// All roles, as SQL lists them.
   static let sqlList = Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")

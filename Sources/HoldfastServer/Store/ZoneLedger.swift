@@ -69,7 +69,8 @@ final class ZoneLedger {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
     journal.append((name, zone))
-    zone.seq += 1
+    // What is too great for the database is refused by it.
+    zone.seq &+= 1
     zone.author = zone.isDirty && zone.author != author ? nil : author
     zone.isDirty = true
     zones[name] = zone
