@@ -42,11 +42,11 @@ final class Transfer: @unchecked Sendable {
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     try setFields(request)
     try setContent(request)
-    set(CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.wholeMilliseconds)
-    if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, time.wholeMilliseconds) }
+    set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(limits.connectTimeout))
+    if let time = limits.totalTimeout { set(CURLOPT_TIMEOUT_MS, Self.milliseconds(time)) }
     if let time = limits.idleTimeout {
       set(CURLOPT_LOW_SPEED_LIMIT, 1)
-      set(CURLOPT_LOW_SPEED_TIME, max(1, time.wholeMilliseconds / 1000))
+      set(CURLOPT_LOW_SPEED_TIME, max(1, Self.milliseconds(time) / 1000))
     }
     // The client's thread takes no signals, and libcurl makes none.
     set(CURLOPT_NOSIGNAL, 1)
@@ -70,6 +70,9 @@ final class Transfer: @unchecked Sendable {
     curl_slist_free_all(fields)
     errorText.deallocate()
   }
+
+  /// libcurl takes no longer time than 31 bits hold.
+  private static func milliseconds(_ time: Duration) -> Int { Int(Int32(clamping: time.wholeMilliseconds)) }
 
   private func set(_ option: CURLoption, _ value: Int) { holdfast_curl_set_long(handle, option, value) }
 
@@ -201,11 +204,4 @@ private func received(
   guard let context else { return 0 }
   let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
   return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
-}
-
-extension Duration {
-  fileprivate var wholeMilliseconds: Int {
-    Int(clamping: components.seconds).multipliedReportingOverflow(by: 1000).partialValue
-      + Int(components.attoseconds / 1_000_000_000_000_000)
-  }
 }

@@ -57,12 +57,7 @@ public final class Connection {
     handle = opened
     interrupter = Interrupter(opened)
     sqlite3_extended_result_codes(opened, 1)
-    let (seconds, attoseconds) = busyTimeout.components
-    let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
-    let limit = Int64(Int32.max)
-    let whole = milliseconds.overflow ? limit : min(milliseconds.partialValue, limit)
-    let wait = whole + attoseconds / 1_000_000_000_000_000
-    sqlite3_busy_timeout(opened, Int32(clamping: max(wait, 0)))
+    sqlite3_busy_timeout(opened, Int32(clamping: max(busyTimeout.wholeMilliseconds, 0)))
     observation.attach(to: opened)
   }
 

@@ -181,9 +181,7 @@ package struct SyncMachine {
 
   /// A random time of a whole number of milliseconds.
   private func wait(upTo longest: Duration) -> Duration {
-    let (seconds, attoseconds) = longest.components
-    let milliseconds = UInt64(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-    return .milliseconds(Int64(random() % (milliseconds + 1)))
+    .milliseconds(Int64(random() % (UInt64(max(0, longest.wholeMilliseconds)) + 1)))
   }
 
   private mutating func fail(_ failure: Failure) -> [Action] {

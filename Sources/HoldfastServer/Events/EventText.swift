@@ -9,8 +9,7 @@ struct EventText: Sendable {
   /// - Parameter run: letters and digits.
   init(run: String, heartbeat: Duration) {
     self.run = run
-    let (seconds, attoseconds) = heartbeat.components
-    heartbeatMilliseconds = max(seconds * 1000 + attoseconds / 1_000_000_000_000_000, 1)
+    heartbeatMilliseconds = max(heartbeat.wholeMilliseconds, 1)
   }
 
   /// The first event of a stream.

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 /// How long the server keeps what somebody may still need: docs/FORGETTING.md.
 public struct Retention: Sendable, Equatable {
   /// For how long a tombstone stays at least; a day unless given.
@@ -62,13 +64,5 @@ struct ForgettingTerms: Sendable {
     let digits = String(conflictsFrom, radix: 16)
     let padded = String(repeating: "0", count: max(0, 12 - digits.count)) + digits
     return "\(padded.prefix(8))-\(padded.dropFirst(8))"
-  }
-}
-
-extension Duration {
-  /// In milliseconds, bounded.
-  fileprivate var wholeMilliseconds: Int64 {
-    let (product, isOver) = components.seconds.multipliedReportingOverflow(by: 1000)
-    return isOver ? .max / 2 : product + components.attoseconds / 1_000_000_000_000_000
   }
 }

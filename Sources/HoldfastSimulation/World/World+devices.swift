@@ -301,12 +301,6 @@ extension World {
   }
 }
 
-extension Duration {
-  fileprivate var wholeMilliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-  }
-}
-
 extension Array {
   fileprivate func randomElement(by seed: UInt64) -> Element? {
     isEmpty ? nil : self[Int(seed % UInt64(count))]

@@ -1,0 +1,8 @@
+extension Duration {
+  /// In whole milliseconds, toward zero, bounded to what 64 bits hold.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, isOver) = components.seconds.multipliedReportingOverflow(by: 1000)
+    let (whole, isBeyond) = seconds.addingReportingOverflow(components.attoseconds / 1_000_000_000_000_000)
+    return isOver || isBeyond ? components.seconds < 0 ? .min : .max : whole
+  }
+}
