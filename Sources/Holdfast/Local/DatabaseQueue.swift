@@ -22,7 +22,9 @@ final class DatabaseQueue: @unchecked Sendable {
         continuation.resume(
           with: Result {
             guard let database else { throw StoreError(.closed, "The store was closed.") }
-            return try body(database)
+            do { return try body(database) } catch let error as SQLiteError where error.isDamage {
+              throw StoreError.damaged(error)
+            }
           })
         database?.checkpointIfLong()
       }

@@ -70,6 +70,8 @@ package final class LocalDatabase {
       throw StoreError(
         .cannotOpen,
         "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
+    } catch let error as SQLiteError where error.isDamage {
+      throw StoreError.damaged(error)
     }
   }
 

@@ -85,11 +85,11 @@ extension LocalDatabase {
     defer { row.reset() }
     while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
       guard (1..<Int64.max / 2).contains(row.integer(0)),
-        (row.integer(0)..<Int64.max / 2).contains(row.integer(1))
+        (row.integer(0)..<row.integer(0) + Int64(SyncRequest.operationLimit)).contains(row.integer(1))
       else {
         throw StoreError(
           .databaseIsBroken,
-          "The table holdfast_outbox has numbers that no operation can have. Take a copy of the file of before."
+          "The table holdfast_outbox has numbers that no operation can have. Open the file again, which mends them."
         )
       }
       if sealed.isEmpty {

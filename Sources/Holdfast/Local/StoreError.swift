@@ -17,7 +17,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notAHoldfastDatabase = Code(.notAHoldfastDatabase)
     /// The file was made by a newer version of this library, or has a newer schema than the one it was opened with.
     public static let databaseIsNewer = Code(.databaseIsNewer)
-    /// The file lacks what every such database has.
+    /// The file lacks what every such database has, or is damaged: see `Store.repair()` and `Store.rescue(from:)`.
     public static let databaseIsBroken = Code(.databaseIsBroken)
     /// The schema changes what a database of an earlier one can't follow.
     public static let schemaCannotChange = Code(.schemaCannotChange)
