@@ -154,7 +154,8 @@ final class Transfer: @unchecked Sendable {
       let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
       // libcurl reads to the end of the connection when the length is too large for it.
       if name == "content-length", Int64(value) == nil {
-        return refuse("The answer's length is no number of bytes.")
+        let isTooLarge = !value.isEmpty && value.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return refuse("The answer's length is no number of bytes.", isTooLarge ? .tooLarge : .failed)
       }
       head.headers[name] = value
     }
@@ -177,8 +178,8 @@ final class Transfer: @unchecked Sendable {
     return receiver.head(head)
   }
 
-  private func refuse(_ reason: String) -> Bool {
-    refusal = HTTPClientError(code: .tooLarge, description: reason)
+  private func refuse(_ reason: String, _ code: HTTPClientError.Code = .tooLarge) -> Bool {
+    refusal = HTTPClientError(code: code, description: reason)
     return false
   }
 }

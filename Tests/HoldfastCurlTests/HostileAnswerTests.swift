@@ -67,6 +67,19 @@ import Testing
     #expect(throws: HTTPClientError.self) { try result.get() }
   }
 
+  @Test(
+    "a length that is no number is a failure, and one that is too large says so",
+    arguments: [
+      ("abc", HTTPClientError.Code.failed), ("", .failed), ("99999999999999999999999", .tooLarge),
+    ])
+  func lengths(_ length: String, _ code: HTTPClientError.Code) async throws {
+    let text = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabc"
+    let result = try await answer(.bytes([UInt8](text.utf8)))
+    #expect(throws: HTTPClientError.self) { try result.get() }
+    guard case .failure(let error) = result else { return }
+    #expect(error.code == code)
+  }
+
   @Test("an answer without an end is broken off at the limit of its part")
   func endless() async throws {
     let limits = HTTPClientLimits(bodyLimit: 1 << 20)

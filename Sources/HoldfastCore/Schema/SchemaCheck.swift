@@ -5,6 +5,7 @@ package struct SchemaCheck {
 
   package static let reservedColumns: TextSet = [
     "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
+    "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid",
   ]
   static let reservedTables: TextSet = [Table.members.name, Table.conflicts.name]
 

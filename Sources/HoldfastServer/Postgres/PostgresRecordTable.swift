@@ -3,6 +3,9 @@ import HoldfastPostgres
 
 /// The records of one table, in the transaction's working set.
 final class PostgresRecordTable: RecordTable {
+  /// How many records one statement looks for at the most.
+  private static let together = 5000
+
   let table: Table
   private let index: Int
   private unowned let store: PostgresStore
@@ -71,13 +74,28 @@ final class PostgresRecordTable: RecordTable {
     }
   }
 
-  func ids(where column: Int, is value: String) throws -> [String] {
-    var ids = try store.writing.ids(of: index, where: column, is: value)
-      .filter { store.working.changed[Expectation.Key(table: index, id: $0)] == nil }
-    for (key, entry) in store.working.changed where key.table == index {
-      if entry.values?[column] == .text(value) { ids.append(key.id) }
+  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)] {
+    var found: TextMap<[String]> = [:]
+    for start in stride(from: 0, to: values.count, by: Self.together) {
+      let some = Array(values[start..<min(start + Self.together, values.count)])
+      for (id, value) in try store.writing.references(of: index, by: column, to: some)
+      where store.working.changed[Expectation.Key(table: index, id: id)] == nil {
+        found[value, default: []].append(id)
+      }
     }
-    return ids
+    let wanted = TextSet(values)
+    for (key, entry) in store.working.changed where key.table == index {
+      if let value = entry.values?[column].text, wanted.contains(value) {
+        found[value, default: []].append(key.id)
+      }
+    }
+    return values.flatMap { value in (found[value] ?? []).map { ($0, value) } }
+  }
+
+  func expect(_ ids: [String]) throws {
+    for start in stride(from: 0, to: ids.count, by: Self.together) {
+      try store.expect(index, Array(ids[start..<min(start + Self.together, ids.count)]))
+    }
   }
 
   private func put(_ record: Record) {

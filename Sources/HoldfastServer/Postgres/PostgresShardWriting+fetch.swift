@@ -69,19 +69,24 @@ extension PostgresShardWriting {
   }
 
   /// Reads a record, wherever it is.
-  func read(_ key: Expectation.Key) throws {
-    let places = try find([key.table: [key.id]])
-    let zones = (places[key] ?? [:]).filter { $0.value.state != .departed }.keys.sorted()
+  func read(_ ids: [String], of table: Int) throws {
+    if ids.isEmpty { return }
+    let places = try find([table: ids])
+    var zones: TextMap<[String]> = [:]
+    for (key, places) in places {
+      for (zone, place) in places where place.state != .departed { zones[zone, default: []].append(key.id) }
+    }
+    let wanted = zones.sorted { $0.key < $1.key }
     let answers = try store.connection.pipeline { pipe in
-      for zone in zones {
-        var wanted = PostgresParameters(zone)
-        wanted.append(array: [key.id])
-        pipe.send(statements.records[key.table].find, wanted)
+      for (zone, ids) in wanted {
+        var parameters = PostgresParameters(zone)
+        parameters.append(array: ids)
+        pipe.send(statements.records[table].find, parameters)
       }
     }
-    learn(places, zip(zones, answers).map { ($0, key.table, $1) })
-    // It moved between the two.
-    if store.working[key] == nil { try read(key) }
+    learn(places, zip(wanted, answers).map { ($0.key, table, $1) })
+    // They moved between the two.
+    try read(ids.filter { store.working[Expectation.Key(table: table, id: $0)] == nil }, of: table)
   }
 
   /// The rows of the ledger of records; each record has an entry.

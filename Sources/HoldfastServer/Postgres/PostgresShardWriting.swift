@@ -22,7 +22,14 @@ final class PostgresShardWriting: PostgresWriting {
     return Stamp(rawValue: max(zones.int64(0, 0), devices.int64(0, 0)))
   }
 
-  func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
+  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
+  {
+    try values.flatMap { value in
+      try ids(of: table, where: column, is: value).map { ($0, value) }
+    }
+  }
+
+  private func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
     let records = statements.records[table]
     guard let everywhere = records.findWhereAnywhere[column], let inZone = records.findWhere[column]
     else { return [] }

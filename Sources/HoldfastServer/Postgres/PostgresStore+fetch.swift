@@ -176,7 +176,7 @@ extension PostgresStore {
   /// A record as it is now, as far as that can be said without the lock of its zone.
   func glance(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
     if let known = working[key] { return known }
-    try writing.read(key)
+    try writing.read([key.id], of: key.table)
     return working[key] ?? PostgresWorkingSet.Entry()
   }
 
@@ -188,8 +188,26 @@ extension PostgresStore {
       if open.isEmpty || working.changed[key] != nil { return entry }
       for zone in open.keys.sorted() { _ = try zoneTable.zone(zone) }
       // It may have changed before the lock was had.
-      try writing.read(key)
+      try writing.read([key.id], of: key.table)
     }
+  }
+
+  /// Reads records that are looked at soon, and locks their zones.
+  func expect(_ table: Int, _ ids: [String]) throws {
+    let unknown = ids.filter { working[Expectation.Key(table: table, id: $0)] == nil }
+    if unknown.isEmpty { return }
+    try writing.read(unknown, of: table)
+    var open: TextSet = []
+    for id in unknown {
+      for (zone, place) in working[Expectation.Key(table: table, id: id)]?.places ?? [:]
+      where place.state != .departed && !zoneTable.isLocked(zone) {
+        open.insert(zone)
+      }
+    }
+    if open.isEmpty { return }
+    for zone in open.sorted() { _ = try zoneTable.zone(zone) }
+    // They may have changed before the locks were had.
+    try writing.read(unknown, of: table)
   }
 }
 

@@ -34,7 +34,10 @@ final class PostgresWholeWriting: PostgresWriting {
         column.type.postgresElement != "text"
           ? nil
           : PostgresStatement(
-            "SELECT t.id::text FROM \(relation.name) t WHERE t.\(column.name) = $1\(column.cast)")
+            """
+            SELECT t.id::text, u.value FROM unnest($1::text[]) AS u (value)
+            JOIN \(relation.name) t ON t.\(column.name) = u.value\(column.cast)
+            """)
       }
     }
     findSame = tables.map { table, relation in
@@ -63,18 +66,22 @@ final class PostgresWholeWriting: PostgresWriting {
     try store.fetch(expectations)
   }
 
-  func read(_ key: Expectation.Key) throws {
+  func read(_ ids: [String], of table: Int) throws {
     var parameters = PostgresParameters()
-    parameters.append(array: [key.id])
-    let rows = try store.connection.query(store.statements.records[key.table].find, parameters)
-    store.learn(rows, of: key.table, ids: [key.id])
+    parameters.append(array: ids)
+    let rows = try store.connection.query(store.statements.records[table].find, parameters)
+    store.learn(rows, of: table, ids: ids)
   }
 
   func write(andCommit moves: Moves?) throws(PostgresError) { try store.write(andCommit: moves) }
 
-  func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
+  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
+  {
     guard let statement = findWhere[table][column] else { return [] }
-    return try store.connection.query(statement, PostgresParameters(value)).texts
+    var parameters = PostgresParameters()
+    parameters.append(array: values)
+    let rows = try store.connection.query(statement, parameters)
+    return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {

@@ -15,16 +15,16 @@ protocol PostgresWriting: AnyObject {
   /// - Returns: the commands whose device, zone or record somebody else has locked.
   func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int>
 
-  /// Reads a record into the working set.
-  func read(_ key: Expectation.Key) throws
+  /// Reads records of a table into the working set.
+  func read(_ ids: [String], of table: Int) throws
 
   /// Writes all that has changed.
   ///
   /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
   func write(andCommit moves: Moves?) throws(PostgresError)
 
-  /// The ids of the records in the database whose column has a value.
-  func ids(of table: Int, where column: Int, is value: String) throws -> [String]
+  /// The ids of the records in the database whose column has one of some values, each with the value.
+  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
 
   /// The ids of the records in the database that have the values of a unique group, `values`, in a record's zone.
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]

@@ -73,15 +73,19 @@ final class SQLiteRecordTable: RecordTable {
     try drop.run()
   }
 
-  func ids(where column: Int, is value: String) throws -> [String] {
+  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)] {
     let statement = try connection.statement(
       "SELECT id FROM \"\(table.name)\" WHERE \"\(table.columns[column].name)\" = ?")
-    try statement.bind(value, at: 1)
-    defer { statement.reset() }
-    var ids: [String] = []
-    while try statement.step() { ids.append(statement.text(0)) }
-    return ids
+    var found: [(id: String, value: String)] = []
+    for value in values {
+      try statement.bind(value, at: 1)
+      defer { statement.reset() }
+      while try statement.step() { found.append((statement.text(0), value)) }
+    }
+    return found
   }
+
+  func expect(_ ids: [String]) throws {}
 
   func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String

@@ -101,7 +101,7 @@ struct SQLiteTables {
     ]
     for column in table.columns.indices { lines.append(self.column(column, of: index)) }
     lines.append("PRIMARY KEY (\"zone\", \"seq\")")
-    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID;\n"
+    return "CREATE TABLE \"\(table.name)\" (\(lines.joined(separator: ", "))) WITHOUT ROWID, STRICT;\n"
       + indexes(of: index)
   }
 
@@ -153,6 +153,7 @@ struct SQLiteTables {
     if definition.required { sql += " NOT NULL" }
     if let value = definition.defaultValue, value != .null { sql += " DEFAULT \(value.literal)" }
     if let check = definition.builtInCheck(of: schema.tables[index]) { sql += " CHECK (\(check))" }
+    if definition.type == .json { sql += " CHECK (json_valid(\"\(definition.name)\"))" }
     if let reference = definition.reference {
       sql += " REFERENCES \"\(reference.table)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
     }

@@ -53,64 +53,84 @@ extension ChangeSetRun {
     }
   }
 
-  /// Deletes a record and, without recursion, all that goes with it. Each gets a tombstone of its own.
+  /// Deletes a record and, level by level, all that goes with it: what refers to the records of a level is found together. Each gets a
+  /// tombstone of its own.
   func remove(
     _ first: Record, at stamp: Stamp, rev: Int64 = 0, isLogged: (Record) throws -> Bool = { _ in true }
   ) throws {
     // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
-    var waiting = [Going(record: first, isNamed: true)]
-    while let going = waiting.popLast() {
-      let record = going.record
-      let store = stores.tables[record.table]
-      // A record that can be reached in two ways was removed already.
-      guard try store.zone(of: record.id) != nil else { continue }
-      if going.isInside, !going.isNamed, !isErasing { try requireDelete(of: record) }
-      try store.remove(record.id)
-      if store.table.zone == .root { try stores.followRoot(of: record.zone) }
-      let tombstone = Tombstone(
-        zone: record.zone, rev: going.isNamed ? max(record.rev &+ 1, rev) : record.rev &+ 1,
-        stamp: stamp,
-        device: author.device)
-      try stores.tombstones.insert(
-        tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
-      let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
-      if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
-      try log(overlaps, of: record.id, table: record.table, zone: record.zone)
-      for link in schema.links(to: record.table) { try detach(going, link, at: stamp, &waiting) }
+    var level = [Going(key: Expectation.Key(table: first.table, id: first.id))]
+    while !level.isEmpty {
+      var gone: [Int: [Going]] = [:]
+      for going in level {
+        // A record that can be reached in two ways was removed already.
+        guard let record = try stores.tables[going.key.table].record(going.key.id) else { continue }
+        let isFirst = record.id == first.id && record.table == first.table
+        if going.isInside, !isFirst, !isErasing { try requireDelete(of: record) }
+        try bury(record, at: stamp, rev: isFirst ? rev : 0, isLogged: isLogged)
+        gone[record.table, default: []].append(going)
+      }
+      level = []
+      for (table, parents) in gone.sorted(by: { $0.key < $1.key }) {
+        for link in schema.links(to: table) { try detach(parents, link, at: stamp, &level) }
+      }
     }
+  }
+
+  /// Deletes one record, and leaves its tombstone.
+  private func bury(
+    _ record: Record, at stamp: Stamp, rev: Int64, isLogged: (Record) throws -> Bool
+  ) throws {
+    let store = stores.tables[record.table]
+    try store.remove(record.id)
+    if store.table.zone == .root { try stores.followRoot(of: record.zone) }
+    let tombstone = Tombstone(
+      zone: record.zone, rev: max(record.rev &+ 1, rev), stamp: stamp, device: author.device)
+    try stores.tombstones.insert(
+      tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
+    let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
+    if !overlaps.isEmpty { Trace.took(.deletedOverlap) }
+    try log(overlaps, of: record.id, table: record.table, zone: record.zone)
   }
 
   /// A record that is deleted.
   private struct Going {
-    let record: Record
-    /// Whether it is the record that was named. Records of other tables may have its id.
-    var isNamed = false
+    let key: Expectation.Key
     /// Whether only references inside the zone lead from it to the record that was named.
     var isInside = true
   }
 
+  /// Does to those who refer to deleted records of a table what their reference says.
   private func detach(
-    _ going: Going, _ link: Schema.Link, at stamp: Stamp, _ waiting: inout [Going]
+    _ parents: [Going], _ link: Schema.Link, at stamp: Stamp, _ level: inout [Going]
   ) throws {
-    let parent = going.record.id
     let store = stores.tables[link.table]
-    let isInside = going.isInside && link.isInZone
+    var inside: TextMap<Bool> = [:]
+    for parent in parents {
+      let isInside = parent.isInside && link.isInZone
+      if link.onDelete == .restrict, !isErasing, isInside {
+        openReferences.append(
+          OpenReference(operation: current, link: link, id: parent.key.id, isInbound: true))
+      } else {
+        inside[parent.key.id] = isInside
+      }
+    }
+    let wanted = parents.map(\.key.id).filter { inside[$0] != nil }
     var onDelete = link.onDelete
     // What is in other zones never keeps anybody from deleting, and is not told of.
-    if onDelete == .restrict, isErasing || !isInside {
+    if onDelete == .restrict {
       onDelete = store.table.columns[link.column].required ? .cascade : .setNull
     }
-    if onDelete == .restrict {
-      openReferences.append(OpenReference(operation: current, link: link, id: parent, isInbound: true))
-      return
-    }
-    for id in try store.ids(where: link.column, is: parent) {
-      guard let child = try store.record(id) else { continue }
+    let children = try store.references(by: link.column, to: wanted)
+    try store.expect(children.map(\.id))
+    for (id, parent) in children {
+      let isInside = inside[parent] ?? false
       if onDelete == .cascade {
         Trace.took(.cascaded)
-        waiting.append(Going(record: child, isInside: isInside))
+        level.append(Going(key: Expectation.Key(table: link.table, id: id), isInside: isInside))
         continue
       }
+      guard let child = try store.record(id) else { continue }
       Trace.took(.setToNull)
       var merge = RecordMerge(child)
       merge.set(

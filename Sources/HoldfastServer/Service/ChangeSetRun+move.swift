@@ -4,18 +4,28 @@ extension ChangeSetRun {
   /// Moves a record, whose columns are changed already, to another zone with all that is under it.
   func move(_ record: Record, to zone: String) throws {
     Trace.took(.moved)
-    var waiting = [record]
-    while var moved = waiting.popLast() {
-      try leave(&moved, for: zone)
-      for link in schema.links(to: moved.table) where link.isInZone {
-        guard case .parent(let name) = schema.tables[link.table].zone,
-          schema.tables[link.table].columns[link.column].name == name
-        else { continue }
-        let store = stores.tables[link.table]
-        for id in try store.ids(where: link.column, is: moved.id) {
-          guard var child = try store.record(id) else { continue }
-          child.rev &+= 1
-          waiting.append(child)
+    // Level by level: the children of a level are found together.
+    var level = [record]
+    while !level.isEmpty {
+      var parents: [Int: [String]] = [:]
+      for var moved in level {
+        try leave(&moved, for: zone)
+        parents[moved.table, default: []].append(moved.id)
+      }
+      level = []
+      for (table, ids) in parents.sorted(by: { $0.key < $1.key }) {
+        for link in schema.links(to: table) where link.isInZone {
+          guard case .parent(let name) = schema.tables[link.table].zone,
+            schema.tables[link.table].columns[link.column].name == name
+          else { continue }
+          let store = stores.tables[link.table]
+          let children = try store.references(by: link.column, to: ids).map(\.id)
+          try store.expect(children)
+          for id in children {
+            guard var child = try store.record(id) else { continue }
+            child.rev &+= 1
+            level.append(child)
+          }
         }
       }
     }

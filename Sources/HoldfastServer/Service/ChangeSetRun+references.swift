@@ -12,10 +12,9 @@ extension ChangeSetRun {
 
   /// What must hold when all operations are applied. Only what was in doubt is looked at.
   func checkOpenReferences() throws {
-    for reference in openReferences {
-      if reference.isInbound {
-        try checkInbound(reference)
-      } else if let record = try stores.tables[reference.link.table].record(reference.id),
+    try checkInbound()
+    for reference in openReferences where !reference.isInbound {
+      if let record = try stores.tables[reference.link.table].record(reference.id),
         try !holds(reference.link, of: record)
       {
         throw blame(reference.operation, Problem(.referenceMissing, name(of: reference.link)))
@@ -32,13 +31,28 @@ extension ChangeSetRun {
   }
 
   /// After a deletion nobody may refer to the record; after a move only records of its new zone.
-  private func checkInbound(_ reference: OpenReference) throws {
-    let zone = try stores.tables[reference.link.target].zone(of: reference.id)
-    let store = stores.tables[reference.link.table]
-    for id in try store.ids(where: reference.link.column, is: reference.id) {
-      let childZone = try store.zone(of: id)
-      if zone == nil || reference.link.isInZone && childZone != zone {
-        throw blame(reference.operation, Problem(.referenceRestricted, name(of: reference.link)))
+  private func checkInbound() throws {
+    var links: [(link: Schema.Link, operations: TextMap<Int>)] = []
+    for reference in openReferences where reference.isInbound {
+      let known = links.firstIndex {
+        $0.link.table == reference.link.table && $0.link.column == reference.link.column
+      }
+      if known == nil { links.append((reference.link, [:])) }
+      let place = known ?? links.count - 1
+      if links[place].operations[reference.id] == nil {
+        links[place].operations[reference.id] = reference.operation
+      }
+    }
+    for (link, operations) in links {
+      let store = stores.tables[link.table]
+      let children = try store.references(by: link.column, to: operations.keys.sorted())
+      try store.expect(children.map(\.id))
+      for (id, parent) in children {
+        let zone = try stores.tables[link.target].zone(of: parent)
+        let childZone = try store.zone(of: id)
+        if zone == nil || link.isInZone && childZone != zone {
+          throw blame(operations[parent] ?? current, Problem(.referenceRestricted, name(of: link)))
+        }
       }
     }
   }

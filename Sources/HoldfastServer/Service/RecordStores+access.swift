@@ -47,7 +47,7 @@ extension RecordStores {
   /// The records of `members` that name a zone as a group; the zones that they are in are locked.
   func zones(naming group: String) throws -> [Record] {
     let table = tables[members]
-    return try table.ids(where: memberGroup, is: group).compactMap { try table.record($0) }
+    return try table.references(by: memberGroup, to: [group]).compactMap { try table.record($0.id) }
       .sorted { $0.zone < $1.zone }
   }
 

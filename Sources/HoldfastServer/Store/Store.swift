@@ -139,8 +139,11 @@ protocol RecordTable: AnyObject {
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
   ) throws -> String?
 
-  /// The ids of the records whose column has a value.
-  func ids(where column: Int, is value: String) throws -> [String]
+  /// The ids of the records whose column has one of some values, each with the value; in the order of the values.
+  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)]
+
+  /// Says which records are looked at soon: all are read at once, where reading waits for a network.
+  func expect(_ ids: [String]) throws
 }
 
 /// What stays of records that are gone: a record has at most one tombstone in a zone.
