@@ -1,3 +1,4 @@
+import HoldfastCore
 import Foundation
 
 /// Where text goes: the standard output or the standard error, in colour when a person looks at it.

@@ -59,10 +59,7 @@ enum Address: Equatable {
   ///
   /// - Throws: `Problem.notFound` when there is nothing.
   init(of request: HTTPRequest, in schema: Schema) throws(Problem) {
-    // No name and no id has U+0000 in it, which PostgreSQL's texts can't have.
-    guard let parts = request.pathParts, !parts.contains(where: { $0.utf8.contains(0) }) else {
-      throw Problem(.notFound)
-    }
+    guard let parts = request.pathParts else { throw Problem(.notFound) }
     if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
       self = try Self.inTables(parts.dropFirst(2), schema)
       return
@@ -95,6 +92,8 @@ enum Address: Equatable {
 
   /// The address that ends with a name, or has one in the middle.
   private static func named(_ parts: [String], _ schema: Schema) throws(Problem) -> Address {
+    // Nothing has U+0000 in its name: PostgreSQL's texts can't.
+    if parts.contains(where: { $0.utf8.contains(0) }) { throw Problem(.notFound) }
     if parts.count == 3, parts[0] == "v1", !parts[2].isEmpty {
       switch parts[1] {
       case "devices": return .device(parts[2])

@@ -153,7 +153,9 @@ struct SQLiteTables {
     if definition.required { sql += " NOT NULL" }
     if let value = definition.defaultValue, value != .null { sql += " DEFAULT \(value.literal)" }
     if let check = definition.builtInCheck(of: schema.tables[index]) { sql += " CHECK (\(check))" }
-    if definition.type == .json { sql += " CHECK (json_valid(\"\(definition.name)\"))" }
+    if definition.type == .json {
+      sql += " CHECK (\"\(definition.name)\" IS NULL OR json_valid(\"\(definition.name)\"))"
+    }
     if let reference = definition.reference {
       sql += " REFERENCES \"\(reference.table)\" (\"id\") DEFERRABLE INITIALLY DEFERRED"
     }
