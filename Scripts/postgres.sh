@@ -5,6 +5,10 @@
 #   postgres.sh stop DIR [fast|immediate]   end it; immediate is a crash that the next start recovers from
 #   postgres.sh restart DIR [fast|immediate]
 #   postgres.sh kill DIR                    SIGKILL to the server and all its processes
+#   postgres.sh keep DIR                    copy its files, as a backup of the stopped server
+#   postgres.sh put-back DIR                put that copy in their place
+#   postgres.sh standby DIR URL             make a standby of the server of a URL, start it, print its URL
+#   postgres.sh promote DIR                 make a standby a server of its own
 #
 # It listens on 127.0.0.1 and on a socket in DIR, trusts whoever comes, and writes durably as in production.
 # PostgreSQL refuses to run as root: see service.sh.
@@ -12,7 +16,7 @@ set -euo pipefail
 source "$(dirname "$0")/service.sh"
 
 usage() {
-  sed -n '4,7s/^# *//p' "$0" >&2
+  sed -n '4,11s/^# *//p' "$0" >&2
   exit 64
 }
 (($# >= 2)) || usage
@@ -115,5 +119,18 @@ kill)
     as_owner rm -f "$data/postmaster.pid" "$(socket_folder)/.s.PGSQL.$(cat "$dir/port").lock"
   fi
   ;;
+keep) as_owner cp -a "$data" "$dir/kept" ;;
+put-back)
+  as_owner rm -rf "$data"
+  as_owner cp -a "$dir/kept" "$data"
+  ;;
+standby)
+  (($# >= 3)) || usage
+  prepare_folder "$dir"
+  as_owner "$programs/pg_basebackup" --pgdata="$data" --dbname="$3" --write-recovery-conf --checkpoint=fast >&2
+  start_cluster ""
+  print_url
+  ;;
+promote) as_owner "$programs/pg_ctl" promote --pgdata="$data" --wait --silent >&2 ;;
 *) usage ;;
 esac

@@ -56,6 +56,22 @@ public final class TemporaryPostgres: Sendable {
     return UInt64(space.f_bavail) * UInt64(space.f_frsize) >= 8 << 30 ? folder : nil
   }
 
+  /// Starts a standby of a server, which follows it as long as they are connected.
+  public convenience init(standbyOf other: TemporaryPostgres) throws {
+    let (folder, lifeline) = try Script.postgres.makeFolder(stopping: "immediate")
+    try self.init(
+      url: Script.postgres.run("standby", folder, other.url), folder: folder, lifeline: lifeline)
+  }
+
+  /// Makes a standby a server of its own.
+  public func promote() throws { _ = try Script.postgres.run("promote", ownFolder()) }
+
+  /// Copies the files of the stopped server.
+  public func keep() throws { _ = try Script.postgres.run("keep", ownFolder()) }
+
+  /// Puts the files that were copied in the place of those of the stopped server.
+  public func putBack() throws { _ = try Script.postgres.run("put-back", ownFolder()) }
+
   deinit { if lifeline >= 0 { close(lifeline) } }
 
   /// Stops the server and starts it again.

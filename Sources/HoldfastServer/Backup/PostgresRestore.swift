@@ -48,7 +48,8 @@ struct PostgresRestore {
       try PostgresEpoch.history(connection.query(PostgresEpoch.find)), Prover(key: []))
     let open = { () throws(PostgresError) in connection }
     let store = PostgresStore(
-      schema, known, layout: layout, lane: .patient, node: "", openDirectly: open, open: open)
+      schema, known, layout: layout, lane: .patient, node: "", confirmed: { _, _ in }, openDirectly: open,
+      open: open)
     let administration =
       layout.isDistributed
       ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)

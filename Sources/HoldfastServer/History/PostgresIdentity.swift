@@ -54,6 +54,22 @@ struct PostgresIdentity {
     return UInt64(rows.text(0, 1)) == writer & 0xFFFF_FFFF ? nil : "Another program has written its rows."
   }
 
+  /// Begins a new epoch, in the transaction of the connection, and stores the identity.
+  ///
+  /// - Parameter difference: why.
+  /// - Returns: what the operator is told.
+  func takeUp(_ difference: String, _ service: DatabaseService, on connection: PostgresConnection) throws
+    -> String
+  {
+    let begun = try PostgresEpoch.begin(
+      NewEpoch(service.environment, because: .otherDatabase), on: connection)
+    try store(connection)
+    return """
+      The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices hand back what the \
+      database lacks.
+      """
+  }
+
   /// Stores it, in the transaction of the connection.
   func store(_ connection: PostgresConnection) throws(PostgresError) {
     try connection.run(

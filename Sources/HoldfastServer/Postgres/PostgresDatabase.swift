@@ -14,6 +14,7 @@ struct PostgresDatabase: ServerDatabase {
   let node: String
   private let readers: PostgresPool<PostgresReader>
   private let mismatches = PostgresMismatches()
+  private let watch: PostgresHistoryWatch
 
   /// Opens the database, and makes or extends it for `schema`.
   ///
@@ -40,8 +41,11 @@ struct PostgresDatabase: ServerDatabase {
     let collections = PostgresCollections(opened.schema, opened.layout)
     let statements = PostgresRecordStatements(opened.schema, opened.layout)
     let isDistributed = opened.layout.isDistributed
+    let watch = PostgresHistoryWatch(location, service)
+    self.watch = watch
     readers = PostgresPool(location.url, options: location.options(.reads), limits: limits) {
       try location.prepare($0)
+      try watch.check($0)
       try location.limitTime(of: $0)
       return isDistributed
         ? PostgresShardReader($0, known, feed, statements, collections)
@@ -58,7 +62,7 @@ struct PostgresDatabase: ServerDatabase {
   }
 
   func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
-    try PostgresListener(location, node: node, mayLead: mayLead, hear)
+    try PostgresListener(location, watch, node: node, mayLead: mayLead, hear)
   }
 
   func inTurn(_ body: () throws -> Void) throws {
@@ -89,10 +93,12 @@ struct PostgresDatabase: ServerDatabase {
     let options = location.options(lane == .fast ? .writes : .waits)
     return PostgresStore(
       schema, known, layout: layout, lane: lane, node: node,
+      confirmed: { [watch] in watch.confirmed($0, in: $1) },
       openDirectly: { [location] () throws(PostgresError) in try location.connectDirectly(.opens) }
-    ) { [location] () throws(PostgresError) in
+    ) { [location, watch] () throws(PostgresError) in
       let connection = try PostgresConnection(location.url, options: options)
       try location.prepare(connection)
+      try watch.check(connection)
       return connection
     }
   }

@@ -14,6 +14,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   private static let pause = Duration.seconds(1)
 
   private let location: PostgresLocation
+  private let watch: PostgresHistoryWatch
   private let node: String
   private let mayLead: Bool
   private let hear: @Sendable (HeardMoves) -> Void
@@ -23,10 +24,11 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   private var thread: HoldfastHTTP.Thread?
 
   init(
-    _ location: PostgresLocation, node: String, mayLead: Bool,
+    _ location: PostgresLocation, _ watch: PostgresHistoryWatch, node: String, mayLead: Bool,
     _ hear: @escaping @Sendable (HeardMoves) -> Void
   ) throws {
     self.location = location
+    self.watch = watch
     self.node = node
     self.mayLead = mayLead
     self.hear = hear
@@ -58,6 +60,8 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   private func listen() throws(PostgresError) {
     let connection = try location.connectDirectly(.listens)
     defer { connection.close() }
+    // Behind a pooler no other connection ends when the database is another.
+    try watch.check(connection)
     try connection.listen("holdfast")
     hear(.hearing)
     var leads = false

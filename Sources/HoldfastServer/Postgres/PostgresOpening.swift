@@ -146,14 +146,10 @@ struct PostgresOpening {
     let identity = try PostgresIdentity(connection)
     var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
     if let difference = try identity.difference(connection) {
-      let begun = try PostgresEpoch.begin(
-        NewEpoch(service.environment, because: .otherDatabase), on: connection)
-      let epoch = begun?.epoch ?? ""
-      notices.append(
-        "The database is not the one that was served last. \(difference) The epoch \(epoch) has begun: devices hand back what the database lacks."
-      )
+      notices.append(try identity.takeUp(difference, service, on: connection))
+    } else {
+      try identity.store(connection)
     }
-    try identity.store(connection)
     return notices
   }
 

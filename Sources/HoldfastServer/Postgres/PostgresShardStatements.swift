@@ -18,7 +18,8 @@ struct PostgresShardStatements {
     let findSame: [PostgresStatement]
   }
 
-  static let configure: PostgresStatement = "SELECT set_config('statement_timeout', $1, true)"
+  static let configure: PostgresStatement =
+    "SELECT pg_current_xact_id()::text::bigint, set_config('statement_timeout', $1, true)"
   /// The rows of the ledger of `$2`, in all zones.
   static let findPlaces: PostgresStatement = """
     SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq FROM holdfast.records r

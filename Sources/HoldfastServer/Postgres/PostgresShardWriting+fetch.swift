@@ -52,6 +52,7 @@ extension PostgresShardWriting {
         }
       }
     }
+    store.transaction = answers[1].int64(0, 0)
     try store.learn(history: answers[3])
     for index in wish.devices.indices {
       let start = 4 + 3 * index

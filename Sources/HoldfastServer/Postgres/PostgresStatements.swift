@@ -28,7 +28,9 @@ struct PostgresStatements {
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
   static let configure: PostgresStatement =
-    "SELECT set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)"
+    """
+    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)
+    """
 
   let lockDevices: PostgresStatement
   static let findRefusals: PostgresStatement =

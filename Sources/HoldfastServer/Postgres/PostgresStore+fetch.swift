@@ -33,11 +33,11 @@ extension PostgresStore {
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
-    var history = -1
+    var (configured, history) = (-1, -1)
     var requests = PostgresRequests.Asked()
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
-      pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
+      configured = pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
       pipe.send(PostgresEpoch.share)
       history = pipe.send(PostgresEpoch.find)
       if !wish.devices.isEmpty {
@@ -73,6 +73,7 @@ extension PostgresStore {
         found.append((table, pipe.send(statements.records[table].find, parameters)))
       }
     }
+    transaction = answers[configured].int64(0, 0)
     try learn(history: answers[history])
     if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }
     requestTable.learn(requests, answers)

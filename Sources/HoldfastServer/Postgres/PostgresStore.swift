@@ -56,6 +56,9 @@ final class PostgresStore: Store {
   private let known: KnownHistory
   var prover: Prover { known.prover }
   let statements: PostgresStatements
+  /// The transaction at work.
+  var transaction: Int64 = 0
+  private let confirmed: @Sendable (Int64, String) -> Void
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
@@ -77,10 +80,12 @@ final class PostgresStore: Store {
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
   /// - Parameters:
+  ///   - confirmed: is told each transaction that was committed, and its epoch.
   ///   - openDirectly: makes a connection for what no request does.
   ///   - open: makes a connection; called again when one was lost.
   init(
     _ schema: Schema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
+    confirmed: @escaping @Sendable (Int64, String) -> Void,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
   ) {
@@ -91,6 +96,7 @@ final class PostgresStore: Store {
     self.layout = layout
     self.lane = lane
     self.node = node
+    self.confirmed = confirmed
     self.open = open
     self.openDirectly = openDirectly
     statements = PostgresStatements(schema, layout, lane)
@@ -159,7 +165,10 @@ final class PostgresStore: Store {
     return true
   }
 
-  func commit(announcing moves: Moves) throws { try writing.write(andCommit: moves) }
+  func commit(announcing moves: Moves) throws {
+    try writing.write(andCommit: moves)
+    confirmed(transaction, history.epoch)
+  }
 
   func rollBack() {
     guard let opened else { return }
