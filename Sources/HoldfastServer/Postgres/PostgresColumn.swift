@@ -32,10 +32,11 @@ struct PostgresColumn: Sendable, Hashable {
     case .text, .bigint, .boolean: return value
     case .varchar, .character, .citext, .uuid, .enumeration, .numeric, .json, .jsonb: return "\(value)::text"
     case .smallint, .integer: return "\(value)::bigint"
-    // A device holds finite numbers alone.
+    // A device holds finite numbers alone; what it sends back must fit the type.
     case .real, .double:
       let number = kind == .real ? "\(value)::text::double precision" : value
-      return Self.bounded(number, value, "-1.7976931348623157e308", "1.7976931348623157e308")
+      let greatest = kind == .real ? "3.4028235e38" : "1.7976931348623157e308"
+      return Self.bounded(number, value, "-\(greatest)", greatest)
     case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
     case .timestamp: return Self.moment(value)
     case .date:
