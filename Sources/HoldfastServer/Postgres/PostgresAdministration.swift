@@ -82,6 +82,7 @@ class PostgresAdministration: StoreAdministration {
   /// Looks for everything in the database that contradicts itself.
   func doctor() throws -> [String] {
     try references() + ledger() + sequences() + owners()
+      + PostgresTeamTriggers.warnings(on: postgres.connection)
   }
 
   /// The ledger and the tables say the same of which records live, and where.

@@ -125,7 +125,8 @@ struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
-      let notices = try service.map { try takeUp($0, isNew: format == nil) } ?? []
+      var notices = try service.map { try takeUp($0, isNew: format == nil) } ?? []
+      if service != nil, !isDistributed { notices += try PostgresTeamTriggers.warnings(on: connection) }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       let prover = try PostgresEpoch.prover(on: connection, random: random)
       try connection.execute("COMMIT")

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
+import Synchronization
 import TemporaryPostgres
 import Testing
 
@@ -97,6 +98,34 @@ import Testing
     #expect(bob.has("notes", other))
     let answer = try alice.sync([note(id, "x")])
     #expect(answer.refused.isEmpty && alice.has("notes", id))
+  }
+
+  @Test(
+    "a trigger of the team that writes tables itself is named by the doctor and at the start; others are not")
+  func named() throws {
+    try sql.run(
+      """
+      CREATE FUNCTION counts() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        UPDATE lists SET note = 'one more' WHERE id = NEW.list_id; RETURN NULL;
+      END $$;
+      CREATE FUNCTION checks() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        -- Never update what is here.
+        IF TG_OP = 'DELETE' THEN RAISE EXCEPTION 'do not delete'; END IF;
+        NEW.title := trim(NEW.title); RETURN NEW;
+      END $$;
+      CREATE TRIGGER counts AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION counts();
+      CREATE TRIGGER checks BEFORE INSERT OR UPDATE ON items FOR EACH ROW EXECUTE FUNCTION checks();
+      """)
+    let findings = try Administration(server.location).doctor()
+    #expect(findings.count == 1 && findings[0].hasPrefix("trigger: counts on items "))
+    server.inline = nil
+    let notices = Mutex<[String]>([])
+    _ = try InlineServer(
+      server.location, schema: nil, environment: server.world.environment,
+      notice: { line in notices.withLock { $0.append(line) } })
+    #expect(notices.withLock { $0 } == findings)
   }
 
   @Test("what the team's row-level security and functions of other makes forbid is refused, alone")
