@@ -14,7 +14,7 @@ extension Store {
   /// Checks, and where something is wrong mends the indexes and begins the zones concerned anew, under every unsent edit.
   ///
   /// - Returns: what was wrong.
-  /// - Throws: `SQLiteError` when the file is damaged beyond that.
+  /// - Throws: `StoreError.databaseIsBroken` when the file is damaged beyond that; see `rescue(from:)`.
   @discardableResult
   public func repair() async throws -> StoreFindings { try await writer.perform { try $0.repair() } }
 }

@@ -128,6 +128,15 @@ struct JotRun {
     return running.wait()
   }
 
+  /// Runs Jot, and syncs as long as the server has no time: the machine may be busy, and one that was killed may have left a session in
+  /// PostgreSQL that holds its locks. What waits is sent by the next sync.
+  static func runUntilServed(_ device: URL, _ server: URL, _ arguments: [String] = ["sync"]) throws -> JotRun
+  {
+    var result = try run(device, server, arguments)
+    while result.status == 69 { result = try run(device, server, ["sync"]) }
+    return result
+  }
+
   static func start(
     _ device: URL, _ server: URL, _ arguments: [String], environment: [String: String] = [:]
   ) throws -> RunningJot {

@@ -66,9 +66,7 @@ struct SnapshotTests {
     let scene = try Scene(schema: Scene.jotSchema())
     let editor = scene.folder.appendingPathComponent("editor.db")
     func jot(_ words: String...) throws {
-      var run = try JotRun.run(editor, scene.server.address, words)
-      // A machine that is busy with all the other tests may be too slow for one request; what waits is sent by the next.
-      for _ in 0..<5 where run.status == 69 { run = try JotRun.run(editor, scene.server.address, ["sync"]) }
+      let run = try JotRun.runUntilServed(editor, scene.server.address, words)
       try #require(run.status == 0, "\(run.errors)")
     }
     try jot("sign-up", "ann")
