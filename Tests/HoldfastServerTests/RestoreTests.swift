@@ -14,13 +14,11 @@ struct RestoreTests {
       .init("digest", .string(device.digest)), .init("returns", .array(items)),
     ]
     if !device.news.isEmpty {
-      members.append(
-        .init(
-          "acks", .object(device.news.map { .init($0.zone, $0.token.map { .string($0) } ?? .null) })))
+      let acks = device.news.map { JSONValue.Member($0.zone, $0.token.map { .string($0) } ?? .null) }
+      members.append(.init("acks", .object(acks)))
     }
-    let response = try device.server.post(
-      "/v1/sync", JSONValue.object(members), token: device.token)
-    let answer = try device.apply(response)
+    let answer = try device.apply(
+      device.server.post("/v1/sync", JSONValue.object(members), token: device.token))
     let told = try #require(answer.returned)
     #expect(told.count == Int64(items.count))
     return (answer, told.refused.compactMap { Problem(document: $0.problem)?.code })

@@ -48,7 +48,8 @@ extension API {
             return .answered(
               .json(
                 try reader.answer(
-                  body, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()), now: now)))
+                  body, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()), now: now)
+              ))
           }
         }
         return .write(command)
