@@ -64,6 +64,30 @@ import Testing
     #expect(try alice.refused(.update("lists", list, ["title": "New"])).code == .invalidOperation)
   }
 
+  @Test(
+    "no value of another type comes into a record by SQL", .enabled(if: Engine.used == .sqlite),
+    arguments: ["title = x'00'", "seq = 'one'", "rev = 1.5", "id = NULL"])
+  func strict(setting: String) throws {
+    #expect(throws: SQLiteError.self) {
+      try server.connection.execute("UPDATE lists SET \(setting)")
+    }
+  }
+
+  @Test("no JSON that is none comes into a record by SQL", .enabled(if: Engine.used == .sqlite))
+  func json() throws {
+    let text = """
+      {"holdfast": 1, "name": "j", "tables": {"lists": {"zone": "root", "columns": {"tags": {"type": "json"}}}}}
+      """
+    let server = try TestServer(Schema(json: Array(text.utf8)))
+    let alice = try server.signUp("alice")
+    let list = alice.newID()
+    try alice.sync([.create("lists", list, ["tags": ["a"]])])
+    #expect(throws: SQLiteError.self) { try server.connection.execute("UPDATE lists SET tags = 'nope'") }
+    try server.connection.execute("UPDATE lists SET tags = NULL")
+    try alice.sync([.update("lists", list, ["tags": "b"])])
+    #expect(alice.column("lists", list, "tags") == "b")
+  }
+
   /// Those in which nothing can be wrong: any text is a name.
   private static let free: TextSet = ["tables", "departures", "left", "conflicts_fts"]
 

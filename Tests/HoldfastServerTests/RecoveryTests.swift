@@ -206,6 +206,20 @@ struct RecoveryTests {
     #expect(try lost.server.findings().isEmpty)
   }
 
+  @Test("of claims that nothing proves a user has 1,000, and a proof is taken all the same (I10)")
+  func invented() throws {
+    let lost = try Lost(.viewer)
+    func claim(_ zones: [String]) throws {
+      lost.bob.wanted = zones
+      try lost.bob.sync(complete: true)
+    }
+    for _ in 0..<2 { try claim((0..<600).map { _ in lost.bob.newID() }) }
+    let administration = try Administration(lost.server.location)
+    #expect(try administration.recoveryClaims().rows.count == Claimant.unprovenLimit)
+    try claim([lost.list])
+    #expect(try administration.recoveryClaims().rows.count { $0[3] == "yes" } == 1)
+  }
+
   @Test("claims are taken for 30 days, and of no zone whose name is no UUID or that is public (I10)")
   func limits() throws {
     let lost = try Lost(.viewer)

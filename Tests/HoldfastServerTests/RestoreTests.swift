@@ -380,8 +380,8 @@ struct RestoreTests {
   func neverRestored() throws {
     let server = try TestServer()
     let anna = try server.signUp("anna")
-    let list = try anna.makeList()
-    #expect(try returned(anna, [item(anna.newID(), list, "x", rev: 1)]).refused == [.recordUnknown])
+    let new = item(anna.newID(), try anna.makeList(), "x", rev: 1)
+    #expect(try returned(anna, [new]).refused == [.recordUnknown])
   }
 
   @Test("what has a wrong form is refused whole")

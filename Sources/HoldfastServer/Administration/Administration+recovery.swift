@@ -30,7 +30,7 @@ extension Administration {
     try decide(zone, name) { service, claim, now in
       guard try !service.stores.ledger.exists(zone) else {
         throw ServerError(
-          .refused, "The zone \(zone) is there by now. `holdfast grant` makes \(name) a member of it.")
+          .refused, "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
       }
       try service.stores.ledger.create(zone)
       try service.makeOwner(claim.user, of: zone, at: now)

@@ -41,7 +41,7 @@ class PostgresReader: StoreReader {
   }
 
   private static let findClaims: PostgresStatement =
-    "SELECT c.zone, c.device, c.state FROM holdfast.claimants c WHERE c.account = $1"
+    "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.claimants c WHERE c.account = $1"
   private static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findUser: PostgresStatement = """
@@ -216,7 +216,10 @@ class PostgresReader: StoreReader {
   func claims(of user: String) throws -> TextMap<Claimant.Mark> {
     let rows = try connection.query(Self.findClaims, PostgresParameters(user))
     let claims = rows.indices.map {
-      (rows.text($0, 0), Claimant.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2)))
+      (
+        rows.text($0, 0),
+        Claimant.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2), isProven: rows.bool($0, 3))
+      )
     }
     return TextMap(claims)
   }

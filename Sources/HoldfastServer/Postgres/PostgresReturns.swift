@@ -23,6 +23,8 @@ final class PostgresReturns: ReturnTable {
     SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
     FROM holdfast.claimants c WHERE c.zone = $1 ORDER BY c.account
     """
+  private static let countUnproven: PostgresStatement =
+    "SELECT count(*) FROM holdfast.claimants c WHERE c.account = $1 AND NOT c.proven"
   static let findAllClaimants: PostgresStatement = """
     SELECT c.account, c.role, c.proven, c.epochs_ago, c.seq, c.device, c.records, c.at, c.state, c.zone
     FROM holdfast.claimants c ORDER BY c.zone, c.account
@@ -74,6 +76,10 @@ final class PostgresReturns: ReturnTable {
         device: rows.int64(row, 5), records: rows.int64(row, 6), at: rows.int64(row, 7),
         state: .init(rawValue: rows.int64(row, 8)) ?? .waiting)
     }
+  }
+
+  func unprovenClaims(of user: String) throws -> Int {
+    Int(try store.connection.query(Self.countUnproven, PostgresParameters(user)).int64(0, 0))
   }
 
   func put(_ claimant: Claimant) throws {

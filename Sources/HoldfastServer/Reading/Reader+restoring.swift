@@ -40,7 +40,8 @@ extension Reader {
     if ahead.isEmpty { return Questions() }
     var questions = Questions(claims: try store.claims(of: device.user))
     let shown = TextSet(request.claims.map(\.zone))
-    let isRecovering = history.isRecovering(at: now)
+    let unproven = questions.claims.values.count { !$0.isProven }
+    let isRecovering = history.isRecovering(at: now) && unproven < Claimant.unprovenLimit
     for zone in ahead where !shown.contains(zone.zone) {
       guard isAhead(zone) || isRecovering && questions.claims[zone.zone]?.device != device.number else {
         continue

@@ -34,7 +34,8 @@ extension Service {
   /// Takes what a device says of zones of which it has more than the database.
   func take(_ claims: [RecoveryClaim], by author: Author) throws {
     let now = environment.now()
-    guard history.isRecovering(at: clock.trusted.now()) else { return }
+    guard history.isRecovering(at: clock.trusted.now()), !claims.isEmpty else { return }
+    var unproven = try store.returns.unprovenClaims(of: author.user)
     for claim in claims where mayBeClaimed(claim.zone) {
       let restored = try store.returns.restored(claim.zone)
       let claimants = try store.returns.claimants(of: claim.zone)
@@ -54,6 +55,11 @@ extension Service {
         try inPart {
           try recover(&claimant, besides: claimants.filter { $0.user != author.user }, at: author.clock)
         }
+      }
+      if known == nil, claimant.moment == nil {
+        // Anybody can invent zones: an operator is to find those that were not.
+        if unproven >= Claimant.unprovenLimit { continue }
+        unproven += 1
       }
       try store.returns.put(claimant)
       returns.claim(claim.zone, claimant.moment?.seq ?? 0)

@@ -190,9 +190,13 @@ final class SQLiteReader: StoreReader {
 
   func claims(of user: String) throws -> TextMap<Claimant.Mark> {
     let rows = try connection.rows(
-      "SELECT zone, device, state FROM holdfast_claimants WHERE user = ?", [.text(user)])
+      "SELECT zone, device, state, proven FROM holdfast_claimants WHERE user = ?", [.text(user)])
     let claims = rows.map { row in
-      (row[0].text ?? "", Claimant.Mark(device: row[1].integer ?? 0, state: row[2].integer ?? 0))
+      (
+        row[0].text ?? "",
+        Claimant.Mark(
+          device: row[1].integer ?? 0, state: row[2].integer ?? 0, isProven: row[3].integer == 1)
+      )
     }
     return TextMap(claims)
   }

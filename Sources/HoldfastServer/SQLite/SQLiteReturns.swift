@@ -56,6 +56,12 @@ final class SQLiteReturns: ReturnTable {
     }
   }
 
+  func unprovenClaims(of user: String) throws -> Int {
+    let count = try connection.value(
+      "SELECT count(*) FROM holdfast_claimants WHERE user = ? AND proven = 0", [.text(user)])
+    return Int(count?.integer ?? 0)
+  }
+
   func put(_ claimant: Claimant) throws {
     try connection.run(
       """

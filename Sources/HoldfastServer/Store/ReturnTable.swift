@@ -14,6 +14,9 @@ protocol ReturnTable: AnyObject {
   /// Who has claimed something of a zone since the restore.
   func claimants(of zone: String) throws -> [Claimant]
 
+  /// How many claims without proof are kept of a user.
+  func unprovenClaims(of user: String) throws -> Int
+
   /// Writes a claim, over the one that the user has made before.
   func put(_ claimant: Claimant) throws
 
@@ -34,11 +37,15 @@ struct Claimant: Sendable, Equatable {
   struct Mark: Sendable {
     let device: Int64
     let state: State
+    let isProven: Bool
 
-    init(device: Int64, state: Int64) {
-      (self.device, self.state) = (device, State(rawValue: state) ?? .waiting)
+    init(device: Int64, state: Int64, isProven: Bool) {
+      (self.device, self.state, self.isProven) = (device, State(rawValue: state) ?? .waiting, isProven)
     }
   }
+
+  /// How many claims without proof are kept of a user.
+  static let unprovenLimit = 1000
 
   let zone: String
   let user: String

@@ -225,7 +225,7 @@ extension ShardRules {
     #"SELECT DISTINCT h.zone FROM holdfast.handed h WHERE h.zone > \$1 ORDER BY h.zone LIMIT \$2"#,
     #"SELECT c.zone FROM holdfast.claims c WHERE c.zone > \$1 ORDER BY c.zone LIMIT \$2"#,
     // A user's claims are looked at after a restore alone.
-    #"SELECT c.zone, c.device, c.state FROM holdfast.claimants c WHERE c.account = \$1"#,
+    #"SELECT (c.zone, c.device, c.state, c.proven|count\(\*\)) FROM holdfast.claimants c WHERE c.account = \$1( AND NOT c.proven)?"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
     #"SELECT d.id, (a.name|CASE a.erasure).* JOIN holdfast.accounts a .*"#,
     #"SELECT account FROM holdfast.devices WHERE id = \$1"#,
