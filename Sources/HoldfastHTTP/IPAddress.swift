@@ -22,6 +22,13 @@ public struct IPAddress: Sendable, Hashable {
     return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)).text + "/64"
   }
 
+  /// What one customer of a provider may have: of IPv4 the /24 network, of IPv6 the /48.
+  public var site: String {
+    let kept = bytes.count == 4 ? 3 : 6
+    let first = bytes.prefix(kept) + [UInt8](repeating: 0, count: bytes.count - kept)
+    return "\(IPAddress(bytes: Array(first)).text)/\(8 * kept)"
+  }
+
   /// Addresses that begin with the same bits.
   public struct Range: Sendable, Hashable {
     private let address: IPAddress

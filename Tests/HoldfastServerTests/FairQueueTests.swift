@@ -30,6 +30,18 @@ import Testing
     #expect(queue.count == 0 && !queue.isReady)
   }
 
+  @Test(
+    "addresses of one network, of which somebody has many at no cost, are one client for passwords",
+    arguments: [
+      ("192.0.2.7", "192.0.2.200", "192.0.3.7"), ("2001:db8:1::7", "2001:db8:1:ffff::1", "2001:db8:2::7"),
+    ])
+  func sites(one: String, same: String, other: String) {
+    #expect(Client.address(one).site == Client.address(same).site)
+    #expect(Client.address(one).site != Client.address(other).site)
+    #expect(Client.address("no address").site == .address("no address"))
+    #expect(ann.site == ann)
+  }
+
   @Test("a client that fills its share is refused, and others are not")
   func share() {
     var queue = FairQueue<String>(share: .init(waiting: 2, running: .max))

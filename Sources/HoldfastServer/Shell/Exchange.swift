@@ -353,10 +353,10 @@ final class Exchange: Sendable {
       }
     case .password(let work):
       let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !passwords.enqueue(check, of: entry.client) { refuse(entry, responder) }
+      if !passwords.enqueue(check, of: entry.client.site) { refuse(entry, responder) }
     case .signUp(let work):
       let signUp = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !signUps.enqueue(signUp, of: entry.client) { refuse(entry, responder) }
+      if !signUps.enqueue(signUp, of: entry.client.site) { refuse(entry, responder) }
     case .fetch(let work):
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }

@@ -1,3 +1,5 @@
+import HoldfastHTTP
+
 /// Whose work it is, for taking turns.
 enum Client: Hashable, Sendable {
   /// Of a user, by id.
@@ -8,6 +10,12 @@ enum Client: Hashable, Sendable {
   case address(String)
   /// The server's own.
   case server
+
+  /// The same, but of an address the network around it, as somebody has many addresses at no cost.
+  var site: Client {
+    guard case .address(let text) = self, let address = IPAddress(text) else { return self }
+    return .address(address.site)
+  }
 }
 
 /// Jobs that wait, in the order of arrival for each client, with clients taking turns.
