@@ -378,16 +378,14 @@ struct RestoreTests {
 
   @Test("a server that was never restored takes nothing back, and says a plain reset of a foreign token")
   func neverRestored() throws {
-    let server = try TestServer()
-    let anna = try server.signUp("anna")
+    let anna = try TestServer().signUp("anna")
     let new = item(anna.newID(), try anna.makeList(), "x", rev: 1)
     #expect(try returned(anna, [new]).refused == [.recordUnknown])
   }
 
   @Test("what has a wrong form is refused whole")
   func malformed() throws {
-    let server = try TestServer()
-    let anna = try server.signUp("anna")
+    let anna = try TestServer().signUp("anna")
     let list = try anna.makeList()
     let good = item(anna.newID(), list, "x", rev: 1)
     let wrong: [JSONValue] = [
@@ -396,7 +394,7 @@ struct RestoreTests {
     ]
     for returns in wrong {
       let body: JSONValue = ["protocol": 1, "returns": returns]
-      #expect((400..<500).contains(try server.post("/v1/sync", body, token: anna.token).status))
+      #expect((400..<500).contains(try anna.server.post("/v1/sync", body, token: anna.token).status))
     }
   }
 }

@@ -137,6 +137,9 @@ struct PostgresExtension {
           .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
       }
     }
+    if standing == .adopt {
+      faults += try PostgresTeamTriggers.faults(on: connection).map { .init("tables", $0) }
+    }
     if !faults.isEmpty {
       throw ServerError(
         .schemaCannotChange,

@@ -182,6 +182,25 @@ import Testing
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
+  @Test("tables whose triggers write tables of the schema are refused by the trigger's name (I4)")
+  func writingTrigger() throws {
+    try sql.run(
+      """
+      CREATE TABLE log (line text);
+      CREATE FUNCTION logs() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO log SELECT title FROM lists WHERE id = NEW.list_id; RETURN NULL; END $$;
+      CREATE TRIGGER logs AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION logs();
+      CREATE FUNCTION counts() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN UPDATE ONLY public."lists" SET n = n + 1 WHERE id = NEW.list_id; RETURN NULL; END $$;
+      CREATE TRIGGER counts AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION counts();
+      """)
+    let error = #expect(throws: ServerError.self) { try adopt() }
+    #expect(error?.description.contains("The trigger counts on items writes tables of the schema") == true)
+    #expect(error?.description.contains("logs on items") == false)
+    try sql.run("DROP TRIGGER counts ON items")
+    _ = try adopt()
+  }
+
   @Test("removed, Holdfast leaves the database as it was") func removal() throws {
     let before = try catalog()
     _ = try adopt()

@@ -224,6 +224,8 @@ extension ShardRules {
     // What is known of a history before a restore is forgotten long after it.
     #"SELECT DISTINCT h.zone FROM holdfast.handed h WHERE h.zone > \$1 ORDER BY h.zone LIMIT \$2"#,
     #"SELECT c.zone FROM holdfast.claims c WHERE c.zone > \$1 ORDER BY c.zone LIMIT \$2"#,
+    // The report of a restore.
+    #"SELECT c.account, c.role, .* FROM holdfast.claimants c ORDER BY c.zone, c.account"#,
     // A user's claims are looked at after a restore alone.
     #"SELECT (c.zone, c.device, c.state, c.proven|count\(\*\)) FROM holdfast.claimants c WHERE c.account = \$1( AND NOT c.proven)?"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
