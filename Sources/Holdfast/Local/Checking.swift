@@ -53,7 +53,11 @@ extension LocalDatabase {
     try transaction(.immediate) {
       let zones =
         try zone.map { [$0] } ?? connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in zones { try beginAnew(zone) }
+      for zone in zones {
+        try beginAnew(zone)
+        // It may be of before what this device has sent since.
+        snapshots?.remove(zone)
+      }
       try removeStrayFiles()
     }
   }

@@ -70,6 +70,8 @@ extension Oracle {
 
   /// The last transactions behind each other that do together just what a change set does.
   private func run(of set: SentChangeSet, in waiting: [Int]) -> Range<Int>? {
+    // What a merged text had before is in its new value, too.
+    let known = set.bases.values.reduce(into: Set<Int>()) { $0.formUnion($1.tokens) }
     for end in waiting.indices.reversed() {
       var (operations, tokens): (Set<OperationName>, Set<Int>) = ([], [])
       for start in waiting[...end].indices.reversed() {
@@ -78,7 +80,9 @@ extension Oracle {
         else { break }
         operations.formUnion(transaction.operations)
         tokens.formUnion(transaction.tokens)
-        if start < end, operations == set.operations, tokens == set.tokens { return start..<end + 1 }
+        if start < end, operations == set.operations, tokens.union(known).isSuperset(of: set.tokens) {
+          return start..<end + 1
+        }
       }
     }
     return nil
