@@ -178,6 +178,14 @@ final class TestServer {
       identityProvider: provider, allowsSignUp: allowsSignUp ?? true, log: log())
   }
 
+  /// A server on a PostgreSQL database that a team has made, whose tables it adopts as they are proposed.
+  convenience init(adopting url: String) throws {
+    let adoption = Adoption(PostgresLocation(url))
+    let schema = try Schema(json: Array(adoption.propose().text.utf8))
+    try adoption.apply(schema)
+    try self.init(adopted: url, schema)
+  }
+
   /// A server on a PostgreSQL database that has its tables.
   init(adopted url: String, _ schema: Schema) throws {
     location = .postgres(PostgresLocation(url))

@@ -44,9 +44,8 @@ extension String {
   func split(separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true)
     -> [Substring]
   {
-    unicodeScalars.split(
-      separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences
-    ).map(Substring.init)
+    self[...].split(
+      separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
   }
 
   /// The first place of a scalar.
@@ -56,14 +55,7 @@ extension String {
   func lastIndex(of scalar: Unicode.Scalar) -> Index? { unicodeScalars.lastIndex(of: scalar) }
 
   /// Whether it has the bytes of another in it.
-  func contains(_ part: String) -> Bool {
-    var rest = utf8[...]
-    while rest.count >= part.utf8.count {
-      if rest.starts(with: part.utf8) { return true }
-      rest = rest.dropFirst()
-    }
-    return false
-  }
+  func contains(_ part: String) -> Bool { self[...].contains(part) }
 }
 
 extension Substring {

@@ -16,7 +16,7 @@ extension API {
   /// Whether the head alone says that the content may be read, without the database: its device was seen lately.
   func isKnown(_ head: HTTPRequest) -> Bool {
     guard takesToken(head) else { return true }
-    return (try? bearer(of: head)).map { keys.key(of: $0.hash, at: environment.measured()) != nil } ?? true
+    return (try? bearer(of: head)).map { keys[$0.hash] != nil } ?? true
   }
 
   /// Decides whether a request's content is read: of what has an address and a method, and of whom a token is good. Anybody else costs what a
@@ -41,9 +41,7 @@ extension API {
         case .good: return .admitted(maximumBodyBytes: .max)
         }
       }
-      if keys.key(of: try bearer(of: head).hash, at: environment.measured()) == nil {
-        try read { _ = try anyDevice(of: head, $0) }
-      }
+      if keys[try bearer(of: head).hash] == nil { try read { _ = try anyDevice(of: head, $0) } }
       return .admitted(maximumBodyBytes: .max)
     } catch { return .refused(.problem(problem(of: error))) }
   }

@@ -42,7 +42,7 @@ extension API {
       }
     case .good(let claims):
       let hash = claims.deviceToken
-      if keys.key(of: hash, at: environment.measured()) != nil { return nil }
+      if keys[hash] != nil { return nil }
       if try read({ try $0.store.device(hash) }) != nil { return nil }
       let signIn = ProviderSignIn(
         identity: claims.identity, name: claims.name, device: nil, session: nil, deviceName: claims.client,

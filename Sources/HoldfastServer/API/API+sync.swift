@@ -6,9 +6,7 @@ extension API {
   func sync(_ request: HTTPRequest) throws -> Step {
     try requireJSON(request)
     // The writer looks at the device again: what writes in any case need not be looked up here.
-    if let key = keys.key(of: try bearer(of: request).hash, at: environment.measured()),
-      case .session = key.use
-    {
+    if let key = keys[try bearer(of: request).hash], case .session = key.use {
       let body = try syncRequest(request)
       if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
       return try sync(request) { body }

@@ -15,7 +15,7 @@ final class API: Sendable {
   /// Nil where there is no disk for them.
   let snapshots: Snapshots?
   /// Devices that were seen lately.
-  let keys = DeviceKeys()
+  let keys: DeviceKeys
   let log: @Sendable (String) -> Void
   /// Who may call from a browser.
   let crossOrigin: CrossOrigin
@@ -46,6 +46,7 @@ final class API: Sendable {
   ) {
     schema = database.schema
     self.environment = environment
+    keys = DeviceKeys(environment.measured)
     self.clock = clock
     self.log = log
     self.crossOrigin = crossOrigin
@@ -104,7 +105,7 @@ final class API: Sendable {
   func client(of request: HTTPRequest) -> Client {
     guard let text = try? bearerText(of: request) else { return .address(request.remoteAddress) }
     let hash = TokenHash(of: text)
-    if let key = keys.key(of: hash, at: environment.measured()) { return .user(key.user) }
+    if let key = keys[hash] { return .user(key.user) }
     // A program of a team may send for many people from one address.
     return provider != nil && JWT.isMeant(by: text) ? .token(hash) : .address(request.remoteAddress)
   }
@@ -256,14 +257,14 @@ final class API: Sendable {
       keys.remove(bearer.hash)
       throw Problem(.tokenInvalid)
     }
-    keys.insert(device.key, until: environment.measured() + rest)
+    keys.insert(device.key, for: rest)
     return device
   }
 
   /// What a request of REST is to be written with. The writer looks at the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {
     let bearer = try bearer(of: request)
-    guard var key = keys.key(of: bearer.hash, at: environment.measured()) else {
+    guard var key = keys[bearer.hash] else {
       return try read { try anyDevice(of: request, $0).key }
     }
     if let issuedAt = bearer.issuedAt { key.use = .provider(issuedAt: issuedAt) }

@@ -7,12 +7,17 @@ import HoldfastHTTP
 final class DeviceKeys: @unchecked Sendable {
   private static let limit = 50_000
 
+  private let measured: @Sendable () -> Int64
   private let lock = Lock()
   private var keys: [TokenHash: (key: DeviceKey, end: Int64)] = [:]
 
+  /// - Parameter measured: the time as it is measured, in milliseconds.
+  init(_ measured: @escaping @Sendable () -> Int64) { self.measured = measured }
+
   /// The device of a token, if it was seen, and the session is not known to have ended.
-  func key(of token: TokenHash, at now: Int64) -> DeviceKey? {
-    lock.hold { keys[token].flatMap { now < $0.end ? $0.key : nil } }
+  subscript(token: TokenHash) -> DeviceKey? {
+    let now = measured()
+    return lock.hold { keys[token].flatMap { now < $0.end ? $0.key : nil } }
   }
 
   /// Forgets a token that is not good any more: a JWT may be taken for somebody else's, when its user was erased.
@@ -20,8 +25,9 @@ final class DeviceKeys: @unchecked Sendable {
 
   /// Remembers the device of a token.
   ///
-  /// - Parameter end: when it is to be looked up again, as time is measured.
-  func insert(_ key: DeviceKey, until end: Int64) {
+  /// - Parameter rest: after how many milliseconds it is to be looked up again.
+  func insert(_ key: DeviceKey, for rest: Int64) {
+    let end = measured() + rest
     lock.hold {
       if keys.count >= Self.limit { keys.removeAll(keepingCapacity: true) }
       keys[key.token] = (key, end)

@@ -10,8 +10,7 @@ extension DatabaseLocation {
       // The file first: a running server writes it after the database.
       let mark = try SystemHistoryFile(directory).read().flatMap(HistoryMark.init)
       let found = try SQLiteHistory(Connection(path: directory.database, access: .readWrite))
-      let verdict = HistoryVerdict(mark, run: found.run, commits: found.commits, epoch: found.epoch)
-      if case .wentBack(let reason) = verdict { return reason }
+      if case .wentBack(let reason) = HistoryVerdict(mark, found) { return reason }
       return nil
     case .postgres(let location):
       let connection = try location.connectDirectly(.opens)

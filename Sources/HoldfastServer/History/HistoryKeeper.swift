@@ -29,8 +29,9 @@ final class HistoryKeeper: @unchecked Sendable {
 
   /// Begins a run on a database, and before it a new epoch if its history went back.
   func begin(_ connection: Connection, _ schema: Schema) throws {
-    var mark = self.mark.withLock { $0 } ?? HistoryMark()
-    let verdict = try self.verdict(of: connection)
+    let known = self.mark.withLock { $0 }
+    let verdict = HistoryVerdict(known, try SQLiteHistory(connection))
+    var mark = known ?? HistoryMark()
     let run = hexadecimal(environment.random(8))
     mark.next = run
     try put(mark, isSynced: true)
@@ -55,13 +56,6 @@ final class HistoryKeeper: @unchecked Sendable {
         "The database is not the one that was served last. \(reason) The epoch \(found.epoch) has begun: devices hand back what the database lacks."
       )
     }
-  }
-
-  /// What the database comes to, compared with its mark.
-  func verdict(of connection: Connection) throws -> HistoryVerdict {
-    let found = try SQLiteHistory(connection)
-    return HistoryVerdict(
-      mark.withLock { $0 }, run: found.run, commits: found.commits, epoch: found.epoch)
   }
 
   /// The database has so many commits, and somebody may hear of it.

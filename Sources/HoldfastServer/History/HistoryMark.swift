@@ -55,11 +55,11 @@ enum HistoryVerdict: Equatable {
 
   /// - Parameters:
   ///   - mark: what is kept beside the database; nil when that is missing or can't be read.
-  ///   - run: the run that the database names; nil where it names none.
-  init(_ mark: HistoryMark?, run: String?, commits: Int64, epoch: String) {
-    guard let run else {
+  ///   - found: what the database says of itself.
+  init(_ mark: HistoryMark?, _ found: SQLiteHistory) {
+    guard let run = found.run else {
       self =
-        mark?.epoch == epoch && mark?.run.isEmpty == false
+        mark?.epoch == found.epoch && mark?.run.isEmpty == false
         ? .wentBack("It is a copy from before the first start in its epoch.") : .same
       return
     }
@@ -72,7 +72,7 @@ enum HistoryVerdict: Equatable {
       return
     }
     self =
-      commits >= mark.commits
-      ? .same : .wentBack("It has \(commits) commits, and \(mark.commits) were served.")
+      found.commits >= mark.commits
+      ? .same : .wentBack("It has \(found.commits) commits, and \(mark.commits) were served.")
   }
 }

@@ -29,7 +29,6 @@ final class SQLiteStore: Store {
   private let endSet: Statement
   private let undoSet: Statement
   private let count: Statement
-  private let findCommits: Statement
   private let keeper: HistoryKeeper?
 
   /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
@@ -42,7 +41,7 @@ final class SQLiteStore: Store {
     self.known = known
     history = known.now
     findHistory = try connection.statement(
-      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys), 'commits')")
     tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
     tombstones = try SQLiteTombstones(on: connection)
     zones = try SQLiteZones(schema, on: connection)
@@ -59,8 +58,6 @@ final class SQLiteStore: Store {
     beginSet = try connection.statement("SAVEPOINT change_set")
     endSet = try connection.statement("RELEASE change_set")
     undoSet = try connection.statement("ROLLBACK TO change_set")
-    findCommits = try connection.statement(
-      "SELECT CAST(value AS INTEGER) FROM holdfast_meta WHERE key = 'commits'")
     count = try connection.statement(
       "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
   }
@@ -72,9 +69,11 @@ final class SQLiteStore: Store {
   func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
     if keeper != nil { try connection.checkPlace() }
     try begin.run()
-    history = try SQLiteEpoch.history(findHistory.pairs())
+    let rows = try findHistory.pairs()
+    history = try SQLiteEpoch.history(rows)
     known.see(history)
-    if let keeper, let commits = try findCommits.onlyInteger(), keeper.isBehind(commits) {
+    let commits = rows.first { $0.0 == "commits" }.flatMap { Int64($0.1) }
+    if let keeper, let commits, keeper.isBehind(commits) {
       throw HistoryWentBack(epoch: history.epoch, reason: .wroteOver)
     }
     return []

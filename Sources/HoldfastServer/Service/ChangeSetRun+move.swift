@@ -2,15 +2,17 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// Moves a record, whose columns are changed already, to another zone with all that is under it.
-  func move(_ record: Record, to zone: String) throws {
+  ///
+  /// - Parameter live: what it was.
+  func move(_ record: Record, from live: Record, to zone: String) throws {
     Trace.took(.moved)
     // Level by level: the children of a level are found together.
-    var level = [record]
+    var level = [(new: record, old: live)]
     while !level.isEmpty {
       var parents: [Int: [String]] = [:]
-      for var moved in level {
-        try leave(&moved, for: zone)
-        parents[moved.table, default: []].append(moved.id)
+      for (new, old) in level {
+        try leave(new, over: old, for: zone)
+        parents[new.table, default: []].append(new.id)
       }
       level = []
       for (table, ids) in parents.sorted(by: { $0.key < $1.key }) {
@@ -22,9 +24,10 @@ extension ChangeSetRun {
           let children = try store.references(by: link.column, to: ids).map(\.id)
           try store.expect(children)
           for id in children {
-            guard var child = try store.record(id) else { continue }
+            guard let old = try store.record(id) else { continue }
+            var child = old
             child.rev &+= 1
-            level.append(child)
+            level.append((child, old))
           }
         }
       }
@@ -32,16 +35,16 @@ extension ChangeSetRun {
   }
 
   /// Takes one record from its zone, in which a departure stays, to another.
-  private func leave(_ record: inout Record, for zone: String) throws {
+  private func leave(_ moved: Record, over old: Record, for zone: String) throws {
+    var record = moved
     try requireMove(of: record.table, from: record.zone, to: zone)
     let name = schema.tables[record.table].name
-    let before = record
     let departure = Tombstone(zone: record.zone, rev: record.rev, stamp: author.clock, device: author.device)
     try stores.tombstones.insert(
       departure, seq: try ledger.next(record.zone), of: record.id, in: name, isDeparture: true)
     record.zone = zone
     record.seq = try ledger.next(zone)
-    try replace(record, over: before)
+    try replace(record, over: old)
     // What it refers to inside its zone, and what refers to it, must have come along by the end of the set.
     for link in schema.links(of: record.table) where link.isInZone {
       openReferences.append(OpenReference(operation: current, link: link, id: record.id))

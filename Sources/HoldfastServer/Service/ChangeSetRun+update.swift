@@ -60,11 +60,7 @@ extension ChangeSetRun {
     try requireDependence(of: live, by: columns)
     if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
       let zone = try parentZone(record.table, column: name, id: record.values[parent].text)
-      if zone != live.zone {
-        try move(record, to: zone)
-        record.zone = zone
-        return try checkReferences(of: record, over: live)
-      }
+      if zone != live.zone { return try move(record, from: live, to: zone) }
     }
     record.seq = try ledger.next(record.zone)
     try replace(record, over: live)
