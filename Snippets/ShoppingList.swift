@@ -8,7 +8,7 @@ struct Item: Record {
   var id: String, list_id: String, title: String, done = false, position = ""
 }
 
-func buy(_ title: String, on list: String, schema: Schema, server: URL) async throws {
+func buy(_ title: String, on list: String, schema: SyncSchema, server: URL) async throws {
   let store = try Store(path: "shopping.db", schema: schema)
   let engine = SyncEngine(store: store, server: server)
   Task { await engine.run() }  // syncs at launch, after edits, on a timer and when the network is back

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastServer
 
 // snippet.server
-func serve(_ schema: Schema) throws {
+func serve(_ schema: SyncSchema) throws {
   var configuration = Configuration(schema: schema, database: .directory("data"))
   // Of two people who change the price at the same time, the higher one counts.
   configuration.rules.resolve("items", "price") { _, mine, theirs, _ in

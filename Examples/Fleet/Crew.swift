@@ -12,7 +12,7 @@ final class Crew: Sendable {
   init(_ options: Options) async throws {
     self.options = options
     guard let server = URL(string: options.server) else { throw UsageError(description: Options.usage) }
-    let schema = try Schema(json: Array(Data(contentsOf: URL(fileURLWithPath: options.schema))))
+    let schema = try SyncSchema(json: Array(Data(contentsOf: URL(fileURLWithPath: options.schema))))
     let folder = URL(fileURLWithPath: options.folder)
     let devices = try (0..<options.devices).map { number in
       try Device(
@@ -75,7 +75,7 @@ final class Crew: Sendable {
     for device in devices { await device.engine.networkIsReachable() }
     var late = devices
     while !late.isEmpty, ContinuousClock.now - start < .seconds(options.patience) {
-      try await Environment.system.sleep(.milliseconds(500))
+      try await StoreEnvironment.system.sleep(.milliseconds(500))
       var waiting: [Device] = []
       for device in devices where try await device.store.waitingOperations() > 0 { waiting.append(device) }
       late = try waiting.isEmpty ? comparison.behind() : waiting

@@ -21,7 +21,7 @@ final class Device: Sendable {
   let engine: SyncEngine
   let transport: WatchedTransport
 
-  init(_ name: String, of user: String, schema: Schema, in folder: URL, server: URL) throws {
+  init(_ name: String, of user: String, schema: SyncSchema, in folder: URL, server: URL) throws {
     self.name = name
     self.user = user
     path = folder.appendingPathComponent("\(name).db").path
@@ -32,7 +32,7 @@ final class Device: Sendable {
 
   /// What it shows the server.
   func token() throws -> String {
-    let token = try Connection(path: path, access: .readOnly).value("SELECT token FROM holdfast_local")
+    let token = try SQLiteConnection(path: path, access: .readOnly).value("SELECT token FROM holdfast_local")
     return token?.text ?? ""
   }
 
@@ -42,7 +42,7 @@ final class Device: Sendable {
     var number = 0
     while true {
       let wait = Double.random(in: 0...(2 * pause), using: &random)
-      guard (try? await Environment.system.sleep(.seconds(wait))) != nil else { return }
+      guard (try? await StoreEnvironment.system.sleep(.seconds(wait))) != nil else { return }
       number += 1
       let dice = [random.next(), random.next(), random.next(), random.next()]
       let token = "\(name).\(number)"

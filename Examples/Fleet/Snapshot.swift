@@ -9,7 +9,7 @@ struct Snapshot {
 
   /// What a device has.
   init(of device: Device) throws {
-    let connection = try Connection(path: device.path, access: .readOnly)
+    let connection = try SQLiteConnection(path: device.path, access: .readOnly)
     try connection.transaction(.deferred) {
       for (table, columns) in Self.tables {
         let order = table == "items" ? "position, id" : "id"

@@ -15,13 +15,13 @@ final class ChangeHub: Sendable {
 
   /// Announces a commit; nil stands for any table, as when another process wrote.
   func announce(_ tables: TextSet?) {
-    let told = state.withLock { state in
+    let listeners = state.withLock { state in
       state.listeners.values.filter { listener in
         guard let wanted = listener.tables, let tables else { return true }
         return !wanted.isDisjoint(with: tables)
       }
     }
-    for listener in told { listener.tell() }
+    for listener in listeners { listener.tell() }
   }
 
   /// Listens for commits on some tables, nil for all. Gives the number to stop with.

@@ -92,7 +92,7 @@ extension Database {
     }
     func neighbour(_ id: String) throws -> Position {
       guard !ids.contains(id), try self.list(of: id, order) == list else {
-        throw StoreError(.notInList, "The list has no other record \(id): it can't be stood beside.")
+        throw StoreError(.notInList, "The record \(id) is not another record of this list.")
       }
       let text = try local.connection.row(order.find, [.text(id)])?[1].text ?? ""
       guard let position = try? Position(validating: text) else {
@@ -118,11 +118,11 @@ private struct ListOrder {
   let table: String
   let position: String
   /// The reference column whose records form a list; nil where a zone does.
-  private let parent: Column?
+  private let parent: ColumnSchema?
   /// What records of one list have in common.
   private var group: String { parent?.name ?? "zone" }
 
-  init(_ name: String, by column: String?, in schema: Schema) throws(StoreError) {
+  init(_ name: String, by column: String?, in schema: SyncSchema) throws(StoreError) {
     guard let table = schema.table(name),
       let index = table.columns.firstIndex(where: {
         $0.type == .position && (column == nil || $0.name == column)

@@ -7,15 +7,15 @@ public import HoldfastSQLite
 /// transactions.
 public final class Database {
   let local: LocalDatabase
-  private let environment: Environment
+  private let environment: StoreEnvironment
 
-  package init(local: LocalDatabase, environment: Environment) {
+  package init(local: LocalDatabase, environment: StoreEnvironment) {
     self.local = local
     self.environment = environment
   }
 
   /// The schema of the database.
-  public var schema: Schema { local.schema }
+  public var schema: SyncSchema { local.schema }
 
   /// Makes an id for a new record.
   public func newID() -> String { environment.newID() }

@@ -1,17 +1,17 @@
 extension Store {
-  /// Begins a zone anew: with the next sync the server's copy replaces the one here, at once and under every unsent edit. Until then the
+  /// resyncs a zone: with the next sync the server's copy replaces the one here, at once and under every unsent edit. Until then the
   /// copy here stays as it is.
   ///
   /// - Parameter zone: the id of its root record, the user's id, or the name of a public zone; one that is not here is left alone.
   public func reset(_ zone: String) async throws { try await writer.perform { try $0.reset(zone) } }
 
-  /// Begins all zones anew; see `reset(_:)`.
+  /// resyncs all zones; see `reset(_:)`.
   public func resetAll() async throws { try await writer.perform { try $0.reset(nil) } }
 
   /// Reads the whole database, and says what is wrong with it; see docs/SNAPSHOTS.md, section 5. Takes a second for some hundred megabytes.
   public func check() async throws -> StoreFindings { try await readers[0].perform { try $0.check() } }
 
-  /// Checks, and where something is wrong mends the indexes and begins the zones concerned anew, under every unsent edit.
+  /// Checks, and where something is wrong mends the indexes and begins the zones concerned again, under every unsent edit.
   ///
   /// - Returns: what was wrong.
   /// - Throws: `StoreError.databaseIsBroken` when the file is damaged beyond that; see `rescue(from:)`.

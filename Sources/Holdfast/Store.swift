@@ -8,11 +8,11 @@ import HoldfastSQLite
 /// others; several stores, also of several processes, may share one file.
 public final class Store: Sendable {
   /// The schema.
-  public let schema: Schema
+  public let schema: SyncSchema
   let writer: DatabaseQueue
   let readers: [DatabaseQueue]
   let changes = ChangeHub()
-  let environment: Environment
+  let environment: StoreEnvironment
   /// What became of the seed.
   public let seeding: Seeding
 
@@ -25,7 +25,9 @@ public final class Store: Sendable {
   ///     here is ignored. See `seeding`.
   ///   - environment: the clock and the randomness; the system's unless given.
   /// - Throws: `StoreError` when the file is another program's, newer, or can't follow the schema; `SQLiteError`.
-  public init(path: String, schema: Schema, seed: URL? = nil, environment: Environment = .system) throws {
+  public init(path: String, schema: SyncSchema, seed: URL? = nil, environment: StoreEnvironment = .system)
+    throws
+  {
     self.schema = schema
     self.environment = environment
     seeding = try seed.map { try Seed(file: $0, path: path, schema: schema).plant() } ?? .none

@@ -49,8 +49,8 @@ func appendToFile(_ path: String, _ bytes: [UInt8]) throws {
 }
 
 /// Reads and checks a schema file.
-func readSchema(_ path: String) throws -> Schema {
-  do { return try Schema(json: try readFile(path)) } catch let error as SchemaError {
+func readSchema(_ path: String) throws -> SyncSchema {
+  do { return try SyncSchema(json: try readFile(path)) } catch let error as SchemaError {
     throw Failure("\(path) does not hold together:\n\(error)")
   }
 }

@@ -77,135 +77,145 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   private var facts: (status: Int, title: String, remedy: String) {
     switch self {
     case .malformedJSON:
-      (400, "The body is no valid JSON", "Send UTF-8 JSON as RFC 8259 has it, without duplicate keys.")
+      (400, "The body is not valid JSON", "Send UTF-8 JSON (RFC 8259) without duplicate keys.")
     case .invalidRequest:
-      (400, "The request has a wrong form", "See the protocol for the members and their types.")
+      (400, "The request is malformed", "See the protocol for the members and their types.")
     case .protocolUnsupported:
-      (400, "This version of the protocol is not spoken here", "Update the server or the app.")
+      (400, "The server does not support this protocol version", "Update the server or the app.")
     case .tokenMissing: (401, "No token was sent", "Sign in, and send Authorization: Bearer and the token.")
     case .tokenInvalid:
-      (401, "The token is not valid any more", "Sign in again; nothing on the device is lost.")
+      (401, "The token is no longer valid", "Sign in again. The device keeps all its data.")
     case .credentialsWrong:
-      (401, "Name or password is wrong", "Check both; letters of the name are lower-case.")
+      (401, "Name or password is wrong", "Check both. Names are lower-case.")
     case .nameTaken: (409, "The name is taken", "Choose another name, or sign in.")
-    case .notFound: (404, "There is nothing at this address", "See the protocol for the addresses.")
-    case .methodNotAllowed: (405, "This address has no such method", "Use a method named in Allow.")
+    case .notFound: (404, "No resource has this address", "See the protocol for the addresses.")
+    case .methodNotAllowed:
+      (405, "The resource does not support this method", "Use a method listed in the Allow header.")
     case .requestTimeout: (408, "The request took too long to arrive", "Send it again.")
     case .deviceDiverged:
       (
-        409, "The device's numbers were used for other content",
-        "It is a copy: ask for a new identity at POST /v1/devices."
+        409, "The device's operation numbers were already used for other content",
+        "The device is a copy. Request a new identity with POST /v1/devices."
       )
     case .bodyTooLarge: (413, "The body is too large", "Send fewer change sets in one request.")
     case .unsupportedMediaType: (415, "The body is not JSON", "Send Content-Type: application/json.")
-    case .headersTooLarge: (431, "The head of the request is too large", "Send fewer or shorter headers.")
-    case .targetTooLong: (414, "The address of the request is too long", "Send a shorter query.")
-    case .expectationFailed: (417, "The expectation is not known here", "Expect 100-continue, or nothing.")
+    case .headersTooLarge: (431, "The request head is too large", "Send fewer or shorter headers.")
+    case .targetTooLong: (414, "The request target is too long", "Send a shorter query.")
+    case .expectationFailed:
+      (417, "The Expect header is not supported", "Send Expect: 100-continue or no Expect header.")
     case .notImplemented:
       (
-        501, "The server does not have this method or transfer coding",
-        "Send the content as it is, or chunked."
+        501, "The server does not support this method or transfer coding",
+        "Send the body with Content-Length or chunked."
       )
     case .versionUnsupported:
-      (505, "This version of HTTP is not spoken here", "Speak HTTP/1.1, or ask a proxy in front.")
+      (505, "The server does not support this HTTP version", "Use HTTP/1.1 or a proxy that speaks it.")
     case .busy:
-      (503, "The server has too much to do or is stopping", "Send it again after Retry-After seconds.")
+      (503, "The server is overloaded or stopping", "Retry after the seconds in Retry-After.")
     case .storageFull:
-      (507, "The server's disk is full", "Free some space on the server; then send it again.")
-    case .internalError: (500, "The server failed", "Send it again; the server's log says more.")
+      (507, "The server's disk is full", "Free disk space on the server, then retry.")
+    case .internalError: (500, "The server failed", "Retry. The server's log has the details.")
     case .invalidOperation:
-      (422, "An operation has a wrong form", "See the protocol for the members of operations.")
+      (422, "An operation is malformed", "See the protocol for the members of an operation.")
     case .changeSetTooLarge: (422, "The change set has too many operations", "Write in smaller transactions.")
     case .unknownTable:
       (422, "The schema has no such table", "Check the name, or update the server's schema.")
     case .unknownColumn:
       (422, "The table has no such column", "Check the name, or update the server's schema.")
-    case .invalidID: (422, "The id is no lower-case UUID", "Make ids as RFC 9562, section 5.7, has them.")
+    case .invalidID: (422, "The id is not a lower-case UUID", "Create UUIDv7 ids (RFC 9562, section 5.7).")
     case .invalidValue:
       (422, "The value does not fit the column", "See the column's type and limits in the schema.")
     case .valueTooLong: (422, "The value is too long", "Shorten it to the limit of the column.")
     case .valueMissing: (422, "A required column has no value", "Give the column a value.")
-    case .readOnlyTable: (422, "The table is written by the server alone", "Leave it out of change sets.")
-    case .recordExists: (409, "A record with this id exists already", "Make a new id.")
-    case .recordUnknown: (404, "There is no such record here", "It may be gone, or never was yours to see.")
+    case .readOnlyTable: (422, "Only the server writes this table", "Leave it out of change sets.")
+    case .recordExists: (409, "A record with this id already exists", "Create a new id.")
+    case .recordUnknown:
+      (404, "The record does not exist or you may not read it", "Check the id and your access to its zone.")
     case .referenceMissing:
-      (422, "A reference names no live record here", "Create the record first, or refer to another.")
+      (422, "A reference does not name a live record", "Create the record first, or refer to another.")
     case .referenceRestricted: (409, "Other records still refer to the record", "Delete them first.")
     case .uniqueTaken: (409, "Another record has this unique value", "Choose another value.")
     case .roleInsufficient:
-      (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a greater role.")
+      (403, "Your role in this zone does not allow this", "Ask an owner of the zone for a higher role.")
     case .sharingLimit:
       (
-        422, "Something is shared with too many",
-        "detail names the limit; take somebody out, or share with a group."
+        422, "A sharing limit is reached",
+        "See detail for the limit. Remove members or share with a group."
       )
-    case .invitationInvalid: (404, "The invitation is not good any more", "Ask for another one.")
-    case .lastOwner: (409, "A zone must keep an owner", "Make somebody else an owner first.")
-    case .userUnknown: (422, "There is no user of this name", "Check the name; it is the one of the account.")
+    case .invitationInvalid: (404, "The invitation is no longer valid", "Ask for a new invitation.")
+    case .lastOwner: (409, "A zone must keep an owner", "Make another member an owner first.")
+    case .userUnknown: (422, "No user has this name", "Check the account name.")
     case .recordDeleted:
-      (410, "The record was deleted", "Forget it, or bring it back with POST to its address and /restore.")
+      (
+        410, "The record was deleted",
+        "Drop your copy, or restore the record with POST to its address and /restore."
+      )
     case .preconditionFailed:
       (
-        412, "The record is not as the request expects it",
-        "Look at the record as it is now; then decide again."
+        412, "A precondition of the request failed",
+        "Read the current record, then decide again."
       )
     case .requestIDReused:
       (
         422, "The request id was used for another request",
-        "Make a new id for each request; keep it for repeats."
+        "Create a new id for each request. Reuse it for retries only."
       )
     case .batchRefused:
       (
-        422, "One of the operations was refused, so none was applied",
-        "See errors; mend or leave out what they name."
+        422, "An operation was refused, so none was applied",
+        "See errors. Correct or remove the operations that they name."
       )
     case .indexMissing:
       (
-        422, "No index answers this filter",
-        "Add the index named in detail to the schema, or filter otherwise."
+        422, "No index supports this filter",
+        "Add the index named in detail to the schema, or change the filter."
       )
     case .resultTooLarge:
-      (422, "The result has too many records", "Filter more, or follow the zone's changes.")
-    case .pageExpired: (410, "The pages of this result are gone", "Ask for the first page again.")
+      (422, "The result has too many records", "Narrow the filter, or follow the zone's changes.")
+    case .pageExpired: (410, "The page token has expired", "Request the first page again.")
     case .tokenFenced:
-      (410, "The change token is older than what the zone remembers", "Begin the zone anew, without since.")
-    case .notAcceptable: (406, "No form that Accept names is made here", "Accept application/json.")
+      (
+        410, "The change token is older than the zone's purge horizon",
+        "Resync the zone: read it again, without since."
+      )
+    case .notAcceptable:
+      (406, "The resource is available as application/json only", "Send Accept: application/json.")
     case .rangeNotSatisfiable:
-      (416, "The content has no byte of this range", "Content-Range says how many it has.")
+      (416, "The range lies outside the content", "See Content-Range for the length.")
     case .conflictResolved:
-      (409, "Somebody else has chosen already", "Look at the record as it is now; an edit of it changes it.")
+      (409, "The conflict is already resolved", "Read the current record. Edit it to change the outcome.")
     case .validationFailed:
-      (422, "A rule of the server refuses the record", "Change what detail names, and send it again.")
+      (422, "A validator of the server refused the record", "Change what detail names, then retry.")
     case .changeSetUncertain:
       (
-        409, "The device that this one is a copy of may have sent this already",
-        "Look at the records as they are now; send it again, or discard it."
+        409, "The device that this one was copied from may have sent this change set already",
+        "Look at the current records. Resend the change set or discard it."
       )
     case .changeSetLost:
       (
-        409, "The server confirmed this, and was restored from a backup that does not have it",
-        "Look at the records as they are now; send it again, or discard it."
+        409, "The server confirmed this change set, then was restored from an older backup",
+        "Look at the current records. Resend the change set or discard it."
       )
     case .zoneNotRecovered:
       (
-        409, "A restored server does not know the zone, and nobody recovered it in time",
-        "Send it again to make it anew, or discard it."
+        409, "The restored server does not have the zone, and nobody recovered it in time",
+        "Resend the change set to create the zone again, or discard it."
       )
     case .tooManyAttempts:
-      (429, "There were too many wrong passwords", "Wait for Retry-After seconds; then try again.")
+      (429, "Too many attempts with wrong passwords", "Retry after the seconds in Retry-After.")
     case .tokenLimited:
-      (403, "The token is not good for this", "Use another token; this one is limited by what it is for.")
+      (403, "The token does not allow this", "Use a token with a wider scope.")
     case .appTooOld:
       (
-        426, "This version of the app is not served any more",
-        "Update the app; what it wrote is kept, and sent then."
+        426, "The server no longer supports this version of the app",
+        "Update the app. It keeps its unsent edits and sends them then."
       )
     case .rateLimited:
-      (429, "This was asked for too often", "Wait for Retry-After seconds; then try again.")
+      (429, "Too many requests of this kind", "Retry after the seconds in Retry-After.")
     case .signUpClosed:
-      (403, "Nobody makes an account here", "Sign in with the identity provider, or ask the operator.")
+      (403, "Sign-up is closed", "Sign in with the identity provider, or ask the operator.")
     case .userLimit:
-      (422, "A limit of the user is reached", "detail names it; give up what is not needed.")
+      (422, "A limit of the user is reached", "See detail for the limit. Remove what you no longer need.")
     }
   }
 }

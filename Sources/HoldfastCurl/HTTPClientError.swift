@@ -6,7 +6,7 @@ package struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertib
 
     /// Nobody wants the answer any more.
     package static let cancelled = Code(name: "cancelled")
-    /// The request has a wrong form and was not sent.
+    /// The request is malformed and was not sent.
     package static let invalidRequest = Code(name: "invalidRequest")
     /// The answer is larger than the client takes.
     package static let tooLarge = Code(name: "tooLarge")

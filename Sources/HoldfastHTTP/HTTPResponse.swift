@@ -1,4 +1,4 @@
-/// What a request is answered with. Content-Length, Date, Connection and `X-Content-Type-Options: nosniff` are added on the way out.
+/// What a request is answered with. Content-Length, Date, HTTPConnection and `X-Content-Type-Options: nosniff` are added on the way out.
 public struct HTTPResponse: Sendable {
   /// The status code, 200...599; another one is answered as 500.
   public var status: Int

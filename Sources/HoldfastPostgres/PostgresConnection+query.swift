@@ -19,7 +19,7 @@ extension PostgresConnection {
   /// Runs a statement and gives its rows.
   ///
   /// It is prepared at its first use on this connection, unless the options say otherwise. After a failure with
-  /// `.featureNotSupported` or `.undefinedPreparedStatement` (the table was changed) all are prepared anew, as
+  /// `.featureNotSupported` or `.undefinedPreparedStatement` (the table was changed) all are prepared again, as
   /// soon as the connection is in no transaction.
   /// - Parameters:
   ///   - statement: exactly one statement.

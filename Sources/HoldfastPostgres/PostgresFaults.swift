@@ -20,6 +20,6 @@ final class PostgresFaults: @unchecked Sendable {
     throw fault
   }
 
-  /// Forgets what was noted.
+  /// Purges what was noted.
   func clear() { first = nil }
 }

@@ -38,7 +38,7 @@ public final class PostgresWaker: Sendable {
     _ = write(writing, "!", 1)
   }
 
-  /// Forgets earlier calls of `wake`.
+  /// Purges earlier calls of `wake`.
   func reset() {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
       while read(reading, bytes.baseAddress, bytes.count) > 0 {}

@@ -35,7 +35,7 @@ final class Observation {
 
   var isObserving: Bool { handler != nil }
 
-  /// Installs the authorizer for good: setting it again later would make SQLite prepare every statement anew.
+  /// Installs the authorizer for good: setting it again later would make SQLite prepare every statement again.
   func attach(to database: OpaquePointer) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_set_authorizer(
@@ -63,7 +63,7 @@ final class Observation {
   /// Starts calling `handler`, or stops when nil. Changes made before are not reported.
   func observe(_ database: OpaquePointer, _ handler: ((TextSet) -> Void)?) {
     self.handler = handler
-    forget()
+    purge()
     guard handler != nil else {
       sqlite3_update_hook(database, nil, nil)
       sqlite3_commit_hook(database, nil, nil)
@@ -86,7 +86,7 @@ final class Observation {
     sqlite3_rollback_hook(
       database,
       { context in
-        if let context { Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().forget() }
+        if let context { Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().purge() }
       }, context)
   }
 
@@ -106,12 +106,12 @@ final class Observation {
     commitBegan = false
     guard sqlite3_get_autocommit(database) != 0, !tables.isEmpty else { return }
     let committed = tables
-    forget()
+    purge()
     handler?(committed)
   }
 
   /// Drops what is known of the open transaction.
-  private func forget() {
+  private func purge() {
     tables = []
     last = []
     commitBegan = false

@@ -49,9 +49,9 @@ extension ColumnType {
   }
 }
 
-extension Schema.Link {
+extension SyncSchema.Link {
   /// The statement that makes the index by which the children of a record are found.
-  public func index(in schema: Schema) -> String {
+  public func index(in schema: SyncSchema) -> String {
     let (table, column) = (schema.tables[table].name, schema.tables[table].columns[column].name)
     return "CREATE INDEX \"holdfast_\(table)_of_\(column)\" ON \"\(table)\" (\"\(column)\");\n"
   }

@@ -68,7 +68,7 @@ extension Statement {
   /// Binds UTF-8 bytes as text without copying them. They are not checked.
   ///
   /// - Parameters:
-  ///   - staticText: the bytes; the caller keeps them alive and unchanged until the parameter is bound anew
+  ///   - staticText: the bytes; the caller keeps them alive and unchanged until the parameter is bound again
   ///     or cleared, or until the statement will not be stepped again.
   ///   - index: the parameter's number, from 1.
   /// - Throws: `.range`, `.misuse` while the statement runs, `.tooBig`.

@@ -5,7 +5,8 @@ import Testing
 /// Compares databases record by record and column by column.
 enum Agreement {
   /// What a database holds of the app's tables: for each table its rows in the order of positions and ids.
-  static func contents(_ connection: Connection, schema: Schema) throws -> [String: [[SQLiteValue]]] {
+  static func contents(_ connection: SQLiteConnection, schema: SyncSchema) throws -> [String: [[SQLiteValue]]]
+  {
     try contents(schema: schema) { try connection.rows($0) }
   }
 
@@ -13,7 +14,7 @@ enum Agreement {
   ///
   /// - Parameter rowsOf: runs a query.
   static func contents(
-    schema: Schema, rowsOf: (String) throws -> [[SQLiteValue]]
+    schema: SyncSchema, rowsOf: (String) throws -> [[SQLiteValue]]
   ) throws -> [String: [[SQLiteValue]]] {
     var contents: [String: [[SQLiteValue]]] = [:]
     for table in schema.tables where !table.isBuiltIn {
@@ -27,7 +28,7 @@ enum Agreement {
   }
 
   /// Both integrity checks of SQLite are clean.
-  static func expectSound(_ connection: Connection) throws {
+  static func expectSound(_ connection: SQLiteConnection) throws {
     #expect(try connection.rows("PRAGMA integrity_check") == [[.text("ok")]])
     #expect(try connection.rows("PRAGMA foreign_key_check").isEmpty)
   }

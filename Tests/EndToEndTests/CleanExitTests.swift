@@ -26,7 +26,7 @@ struct CleanExitTests {
   private static func listsInCopy(of file: String) throws -> Int64? {
     let copy = file + "-copy-\(UUID().uuidString)"
     try FileManager.default.copyItem(atPath: file, toPath: copy)
-    return try Connection(path: copy, access: .readOnly).value("SELECT count(*) FROM lists")?.integer
+    return try SQLiteConnection(path: copy, access: .readOnly).value("SELECT count(*) FROM lists")?.integer
   }
 
   @Test("a copy of the file alone has all that was written, after success and failure (I2)")

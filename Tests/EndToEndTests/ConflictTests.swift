@@ -10,18 +10,18 @@ private struct Note: Record {
   var tags: [String]? = []
 }
 
-@Suite("Edits that met, on the devices")
+@Suite("Concurrent edits, on the devices")
 struct ConflictTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "notes",
       tables: [
-        Table(
+        TableSchema(
           "lists", zone: .root,
           columns: [
-            Column("title", .text, required: true, policy: .ask),
-            Column("amount", .integer, required: true, default: .integer(0), policy: .counter),
-            Column("tags", .json, policy: .set),
+            ColumnSchema("title", .text, required: true, policy: .ask),
+            ColumnSchema("amount", .integer, required: true, default: .integer(0), policy: .counter),
+            ColumnSchema("tags", .json, policy: .set),
           ])
       ])
   }
@@ -76,7 +76,7 @@ struct ConflictTests {
     try scene.server.database().expectSound()
   }
 
-  @Test("of two answers the first holds; the other is taken back and waits in quarantine (I3, I7)")
+  @Test("of two answers the first holds; the other is rolled back and waits in quarantine (I3, I7)")
   func answeredTwice() async throws {
     let scene = try Scene(schema: try Self.schema())
     let (phone, laptop, note) = try await Self.shared(scene)

@@ -118,7 +118,7 @@ struct ConvergenceTests {
     let scene = try Scene()
     let phone = try await scene.signUp("ann", on: "phone")
     try await phone.engine.sync()
-    try Connection(path: phone.path).execute("UPDATE holdfast_local SET token = 'expired'")
+    try SQLiteConnection(path: phone.path).execute("UPDATE holdfast_local SET token = 'expired'")
     try await phone.store.write { try $0.execute("INSERT INTO lists (title) VALUES ('Home')") }
     let again = SyncEngine(store: phone.store, server: scene.server.address)
     let error = await #expect(throws: StoreError.self) { try await again.sync() }
@@ -136,7 +136,7 @@ struct ConvergenceTests {
     let phone = try await scene.signUp("ann", on: "phone")
     try await phone.engine.sync()
     try await phone.store.write { try $0.execute("INSERT INTO lists (title) VALUES ('both')") }
-    try Connection(path: phone.path).backup(to: scene.folder.appendingPathComponent("copy.db").path)
+    try SQLiteConnection(path: phone.path).backup(to: scene.folder.appendingPathComponent("copy.db").path)
     let copy = try scene.device("copy")
     try await phone.store.write { try $0.execute("INSERT INTO lists (title) VALUES ('phone')") }
     try await phone.engine.sync()

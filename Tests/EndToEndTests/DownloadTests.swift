@@ -35,7 +35,7 @@ struct DownloadTests {
     let run = try JotRun.start(path, scene.server.address, ["sync"])
     run.waitForError("downloading")
     #expect(run.kill().status == SIGKILL)
-    let connection = try Connection(path: path.path)
+    let connection = try SQLiteConnection(path: path.path)
     #expect(try connection.value("SELECT count(*) FROM items")?.integer == 0)
     let staged = try connection.value("SELECT count(*) FROM holdfast_pages")?.integer ?? 0
     #expect(staged > 0)

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-@Suite("SIGKILL while a device begins from a seed, or anew", .serialized)
+@Suite("SIGKILL while a device begins from a seed, or again", .serialized)
 struct PristineKillTests {
   /// A server with a list of so many items, and ann's phone, which has them.
   private func scene(items count: Int) async throws -> (Scene, Device, list: String) {
@@ -50,7 +50,7 @@ struct PristineKillTests {
       let store = try Store(path: path.path, schema: scene.schema, seed: seed)
       #expect(store.seeding == (isThere ? .notNeeded : .used))
       #expect(try await store.read { try $0.rows("SELECT count(*) FROM items").rows } == [[.integer(8000)]])
-      try Agreement.expectSound(Connection(path: path.path, access: .readOnly))
+      try Agreement.expectSound(SQLiteConnection(path: path.path, access: .readOnly))
     }
     print("seeding: killed \(killed.before) times before the seed was there, \(killed.after) after")
   }

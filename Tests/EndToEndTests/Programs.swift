@@ -36,7 +36,7 @@ final class ServerProcess {
   ///   - options: further options of `holdfast serve`.
   ///   - isAwaited: whether to return when it listens; else `waitUntilItListens` is still to be called.
   init(
-    folder: URL, schema: Schema, _ shared: SharedDatabase, options: [String] = [], isAwaited: Bool = true
+    folder: URL, schema: SyncSchema, _ shared: SharedDatabase, options: [String] = [], isAwaited: Bool = true
   ) throws {
     self.shared = shared
     self.options = options

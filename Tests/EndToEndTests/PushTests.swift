@@ -9,15 +9,15 @@ import Testing
 struct PushTests {
   /// The real transport, which says when a stream was asked for, and when it brought its first bytes.
   private final class WatchedTransport: EventTransport {
-    enum Sight: Equatable { case asked(lastEventID: String?), began }
+    enum Sighting: Equatable { case asked(lastEventID: String?), began }
 
     private let transport: HTTPTransport
-    private let sight: AsyncStream<Sight>.Continuation
-    let sights: AsyncStream<Sight>
+    private let visible: AsyncStream<Sighting>.Continuation
+    let sights: AsyncStream<Sighting>
 
     init(server: URL) {
       transport = HTTPTransport(server: server)
-      (sights, sight) = AsyncStream.makeStream()
+      (sights, visible) = AsyncStream.makeStream()
     }
 
     func send(_ request: TransportRequest) async throws -> TransportAnswer {
@@ -25,14 +25,14 @@ struct PushTests {
     }
 
     func events(token: String, lastEventID: String?) -> AsyncThrowingStream<[UInt8], any Error> {
-      sight.yield(.asked(lastEventID: lastEventID))
+      visible.yield(.asked(lastEventID: lastEventID))
       let bytes = transport.events(token: token, lastEventID: lastEventID)
       return AsyncThrowingStream { continuation in
-        let task = Task { [sight] in
+        let task = Task { [visible] in
           var isFirst = true
           do {
             for try await piece in bytes {
-              if isFirst { sight.yield(.began) }
+              if isFirst { visible.yield(.began) }
               isFirst = false
               continuation.yield(piece)
             }
@@ -48,10 +48,10 @@ struct PushTests {
   private final class RunningDevice {
     let store: Store
     let engine: SyncEngine
-    var sights: AsyncStream<WatchedTransport.Sight>.Iterator
+    var sights: AsyncStream<WatchedTransport.Sighting>.Iterator
     private let run: Task<Void, Never>
 
-    init(_ scene: Scene, user: String, environment: Environment) async throws {
+    init(_ scene: Scene, user: String, environment: StoreEnvironment) async throws {
       store = try Store(
         path: scene.folder.appendingPathComponent("listener.db").path, schema: scene.schema,
         environment: environment)
@@ -65,7 +65,7 @@ struct PushTests {
     deinit { run.cancel() }
 
     /// Waits until a stream has brought something.
-    func waitForStream() async { while let sight = await sights.next(), sight != .began {} }
+    func waitForStream() async { while let visible = await sights.next(), visible != .began {} }
 
     /// Waits until a list of this title is here.
     func waitFor(_ title: String) async throws {
@@ -83,15 +83,15 @@ struct PushTests {
   }
 
   /// The system's, but that nothing which is more than ten seconds away ever comes.
-  private static let withoutPolls = Environment(
-    now: Environment.system.now, random: Environment.system.random,
+  private static let withoutPolls = StoreEnvironment(
+    now: StoreEnvironment.system.now, random: StoreEnvironment.system.random,
     sleep: { wait in
       if wait > .seconds(10) {
         let (never, _) = AsyncStream.makeStream(of: Void.self)
         for await _ in never {}
         try Task.checkCancellation()
       }
-      try await Environment.system.sleep(wait)
+      try await StoreEnvironment.system.sleep(wait)
     })
 
   @Test("a running device learns of what another one writes though its next poll never comes (I7)")

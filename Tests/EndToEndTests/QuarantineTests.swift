@@ -22,27 +22,27 @@ private struct Shelf: Record {
   var title: String
 }
 
-@Suite("What the server refused, written anew")
+@Suite("What the server refused, written again")
 struct QuarantineTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "folders",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+        TableSchema(
           "folders", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true),
+            ColumnSchema("title", .text, required: true),
           ], unique: [["title"]]),
-        Table(
+        TableSchema(
           "pages", zone: .parent("folder_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "folder_id", .reference, required: true, reference: Reference(to: "folders", onDelete: .cascade)
             ),
-            Column("text", .text, required: true),
+            ColumnSchema("text", .text, required: true),
           ]),
       ])
   }

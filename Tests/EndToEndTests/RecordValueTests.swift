@@ -35,16 +35,17 @@ struct RecordValueTests {
 
   @Test("are equal on another device, also after an edit there (I7)")
   func anotherDevice() async throws {
-    let json = ["stops", "tag", "raw", "number", "nothing"].map { Column($0, .json) }
-    let texts = ["title", "identity", "image", "price", "link"].map { Column($0, .text) }
-    let schema = try Schema(
+    let json = ["stops", "tag", "raw", "number", "nothing"].map { ColumnSchema($0, .json) }
+    let texts = ["title", "identity", "image", "price", "link"].map { ColumnSchema($0, .text) }
+    let schema = try SyncSchema(
       name: "trips",
       tables: [
-        Table(
+        TableSchema(
           "trips", zone: .user,
           columns: texts + json + [
-            Column("start", .timestamp, required: true), Column("weight", .real), Column("height", .real),
-            Column("count", .integer), Column("level", .integer), Column("done", .boolean),
+            ColumnSchema("start", .timestamp, required: true), ColumnSchema("weight", .real),
+            ColumnSchema("height", .real),
+            ColumnSchema("count", .integer), ColumnSchema("level", .integer), ColumnSchema("done", .boolean),
           ])
       ])
     let scene = try Scene(schema: schema)

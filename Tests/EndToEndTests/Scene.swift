@@ -8,22 +8,22 @@ struct Device {
   let store: Store
   let engine: SyncEngine
 
-  init(_ name: String, in folder: URL, server: URL, schema: Schema) throws {
+  init(_ name: String, in folder: URL, server: URL, schema: SyncSchema) throws {
     try self.init(name, in: folder, transport: HTTPTransport(server: server), schema: schema)
   }
 
   /// - Parameter seed: a snapshot that came with the app.
   init(
-    _ name: String, in folder: URL, transport: any Transport, schema: Schema, seed: URL? = nil,
-    environment: Environment = .system
+    _ name: String, in folder: URL, transport: any Transport, schema: SyncSchema, seed: URL? = nil,
+    environment: StoreEnvironment = .system
   ) throws {
     path = folder.appendingPathComponent("\(name).db").path
     store = try Store(path: path, schema: schema, seed: seed, environment: environment)
     engine = SyncEngine(store: store, transport: transport)
   }
 
-  func contents(_ schema: Schema) throws -> [String: [[SQLiteValue]]] {
-    let connection = try Connection(path: path, access: .readOnly)
+  func contents(_ schema: SyncSchema) throws -> [String: [[SQLiteValue]]] {
+    let connection = try SQLiteConnection(path: path, access: .readOnly)
     try Agreement.expectSound(connection)
     return try Agreement.contents(connection, schema: schema)
   }
@@ -51,11 +51,11 @@ struct Row: Record {
 /// A server in a folder of its own, and devices; the folder goes with it.
 final class Scene {
   let folder: URL
-  let schema: Schema
+  let schema: SyncSchema
   let server: ServerProcess
 
   /// - Parameter options: further options of `holdfast serve`.
-  init(schema: Schema? = nil, options: [String] = []) throws {
+  init(schema: SyncSchema? = nil, options: [String] = []) throws {
     folder = try Programs.makeFolder()
     self.schema = try schema ?? Self.schema()
     server = try ServerProcess(
@@ -109,25 +109,26 @@ final class Scene {
   }
 
   /// The schema of Jot, so that its processes can work on the same files.
-  static func jotSchema() throws -> Schema {
+  static func jotSchema() throws -> SyncSchema {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Examples/Jot/holdfast.json")
-    return try Schema(json: [UInt8](Data(contentsOf: file)))
+    return try SyncSchema(json: [UInt8](Data(contentsOf: file)))
   }
 
-  static func schema() throws -> Schema {
-    try Schema(
+  static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "test",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
-        Table(
+        TableSchema(
+          "lists", zone: .root, columns: [ColumnSchema("title", .text, required: true, maximumLength: 200)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true),
-            Column("done", .boolean, required: true, default: .integer(0)),
-            Column("position", .position, required: true),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+            ColumnSchema("position", .position, required: true),
           ]),
       ])
   }

@@ -6,34 +6,36 @@ import Testing
 /// An old and a new app over one server, whose schema changes in between: docs/SCHEMA-CHANGES.md.
 @Suite("An old and a new app over one server")
 struct SchemaChangeTests {
-  private static let list = Column(
+  private static let list = ColumnSchema(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))
 
   /// What was `items` with `title` and `note`.
-  private static func before() throws -> Schema {
-    try Schema(
+  private static func before() throws -> SyncSchema {
+    try SyncSchema(
       name: "test",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            list, Column("title", .text, policy: .server), Column("note", .text), Column("done", .boolean),
+            list, ColumnSchema("title", .text, policy: .server), ColumnSchema("note", .text),
+            ColumnSchema("done", .boolean),
           ]),
       ])
   }
 
   /// Is now `entries` with `heading`, without `note`, and with `due`.
-  private static func after() throws -> Schema {
-    try Schema(
+  private static func after() throws -> SyncSchema {
+    try SyncSchema(
       name: "test",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text)]),
+        TableSchema(
           "entries", zone: .parent("list_id"),
           columns: [
-            list, Column("heading", .text, policy: .server, was: ["title"]), Column("done", .boolean),
-            Column("due", .text),
+            list, ColumnSchema("heading", .text, policy: .server, was: ["title"]),
+            ColumnSchema("done", .boolean),
+            ColumnSchema("due", .text),
           ], was: ["items"]),
       ])
   }

@@ -15,7 +15,7 @@ private final class InlineTransport: Transport, @unchecked Sendable {
   func answer(_ count: Int) { lock.withLock { $0 = count } }
 
   /// - Parameter answerSize: from which on an answer has no further change.
-  init(_ folder: String, _ schema: Schema, answerSize: Int = 4 << 20) throws {
+  init(_ folder: String, _ schema: SyncSchema, answerSize: Int = 4 << 20) throws {
     var environment = ServerEnvironment(
       now: { Int64(Date().timeIntervalSince1970 * 1000) },
       random: { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } },
@@ -53,7 +53,7 @@ struct ScrambledDeviceTests {
   private static let values = ["NULL", "-1", "9223372036854775807", "'x'", "x'ff00'", "'a' || char(0)"]
 
   /// A server and a device that has something in each of its own tables: an edit, a refused one, what another device has written meanwhile.
-  private static func prepare(_ folder: URL, _ schema: Schema) async throws -> String {
+  private static func prepare(_ folder: URL, _ schema: SyncSchema) async throws -> String {
     let transport = try InlineTransport(folder.appendingPathComponent("server").path, schema, answerSize: 300)
     let phone = try Device("phone", in: folder, transport: transport, schema: schema)
     try await phone.engine.signUp(name: "ann", password: "correct-horse", device: "phone")
@@ -81,10 +81,10 @@ struct ScrambledDeviceTests {
     transport.answer(2)
     await #expect(throws: StoreError.self) { try await phone.engine.sync() }
     try await phone.store.write { try $0.update(Row.self, id: item) { $0.title = "Mine" } }
-    try Connection(path: phone.path).execute(
+    try SQLiteConnection(path: phone.path).execute(
       """
-      INSERT INTO holdfast_claims VALUES ('\(list)'); INSERT INTO holdfast_held VALUES ('\(list)', 1, 0);
-      INSERT INTO holdfast_unheard (first, body) VALUES (1, CAST('[]' AS BLOB));
+      INSERT INTO holdfast_claimed_seqs VALUES ('\(list)'); INSERT INTO holdfast_awaiting_recovery VALUES ('\(list)', 1, 0);
+      INSERT INTO holdfast_unapplied (first, body) VALUES (1, CAST('[]' AS BLOB));
       INSERT INTO holdfast_resets VALUES ('\(list)', 1, 1, 5);
       """)
     #expect(
@@ -103,7 +103,7 @@ struct ScrambledDeviceTests {
     let folder = try Programs.makeFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = try await Self.prepare(folder, schema)
-    let columns = try Connection(path: path).rows(
+    let columns = try SQLiteConnection(path: path).rows(
       """
       SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
       WHERE m.type = 'table' AND m.name LIKE 'holdfast%' ORDER BY 1, 2
@@ -117,7 +117,7 @@ struct ScrambledDeviceTests {
         try FileManager.default.copyItem(atPath: path, toPath: copy.appendingPathComponent("phone.db").path)
         try FileManager.default.copyItem(
           at: folder.appendingPathComponent("server"), to: copy.appendingPathComponent("server"))
-        let shell = try Connection(path: copy.appendingPathComponent("phone.db").path)
+        let shell = try SQLiteConnection(path: copy.appendingPathComponent("phone.db").path)
         try? shell.execute(
           "PRAGMA ignore_check_constraints = ON; UPDATE OR IGNORE \(table) SET \(column) = \(value)")
         let changes = shell.totalChanges
@@ -135,7 +135,7 @@ struct ScrambledDeviceTests {
   }
 
   /// What is wrong after some syncs; nil for nothing.
-  private static func heal(_ folder: URL, _ schema: Schema) async -> String? {
+  private static func heal(_ folder: URL, _ schema: SyncSchema) async -> String? {
     do {
       let transport = try InlineTransport(folder.appendingPathComponent("server").path, schema)
       let phone: Device
@@ -163,7 +163,7 @@ struct ScrambledDeviceTests {
       }
       let quarantined = try await phone.store.quarantined()
       await phone.store.close()
-      let server = try Connection(path: folder.appendingPathComponent("server/holdfast.db").path)
+      let server = try SQLiteConnection(path: folder.appendingPathComponent("server/holdfast.db").path)
       let truth = try server.rows("SELECT title FROM items UNION ALL SELECT title FROM lists ORDER BY title")
         .compactMap { $0[0].text }
       server.close()

@@ -53,7 +53,7 @@ enum SharedDatabase {
     case .directory(let folder):
       let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       let file = try #require(files.first { $0.hasSuffix(".db") })
-      let connection = try Connection(path: folder.appendingPathComponent(file).path, access: .readOnly)
+      let connection = try SQLiteConnection(path: folder.appendingPathComponent(file).path, access: .readOnly)
       return Reader(shared: self, rowsOf: { try connection.rows($0) })
     case .postgres:
       let connection = try connection()
@@ -76,7 +76,7 @@ enum SharedDatabase {
     func value(_ sql: String) throws -> SQLiteValue? { try rows(sql).first?.first }
 
     /// What it holds of the app's tables; see `Agreement`.
-    func contents(_ schema: Schema) throws -> [String: [[SQLiteValue]]] {
+    func contents(_ schema: SyncSchema) throws -> [String: [[SQLiteValue]]] {
       try Agreement.contents(schema: schema, rowsOf: rowsOf)
     }
 

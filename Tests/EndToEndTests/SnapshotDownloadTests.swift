@@ -122,7 +122,7 @@ struct SnapshotDownloadTests {
     }
   }
 
-  @Test("that is begun anew comes under the edits that were not sent, whatever they are (I3, I7)")
+  @Test("that is resynced comes under the edits that were not sent, whatever they are (I3, I7)")
   func edited() async throws {
     let (scene, phone) = try await scene()
     let device = try await tablet(scene, Watched(scene.server.address))
@@ -175,7 +175,7 @@ struct SnapshotDownloadTests {
       // Not a wait for anything: the moment of the kill is what is random.
       usleep(UInt32(random.next() % min(whole / 2, 5_000_000)))
       _ = run.kill()
-      let count = try Connection(path: path.path).value("SELECT count(*) FROM items")?.integer
+      let count = try SQLiteConnection(path: path.path).value("SELECT count(*) FROM items")?.integer
       #expect(count == 0 || count == 6000)
       if count == 0 { nothing += 1 } else { all += 1 }
     }

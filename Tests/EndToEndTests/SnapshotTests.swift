@@ -37,7 +37,9 @@ struct SnapshotTests {
     try await tablet.store.follow("catalogue")
     try await tablet.engine.sync()
 
-    let (own, made) = (try Connection(path: tablet.path), try Connection(path: path, access: .readOnly))
+    let (own, made) = (
+      try SQLiteConnection(path: tablet.path), try SQLiteConnection(path: path, access: .readOnly)
+    )
     for sql in [
       // Resets are of one device alone.
       """
@@ -92,7 +94,7 @@ struct SnapshotTests {
     try await fresh.store.follow("catalogue")
     let all = try await fresh.engine.sync()
     #expect(summary.received > 100 && summary.received * 10 < all.received)
-    let seeded = try Connection(path: path, access: .readOnly)
+    let seeded = try SQLiteConnection(path: path, access: .readOnly)
     try Agreement.expectSound(seeded)
     #expect(try Agreement.contents(seeded, schema: scene.schema) == fresh.contents(scene.schema))
     #expect(try fresh.contents(scene.schema) == scene.server.database().contents(scene.schema))
@@ -126,7 +128,7 @@ struct SnapshotTests {
       return id
     }
     try await phone.engine.sync()
-    let token = try Connection(path: phone.path).value("SELECT token FROM holdfast_local")?.text ?? ""
+    let token = try SQLiteConnection(path: phone.path).value("SELECT token FROM holdfast_local")?.text ?? ""
     let address = scene.server.address.appendingPathComponent("v1/zones/\(list)/snapshot")
     @Sendable func get(_ headers: [String: String], method: String = "GET") async throws -> (
       Data, HTTPURLResponse
@@ -157,7 +159,7 @@ struct SnapshotTests {
     #expect(nothing.isEmpty && head.value(forHTTPHeaderField: "Content-Length") == String(whole.count))
     let path = scene.folder.appendingPathComponent("down.db")
     try whole.write(to: path)
-    try Agreement.expectSound(Connection(path: path.path, access: .readOnly))
+    try Agreement.expectSound(SQLiteConnection(path: path.path, access: .readOnly))
   }
 }
 

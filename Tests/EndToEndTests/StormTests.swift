@@ -17,7 +17,7 @@ final class StormyServer: Transport, @unchecked Sendable {
   /// Called while an answer is under way.
   let meanwhile = Mutex<(@Sendable () async -> Void)?>(nil)
 
-  init(_ schema: Schema, seed: UInt64) throws {
+  init(_ schema: SyncSchema, seed: UInt64) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "holdfast-storm-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -26,7 +26,7 @@ final class StormyServer: Transport, @unchecked Sendable {
     server = try InlineServer(
       shared.location, schema: schema,
       environment: ServerEnvironment(
-        now: { Environment.system.now() },
+        now: { StoreEnvironment.system.now() },
         random: { count in (0..<count).map { _ in .random(in: .min ... .max) } },
         passwords: PasswordHashing(hash: { $0 }, verify: { $0 == $1 })))
   }
@@ -55,27 +55,27 @@ final class StormyServer: Transport, @unchecked Sendable {
 /// A seed decides the edits and the losses; ids and times are real, so a failure may take more than one run to come again.
 @Suite("Devices in a storm")
 struct StormTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "storm",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true),
-            Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
           ], unique: [["title"]]),
-        Table(
+        TableSchema(
           "parts", zone: .parent("item_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "item_id", .reference, required: true, reference: Reference(to: "items", onDelete: .cascade)),
-            Column("text", .text),
+            ColumnSchema("text", .text),
           ]),
-        Table("notes", zone: .user, columns: [Column("text", .text)]),
+        TableSchema("notes", zone: .user, columns: [ColumnSchema("text", .text)]),
       ])
   }
 
@@ -180,7 +180,7 @@ struct StormTests {
 
     let truth = try server.shared.reader()
     for device in stores {
-      let here = try Connection(path: device.path, access: .readOnly)
+      let here = try SQLiteConnection(path: device.path, access: .readOnly)
       try Agreement.expectSound(here)
       #expect(try here.value("SELECT count(*) FROM holdfast_outbox") == .integer(0))
       #expect(try here.value("SELECT count(*) FROM holdfast_edits") == .integer(0))

@@ -71,9 +71,9 @@ struct UndoTests {
   @Test("a deletion in somebody else's own zone is undone there (I7, I10)")
   func deletedInOwnZone() async throws {
     let scene = try Scene(
-      schema: Schema(
+      schema: SyncSchema(
         name: "diary",
-        tables: [Table("lists", zone: .user, columns: [Column("title", .text, required: true)])]))
+        tables: [TableSchema("lists", zone: .user, columns: [ColumnSchema("title", .text, required: true)])]))
     let (ann, bob) = (try await scene.signUp("ann", on: "phone"), try await scene.signUp("bob", on: "tablet"))
     let own = try #require(try await ann.store.account()?.user)
     try await ann.store.write { db in

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Lists in the schema")
 struct ListSchemaTests {
-  private func schema(_ position: String) throws(SchemaError) -> Schema {
+  private func schema(_ position: String) throws(SchemaError) -> SyncSchema {
     let text = """
       {"holdfast": 1, "name": "app", "tables": {
         "boards": {"zone": "root", "columns": {"title": {"type": "text"}}},
@@ -13,7 +13,7 @@ struct ListSchemaTests {
           "title": {"type": "text"}, "position": \(position)}},
         "marks": {"zone": "user", "columns": {"position": {"type": "position"}}}}}
       """
-    return try Schema(json: Array(text.utf8))
+    return try SyncSchema(json: Array(text.utf8))
   }
 
   private func faults(_ position: String) -> [String] {
@@ -25,7 +25,7 @@ struct ListSchemaTests {
   func lists() throws {
     let within = try schema(#"{"type": "position", "within": "group_id"}"#)
     #expect(within.table("cards")?.list(of: 3) == 1)
-    #expect(try Schema(json: within.json.bytes) == within)
+    #expect(try SyncSchema(json: within.json.bytes) == within)
     #expect(within.table("cards")?.serverIndexes == [["group_id", "position", "id"]])
     let parent = try schema(#"{"type": "position"}"#)
     #expect(parent.table("cards")?.list(of: 3) == 0)

@@ -8,7 +8,7 @@ struct NullTests {
     arguments: ColumnType.allCases)
   func null(type: ColumnType) throws {
     let reference = type == .reference ? Reference(to: "others") : nil
-    let column = Column("column", type, reference: reference)
+    let column = ColumnSchema("column", type, reference: reference)
     let value = try JSONReader.read("null") { try OperationReader.value(of: column, from: &$0) }
     #expect(value == .null)
   }

@@ -6,7 +6,7 @@ import Testing
 struct SchemaTests {
   private func faults(_ tables: String, name: String = #""name": "app","#) -> [SchemaError.Fault] {
     do {
-      _ = try Schema(json: Array(#"{"holdfast": 1, \#(name) "tables": {\#(tables)}}"#.utf8))
+      _ = try SyncSchema(json: Array(#"{"holdfast": 1, \#(name) "tables": {\#(tables)}}"#.utf8))
       return []
     } catch { return error.faults }
   }
@@ -15,27 +15,27 @@ struct SchemaTests {
 
   @Test("what is written is read again as the same schema")
   func roundTrip() throws {
-    let schema = try Schema(
+    let schema = try SyncSchema(
       name: "app",
       tables: [
-        Table(
+        TableSchema(
           "lists", zone: .root,
-          columns: [Column("title", .text, required: true, maximumLength: 5, policy: .server)]),
-        Table(
+          columns: [ColumnSchema("title", .text, required: true, maximumLength: 5, policy: .server)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("done", .boolean, required: true, default: .integer(0)),
-            Column("n", .integer, minimum: 1, maximum: 3),
-            Column("kind", .text, default: .text("a"), oneOf: ["a", "b"]),
-            Column("price", .real, default: .real(1.5)),
+            ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+            ColumnSchema("n", .integer, minimum: 1, maximum: 3),
+            ColumnSchema("kind", .text, default: .text("a"), oneOf: ["a", "b"]),
+            ColumnSchema("price", .real, default: .real(1.5)),
           ], unique: [["kind", "n"]], indexes: [["done", "n"], ["kind"]], roles: TableRoles(delete: .owner)),
-        Table(
+        TableSchema(
           "words", zone: .public("dictionary"),
-          columns: [Column("other", .reference, reference: Reference(to: "words", across: true))]),
+          columns: [ColumnSchema("other", .reference, reference: Reference(to: "words", across: true))]),
       ])
-    #expect(try Schema(json: schema.json.bytes) == schema)
+    #expect(try SyncSchema(json: schema.json.bytes) == schema)
     #expect(schema.publicZones == ["dictionary"])
     #expect(schema.links.first?.isInZone == true)
     #expect(schema.links.last?.isInZone == false)
@@ -70,11 +70,12 @@ struct SchemaTests {
 
   @Test("indexes may come and go; nothing of it is a device's")
   func changedIndexes() throws {
-    func schema(_ indexes: [[String]]) throws -> Schema {
-      try Schema(
+    func schema(_ indexes: [[String]]) throws -> SyncSchema {
+      try SyncSchema(
         name: "app",
         tables: [
-          Table("t", zone: .user, columns: [Column("a", .text), Column("b", .text)], indexes: indexes)
+          TableSchema(
+            "t", zone: .user, columns: [ColumnSchema("a", .text), ColumnSchema("b", .text)], indexes: indexes)
         ])
     }
     let difference = try SchemaDifference(from: schema([["a"], ["b"]]), to: schema([["b"], ["a", "b"]]))
@@ -131,7 +132,7 @@ struct SchemaTests {
 
   @Test("a file that is no JSON says so")
   func noJSON() {
-    let error = #expect(throws: SchemaError.self) { try Schema(json: Array("{".utf8)) }
+    let error = #expect(throws: SchemaError.self) { try SyncSchema(json: Array("{".utf8)) }
     #expect(error?.faults.first?.place == "holdfast.json")
   }
 }

@@ -6,17 +6,18 @@ import Testing
 struct SyncRequestTests {
   private let id = "0193aaaa-0000-7000-8000-000000000001"
 
-  private func schema() throws -> Schema {
-    try Schema(
+  private func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "app",
       tables: [
-        Table(
+        TableSchema(
           "lists", zone: .root,
           columns: [
-            Column("title", .text, required: true, maximumLength: 5), Column("n", .integer),
-            Column("price", .real),
-            Column("done", .boolean, required: true, default: .integer(0)), Column("extra", .json),
-            Column("at", .timestamp),
+            ColumnSchema("title", .text, required: true, maximumLength: 5), ColumnSchema("n", .integer),
+            ColumnSchema("price", .real),
+            ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+            ColumnSchema("extra", .json),
+            ColumnSchema("at", .timestamp),
           ])
       ])
   }

@@ -14,7 +14,7 @@ import Testing
           switch head.headers["X-Token"] {
           case "good": admission.admit()
           case "small": admission.admit(maximumBodyBytes: 1000)
-          case "forgotten": break
+          case "purged": break
           default: admission.refuse(.text("who?", status: 401))
           }
         }
@@ -60,7 +60,7 @@ import Testing
     let server = try makeServer(requests)
     let head = "POST \(target) HTTP/1.1\r\nHost: h\r\nX-Token: "
     for (token, count, status) in [
-      ("good", 200_000, 200), ("small", 1000, 200), ("small", 1001, 413), ("forgotten", 1, 500),
+      ("good", 200_000, 200), ("small", 1000, 200), ("small", 1001, 413), ("purged", 1, 500),
     ] {
       let client = try RawClient(port: server.port)
       client.send(

@@ -97,7 +97,7 @@ import Testing
     #expect(first.readToEnd().isEmpty)
     second.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try second.readResponse().status == 200)
-    // The client may see the end of the first connection a moment before the server has forgotten it.
+    // The client may see the end of the first connection a moment before the server has purged it.
     var status = 503
     while status == 503 {
       let fourth = try RawClient(port: server.port)

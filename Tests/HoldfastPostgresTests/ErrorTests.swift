@@ -82,7 +82,7 @@ struct ErrorTests {
     #expect(code { try connection.run("DELETE FROM item") } == .readOnlyTransaction)
   }
 
-  @Test("a statement whose table changed is prepared anew")
+  @Test("a statement whose table changed is prepared again")
   func changedTable() throws {
     let all: PostgresStatement = "SELECT * FROM list"
     #expect(try connection.query(all).columnCount == 3)

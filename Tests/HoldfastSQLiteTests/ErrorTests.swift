@@ -5,7 +5,7 @@ import Testing
 @Suite("Errors")
 struct ErrorTests {
   let database: TemporaryDatabase
-  let connection: Connection
+  let connection: SQLiteConnection
 
   init() throws {
     database = try TemporaryDatabase()
@@ -74,7 +74,7 @@ struct ErrorTests {
   func notADatabase() throws {
     let path = database.path("letter.txt")
     try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: path))
-    let letter = try Connection(path: path)
+    let letter = try SQLiteConnection(path: path)
     #expect(code { try letter.execute("SELECT * FROM sqlite_master") } == .notADatabase)
     #expect(code { _ = try letter.statement("SELECT * FROM sqlite_master") } == .notADatabase)
   }
@@ -82,7 +82,7 @@ struct ErrorTests {
   @Test("a missing file and a read-only connection have their codes")
   func access() throws {
     let missing = database.path("none")
-    #expect(code { _ = try Connection(path: missing, access: .readWrite) }?.primary == .cantOpen)
+    #expect(code { _ = try SQLiteConnection(path: missing, access: .readWrite) }?.primary == .cantOpen)
     let reader = try database.open(.readOnly)
     #expect(code { try reader.run("DELETE FROM item") }?.primary == .readOnly)
   }

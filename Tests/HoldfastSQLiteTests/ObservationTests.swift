@@ -12,7 +12,7 @@ struct ObservationTests {
   }
 
   let database: TemporaryDatabase
-  let connection: Connection
+  let connection: SQLiteConnection
   let log = Log()
 
   init() throws {

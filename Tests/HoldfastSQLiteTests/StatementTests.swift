@@ -5,7 +5,7 @@ import Testing
 @Suite("Statements and backup")
 struct StatementTests {
   let database: TemporaryDatabase
-  let connection: Connection
+  let connection: SQLiteConnection
 
   init() throws {
     database = try TemporaryDatabase()
@@ -106,7 +106,7 @@ struct StatementTests {
       if steps == 2 { try writer.run("DELETE FROM kept") }
     }
     #expect(steps > 2)
-    let copy = try Connection(path: path, access: .readOnly)
+    let copy = try SQLiteConnection(path: path, access: .readOnly)
     #expect(try copy.rows("SELECT value FROM kept") == expected)
     #expect(try copy.value("PRAGMA integrity_check") == "ok")
     #expect(try connection.value("SELECT count(*) FROM kept") == 0)

@@ -18,9 +18,9 @@ final class TemporaryDatabase {
   func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 
   func open(
-    _ access: Connection.Access = .readWriteCreate, busyTimeout: Duration = .zero
-  ) throws -> Connection {
-    let connection = try Connection(path: path, access: access, busyTimeout: busyTimeout)
+    _ access: SQLiteConnection.Access = .readWriteCreate, busyTimeout: Duration = .zero
+  ) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path, access: access, busyTimeout: busyTimeout)
     if access != .readOnly { try connection.execute("PRAGMA journal_mode = WAL") }
     try connection.execute("PRAGMA foreign_keys = ON")
     return connection

@@ -7,7 +7,7 @@ struct TransactionTests {
   struct Stop: Error {}
 
   let database: TemporaryDatabase
-  let connection: Connection
+  let connection: SQLiteConnection
 
   init() throws {
     database = try TemporaryDatabase()
@@ -115,7 +115,7 @@ struct TransactionTests {
     try connection.execute("BEGIN IMMEDIATE; INSERT INTO list VALUES (1)")
     let thread = Thread {
       began.signal()
-      let other = try? Connection(path: path, busyTimeout: .seconds(60))
+      let other = try? SQLiteConnection(path: path, busyTimeout: .seconds(60))
       try? other?.run("INSERT INTO list SELECT count(*) + 10 FROM list")
       ended.signal()
     }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Values")
 struct ValueTests {
   let database: TemporaryDatabase
-  let connection: Connection
+  let connection: SQLiteConnection
 
   init() throws {
     database = try TemporaryDatabase()

@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "what an old request says of zones is not taken when it comes once more: a zone that was lost and given back since is begun anew (I4, I7)",
+    "what an old request says of zones is not taken when it comes once more: a zone that was lost and given back since is resynced (I4, I7)",
     arguments: [true, false])
   func oldRequest(isComplete: Bool) throws {
     let membership = try alice.share(list, with: "bob")
@@ -175,7 +175,7 @@ import Testing
     #expect(try alice.sync([.create("products", product, ["name": "Soap"])]).refused.isEmpty)
     try bob.pull()
     #expect(!bob.has("products", product))
-    bob.news = [.init(zone: "catalogue", token: "")]
+    bob.unsentAcks = [.init(zone: "catalogue", token: "")]
     try bob.pull()
     #expect(bob.column("products", product, "name") == "Soap")
     #expect(try server.findings().isEmpty)
@@ -198,7 +198,7 @@ import Testing
   }
 
   @Test(
-    "what a member of somebody's own zone deletes and brings back is there again, and not the member's (I7, I10)"
+    "what a member of somebody's own zone deletes and restores is there again, and not the member's (I7, I10)"
   )
   func ownZone() throws {
     let member: JSONValue = ["zone": .string(alice.user), "columns": ["name": "bob", "role": "editor"]]

@@ -136,8 +136,8 @@ import Testing
     // One that goes on has a session that was not used, and a number that was.
     let again = try server.signIn("alice", device: used.id)
     server.world.advance(31 * 86_400_000)
-    let forgotten = try #require(server.inline).forget()
-    #expect(forgotten.devices == 1)
+    let purged = try #require(server.inline).purge()
+    #expect(purged.devices == 1)
     #expect(try RestClient(unused).get("/v1/zones").status == 401)
     for device in [alice, again] { #expect(try RestClient(device).get("/v1/zones").status == 200) }
     #expect(try RestClient(alice).send("DELETE", "/v1/devices/\(unused.id)").status == 404)

@@ -32,7 +32,7 @@ import Testing
         throw ValidationError("A note needs a card.")
       }
     }
-    server = try TestServer(Schema(json: Array(Self.text.utf8)), rules: rules)
+    server = try TestServer(SyncSchema(json: Array(Self.text.utf8)), rules: rules)
     alice = try server.signUp("alice")
     bob = try server.signUp("bob")
     (deck, card) = (alice.newID(), alice.newID())
@@ -47,7 +47,7 @@ import Testing
 
   @Test("by default a reference across zones becomes null, or takes a record that needs it along")
   func defaults() throws {
-    let schema = try Schema(json: Array(Self.text.utf8))
+    let schema = try SyncSchema(json: Array(Self.text.utf8))
     func onDelete(_ table: String, _ column: String) -> Reference.OnDelete? {
       let table = schema.table(table)
       return table?.index(of: column).flatMap { table?.columns[$0].reference?.onDelete }
@@ -55,21 +55,21 @@ import Testing
     #expect(onDelete("progress", "card_id") == .cascade)
     #expect(onDelete("notes", "card_id") == .setNull)
     #expect(onDelete("reviews", "progress_id") == .restrict)
-    #expect(try Schema(json: schema.json.bytes) == schema)
+    #expect(try SyncSchema(json: schema.json.bytes) == schema)
   }
 
   @Test(
     "a schema that restricts across zones is refused, with what to write instead", arguments: [true, false])
   func restricting(_ isRequired: Bool) {
     let error = #expect(throws: SchemaError.self) {
-      try Schema(
+      try SyncSchema(
         name: "cards",
         tables: [
-          Table("cards", zone: .root, columns: [Column("front", .text)]),
-          Table(
+          TableSchema("cards", zone: .root, columns: [ColumnSchema("front", .text)]),
+          TableSchema(
             "notes", zone: .user,
             columns: [
-              Column(
+              ColumnSchema(
                 "card_id", .reference, required: isRequired,
                 reference: Reference(to: "cards", onDelete: .restrict))
             ]),

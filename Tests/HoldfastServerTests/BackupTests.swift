@@ -169,7 +169,7 @@ extension TestServer {
   }
 
   /// A server on what a backup holds; of now, unless given.
-  func restored(_ backup: String? = nil, schema: Schema? = nil) throws -> TestServer {
+  func restored(_ backup: String? = nil, schema: SyncSchema? = nil) throws -> TestServer {
     let path = try backup ?? backUp()
     let server = try TestServer(
       schema,

@@ -22,7 +22,8 @@ import Testing
     arguments: [
       ("{", ProblemCode.malformedJSON), ("", .malformedJSON),
       (#"{"protocol":1,"protocol":1}"#, .malformedJSON),
-      (#"{"protocol":1,"heard":"now"}"#, .invalidRequest), (#"{"protocol":1,"heard":1}"#, .invalidRequest),
+      (#"{"protocol":1,"last_server_clock":"now"}"#, .invalidRequest),
+      (#"{"protocol":1,"last_server_clock":1}"#, .invalidRequest),
       (#"{"protocol":1} x"#, .malformedJSON), (#"{"protocol":1,"digest":"\ud800"}"#, .malformedJSON),
       ("[]", .invalidRequest), (#"{"protocol":"1"}"#, .invalidRequest), (#"{}"#, .invalidRequest),
       (#"{"protocol":1,"first":0}"#, .invalidRequest), (#"{"protocol":1,"chain":"x"}"#, .invalidRequest),

@@ -248,7 +248,7 @@ import Testing
     #expect(try send(alice, "DELETE", "\(path)/\(row)").status == 404)
     for device in [carol, alice] { try device.pull() }
     #expect(!carol.has("lists", his))
-    // As a record, too, where it is in sight.
+    // As a record, too, where it is in visible.
     try bob.sync([
       .create("members", bob.newID(), ["zone": .string(his), "group": .string(team), "role": "viewer"])
     ])
@@ -269,7 +269,7 @@ import Testing
     let erased = try RestClient(bob).send("DELETE", "/v1/account", ["password": "correct horse"])
     #expect(erased.status == 204)
     #expect(try pending(alice).isEmpty)
-    for _ in 0..<3 { try server.inline?.forget() }
+    for _ in 0..<3 { try server.inline?.purge() }
     try alice.pull()
     #expect(!alice.has("members", member))
     #expect(try !server.dump().contains("\"bob\""))

@@ -24,7 +24,7 @@ import Testing
       #""note": {"type": "text"}}},"#,
       with: #""note": {"type": "text"}, "color": {"type": "text", "required": true, "default": "red"}}}, "#
         + #""extra": {"zone": {"public": "news"}, "columns": {"text": {"type": "text"}}},"#)
-    try server.reopen(Schema(json: Array(text.utf8)))
+    try server.reopen(SyncSchema(json: Array(text.utf8)))
     let phone = try server.signIn("alice")
     try phone.pull()
     #expect(phone.column("lists", list, "color") == "red")
@@ -50,7 +50,7 @@ import Testing
     ])
   func changes(_ old: String, _ new: String, _ place: String) throws {
     let server = try TestServer()
-    let schema = try Schema(json: Array(TestServer.text.replacing(old, with: new).utf8))
+    let schema = try SyncSchema(json: Array(TestServer.text.replacing(old, with: new).utf8))
     do {
       try server.reopen(schema)
       Issue.record("The schema was taken.")

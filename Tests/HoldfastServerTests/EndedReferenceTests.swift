@@ -119,7 +119,7 @@ import Testing
     #expect(alice.all("conflicts").isEmpty)
   }
 
-  @Test("a buried child comes back by an explicit restore, once its parent has (I8)")
+  @Test("a refused as deleted child comes back by an explicit restore, once its parent has (I8)")
   func restore() throws {
     let item = try alice.makeItem(list)
     try phone.pull()

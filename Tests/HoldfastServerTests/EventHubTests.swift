@@ -7,10 +7,10 @@ import Testing
 struct EventHubTests {
   private func token(_ number: Int) -> TokenHash { TokenHash(of: "token \(number)") }
 
-  private func moves(_ zones: [String], by device: Int64? = 0) -> Moves {
-    var moves = Moves()
-    for zone in zones { moves.add(zone: zone, by: device) }
-    return moves
+  private func changes(_ zones: [String], by device: Int64? = 0) -> ZoneChanges {
+    var changes = ZoneChanges()
+    for zone in zones { changes.add(zone: zone, by: device) }
+    return changes
   }
 
   private func hub(zones: [String], limit: Int = 65_536) -> EventHub {
@@ -19,7 +19,7 @@ struct EventHubTests {
         (token(number).withBytes { Array($0) }, Int64(number + 1))
       })
     return EventHub(
-      EventText(run: "run", heartbeat: .seconds(25)), log: MoveLog(limit: limit),
+      EventText(run: "run", heartbeat: .seconds(25)), log: ZoneChangeLog(limit: limit),
       listener: { token in
         listeners[token.withBytes { Array($0) }].map { .init(device: $0, user: "user", zones: zones) }
       })
@@ -34,9 +34,9 @@ struct EventHubTests {
     let zones = (0..<300).map { "zone\($0)" }
     var hub = hub(zones: zones)
     _ = hub.open(1, token: token(0), lastEventID: nil)
-    _ = hub.moved(moves(Array(zones.prefix(256))))
+    _ = hub.moved(changes(Array(zones.prefix(256))))
     #expect(text(hub.takeEvents(10).first).contains("zone255"))
-    for zone in zones { _ = hub.moved(moves([zone])) }
+    for zone in zones { _ = hub.moved(changes([zone])) }
     let events = hub.takeEvents(10)
     #expect(events.count == 1)
     #expect(text(events.first).contains(#"{"zones":[]}"#))
@@ -47,12 +47,12 @@ struct EventHubTests {
   func turns() {
     var hub = hub(zones: ["all"])
     for number in 0..<30 { _ = hub.open(number, token: token(number), lastEventID: nil) }
-    var told: Set<Int> = []
+    var sent: Set<Int> = []
     for _ in 0..<3 {
-      _ = hub.moved(moves(["all"]))
-      told.formUnion(hub.takeEvents(10).map(\.stream))
+      _ = hub.moved(changes(["all"]))
+      sent.formUnion(hub.takeEvents(10).map(\.stream))
     }
-    #expect(told == Set(0..<30))
+    #expect(sent == Set(0..<30))
   }
 
   @Test("every stream has its heartbeat in one of the moments, and they are spread")
@@ -64,16 +64,16 @@ struct EventHubTests {
     #expect(Set(beats.joined()) == Set(0..<640))
   }
 
-  @Test("the log forgets the oldest, and who comes from before that is told to pull")
-  func forgetful() {
+  @Test("the log purges the oldest, and who comes from before that is told to pull")
+  func purging() {
     var hub = hub(zones: ["zone0", "zone99"], limit: 100)
-    _ = hub.moved(moves(["zone0"]))
-    for number in 1..<80 { _ = hub.moved(moves(["zone\(number)"])) }
+    _ = hub.moved(changes(["zone0"]))
+    for number in 1..<80 { _ = hub.moved(changes(["zone\(number)"])) }
     #expect(
       String(decoding: hub.open(1, token: token(0), lastEventID: "run-0").hello ?? [], as: UTF8.self)
         .contains(#""missed":false"#))
     #expect(text(hub.takeEvents(1).first).contains(#"{"zones":["zone0"]}"#))
-    for number in 80..<200 { _ = hub.moved(moves(["zone\(number)"])) }
+    for number in 80..<200 { _ = hub.moved(changes(["zone\(number)"])) }
     _ = hub.takeEvents(10)
     #expect(
       String(decoding: hub.open(2, token: token(0), lastEventID: "run-1").hello ?? [], as: UTF8.self)
@@ -87,13 +87,13 @@ struct EventHubTests {
   @Test("when moves may have been missed, nobody from before is told that nothing was (I4)")
   func deaf() {
     var hub = hub(zones: ["a"])
-    _ = hub.moved(moves(["b"]))
+    _ = hub.moved(changes(["b"]))
     func hasMissed(_ number: Int, _ id: String) -> Bool {
       String(decoding: hub.open(number, token: token(0), lastEventID: id).hello ?? [], as: UTF8.self)
         .contains(#""missed":true"#)
     }
     #expect(!hasMissed(1, "run-1"))
-    hub.forget()
+    hub.purge()
     #expect(hasMissed(2, "run-1"))
     #expect(!hasMissed(3, "run-2"))
   }
@@ -102,12 +102,12 @@ struct EventHubTests {
   func closed() {
     var hub = hub(zones: ["a", "b"])
     for number in 0..<100 { _ = hub.open(number, token: token(number), lastEventID: nil) }
-    _ = hub.moved(moves(["a"]))
+    _ = hub.moved(changes(["a"]))
     for number in 0..<100 { hub.close(number) }
     hub.close(5)
     #expect(hub.count == 0)
     #expect(hub.takeEvents(1000).isEmpty)
-    _ = hub.moved(moves(["a", "b"]))
+    _ = hub.moved(changes(["a", "b"]))
     #expect(!hub.hasEvents)
     #expect((0..<EventHub.slots).allSatisfy { hub.heartbeats(slot: $0).isEmpty })
   }
@@ -123,12 +123,12 @@ struct EventHubTests {
   }
 
   @Test("moves of several commits add up, and a zone of several writers is nobody's own")
-  func moves() {
-    var all = moves(["a"], by: 1)
-    all.add(moves(["a", "b"], by: 1))
+  func changes() {
+    var all = changes(["a"], by: 1)
+    all.add(changes(["a", "b"], by: 1))
     #expect(all.zones == ["a": 1, "b": 1])
-    all.add(moves(["a"], by: 2))
-    all.add(moves(["a"], by: 1))
+    all.add(changes(["a"], by: 2))
+    all.add(changes(["a"], by: 1))
     #expect(all.zones == ["a": nil, "b": 1])
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Events")
 struct EventTests {
   /// What a device makes of its stream.
-  private struct Heard: Equatable {
+  private struct Received: Equatable {
     var events: [ServerSentEvent]
     var id: String
 
@@ -42,9 +42,9 @@ struct EventTests {
 
   private func inline() throws -> InlineServer { try #require(server.inline) }
 
-  private func parse(_ bytes: [UInt8]) throws -> Heard {
+  private func parse(_ bytes: [UInt8]) throws -> Received {
     var parser = EventStreamParser()
-    return Heard(events: try parser.receive(bytes), id: parser.lastEventID)
+    return Received(events: try parser.receive(bytes), id: parser.lastEventID)
   }
 
   private func request(_ device: TestDevice, after id: String? = nil, token: String? = nil) -> HTTPRequest {
@@ -55,18 +55,18 @@ struct EventTests {
 
   /// Opens a stream; what it hears first.
   @discardableResult
-  private func open(_ device: TestDevice, _ stream: Int, after id: String? = nil) throws -> Heard {
+  private func open(_ device: TestDevice, _ stream: Int, after id: String? = nil) throws -> Received {
     try parse(try inline().open(request(device, after: id), stream: stream).get())
   }
 
   /// What is sent now, by stream.
-  private func events() throws -> [Int: Heard] {
-    var heard: [Int: Heard] = [:]
+  private func events() throws -> [Int: Received] {
+    var received: [Int: Received] = [:]
     for (stream, bytes) in try inline().takeEvents() {
       let news = try parse(bytes)
-      heard[stream] = Heard(events: (heard[stream]?.events ?? []) + news.events, id: news.id)
+      received[stream] = Received(events: (received[stream]?.events ?? []) + news.events, id: news.id)
     }
-    return heard
+    return received
   }
 
   @Test("a change is told to the other devices that may read its zone, and to nobody else (I10)")
@@ -77,10 +77,10 @@ struct EventTests {
     try open(carol, 3)
     #expect(try events().isEmpty)
     _ = try alice.makeItem(list)
-    let heard = try events()
-    #expect(heard.keys.sorted() == [1, 2])
-    #expect(heard[1]?.zones == [[list]])
-    #expect(heard[2]?.zones == [[list]])
+    let received = try events()
+    #expect(received.keys.sorted() == [1, 2])
+    #expect(received[1]?.zones == [[list]])
+    #expect(received[2]?.zones == [[list]])
     #expect(try events().isEmpty)
   }
 
@@ -90,9 +90,9 @@ struct EventTests {
     for _ in 0..<5 { _ = try alice.makeItem(list) }
     try tablet.pull()
     _ = try tablet.makeItem(list)
-    let heard = try events()
-    #expect(heard[0]?.zones == [[list]])
-    #expect(heard[1]?.zones == [[list]])
+    let received = try events()
+    #expect(received[0]?.zones == [[list]])
+    #expect(received[1]?.zones == [[list]])
   }
 
   @Test("two devices that write a zone in one commit are both told")
@@ -153,13 +153,13 @@ struct EventTests {
     try edit()
     #expect(try events().isEmpty)
     bob.acks["catalogue"] = ""
-    bob.news = [.init(zone: "catalogue", token: "")]
+    bob.unsentAcks = [.init(zone: "catalogue", token: "")]
     try bob.pull()
     _ = try events()
     try edit()
     #expect(try events()[0]?.zones == [["catalogue"]])
     bob.acks["catalogue"] = nil
-    bob.news = [.init(zone: "catalogue", token: nil)]
+    bob.unsentAcks = [.init(zone: "catalogue", token: nil)]
     try bob.sync()
     _ = try events()
     try edit()
@@ -224,7 +224,7 @@ struct EventTests {
     #expect(try events().keys.sorted() == [1])
   }
 
-  @Test("signing out, and signing in anew as the same device, end the stream of the old token")
+  @Test("signing out, and signing in resynced as the same device, end the stream of the old token")
   func signedOut() throws {
     try open(tablet, 0)
     try open(alice, 1)

@@ -106,11 +106,11 @@ import Testing
   @Test("a gap in the numbers is a diverged device, and writes neither acks nor answers")
   func gap() throws {
     alice.confirmed = 5
-    alice.news = [.init(zone: alice.user, token: "")]
+    alice.unsentAcks = [.init(zone: alice.user, token: "")]
     let answer = try server.respond(to: alice.request([[.create("lists", alice.newID(), ["title": "x"])]]))
     #expect(answer.status == 409)
     alice.confirmed = 0
-    alice.news = []
+    alice.unsentAcks = []
     try alice.pull()
     #expect(alice.all("lists").isEmpty)
   }

@@ -77,7 +77,7 @@ import Testing
     let list = try alice.makeList()
     try alice.pull()
     alice.acks[list] = "00000000.1"
-    alice.news = [.init(zone: list, token: "00000000.1")]
+    alice.unsentAcks = [.init(zone: list, token: "00000000.1")]
     let answer = try alice.sync()
     #expect(answer.parts.map(\.isReset) == [true])
     try alice.pull()
@@ -86,7 +86,7 @@ import Testing
       sqlite: "UPDATE holdfast_zones SET purged = seq WHERE zone = '\(list)'",
       postgres: "UPDATE holdfast.zones SET purged = seq WHERE zone = '\(list)'")
     alice.acks[list] = try #require(alice.acks[list]?.replacingSeq(with: 1))
-    alice.news = [.init(zone: list, token: alice.acks[list])]
+    alice.unsentAcks = [.init(zone: list, token: alice.acks[list])]
     #expect(try alice.sync().parts.map(\.isReset) == [true])
     try alice.pull()
     #expect(alice.has("lists", list))
@@ -97,7 +97,7 @@ import Testing
     let list = try alice.makeList()
     try alice.pull()
     alice.acks[list] = try #require(alice.acks[list]?.replacingSeq(with: 999))
-    alice.news = [.init(zone: list, token: alice.acks[list])]
+    alice.unsentAcks = [.init(zone: list, token: alice.acks[list])]
     let epoch = try #require(server.inline).api.database.epoch
     let answer = try alice.sync()
     #expect(answer.parts.isEmpty && answer.wanted == [list])
@@ -107,7 +107,7 @@ import Testing
 
   @Test("a zone that the device never had, or says to have, is lost to a stranger (I10)")
   func foreignAck() throws {
-    alice.news = [.init(zone: alice.newID(), token: "")]
+    alice.unsentAcks = [.init(zone: alice.newID(), token: "")]
     let answer = try alice.sync()
     #expect(answer.lost.count == 1)
     try alice.pull()
@@ -138,10 +138,10 @@ import Testing
 
   @Test("a text that is no token is refused and nothing is written")
   func noToken() throws {
-    alice.news = [.init(zone: alice.user, token: "yesterday")]
+    alice.unsentAcks = [.init(zone: alice.user, token: "yesterday")]
     let answer = try server.respond(to: alice.request([[.create("lists", alice.newID(), ["title": "x"])]]))
     #expect(Problem(document: answer.body)?.code == .invalidRequest)
-    alice.news = []
+    alice.unsentAcks = []
     try alice.pull()
     #expect(alice.all("lists").isEmpty)
   }

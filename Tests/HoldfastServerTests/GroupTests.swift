@@ -57,7 +57,7 @@ import Testing
     #expect(bob.column("items", item, "title") == "Oat milk")
   }
 
-  @Test("who leaves the group loses its zones, and who comes back begins them anew (I10)")
+  @Test("who leaves the group loses its zones, and who comes back begins them again (I10)")
   func leaving() throws {
     let membership = try alice.share(team, with: "bob")
     try share(list, with: team)

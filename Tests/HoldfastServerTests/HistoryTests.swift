@@ -26,13 +26,13 @@ struct SQLiteHistoryTests {
   }
 
   private func epoch() throws -> String {
-    try SQLiteHistory(Connection(path: server.database, access: .readOnly)).epoch
+    try SQLiteHistory(SQLiteConnection(path: server.database, access: .readOnly)).epoch
   }
 
   private var copy: String { server.path + ".copy" }
 
   private func takeCopy() throws {
-    try Connection(path: server.database, access: .readWrite).backup(to: copy)
+    try SQLiteConnection(path: server.database, access: .readWrite).backup(to: copy)
   }
 
   /// Puts the copy in the place of the database of a server that has ended.
@@ -69,7 +69,7 @@ struct SQLiteHistoryTests {
     let before = try epoch()
     try takeCopy()
     try edit("Oat milk")
-    try Connection(path: copy).backup(to: server.database)
+    try SQLiteConnection(path: copy).backup(to: server.database)
     // Nothing is written in the old epoch.
     let bob = try server.signUp("bob")
     #expect(try epoch() != before)
@@ -103,7 +103,7 @@ struct SQLiteHistoryTests {
     try server.reopen()
     for number in 0..<5 { try edit("\(number)") }
     server.inline = nil
-    try Connection(path: copy).execute("UPDATE holdfast_meta SET value = 1000 WHERE key = 'commits'")
+    try SQLiteConnection(path: copy).execute("UPDATE holdfast_meta SET value = 1000 WHERE key = 'commits'")
     let before = try epoch()
     try putBack()
     try server.reopen()

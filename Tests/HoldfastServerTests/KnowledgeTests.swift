@@ -87,7 +87,7 @@ struct KnowledgeTests {
 
   // MARK: Zones
 
-  @Test("a zone that was lost and came back before the device heard of it is begun anew (I7)")
+  @Test("a zone that was lost and came back before the device heard of it is resynced (I7)")
   func lostAndFound() throws {
     let bob = try server.signUp("bob")
     let membership = try alice.share(list, with: "bob")
@@ -106,7 +106,7 @@ struct KnowledgeTests {
   // MARK: Copies
 
   @Test("a copy that goes back behind answers that were dealt with is told that it is one (I3)")
-  func forgottenAnswers() throws {
+  func purgedAnswers() throws {
     let copy = alice.request([[.create("items", alice.newID(), ["list_id": "nowhere", "title": "Lost"])]])
     _ = try alice.refused(.create("items", alice.newID(), ["list_id": "nowhere", "title": "Lost"]))
     try alice.pull()

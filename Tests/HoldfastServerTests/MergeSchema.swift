@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A schema with a column of each policy, and one with each kind of reference.
 enum MergeSchema {
-  static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
+  static func schema() throws -> SyncSchema { try SyncSchema(json: Array(text.utf8)) }
 
   private static let text = """
     {"holdfast": 1, "name": "merge", "tables": {

@@ -78,7 +78,7 @@ import Testing
     let text = """
       {"holdfast": 1, "name": "j", "tables": {"lists": {"zone": "root", "columns": {"tags": {"type": "json"}}}}}
       """
-    let server = try TestServer(Schema(json: Array(text.utf8)))
+    let server = try TestServer(SyncSchema(json: Array(text.utf8)))
     let alice = try server.signUp("alice")
     let list = alice.newID()
     try alice.sync([.create("lists", list, ["tags": ["a"]])])

@@ -155,7 +155,7 @@ import Testing
     let items = try #require(tables.firstIndex { $0.name == "items" })
     let labels = try #require(tables[items].index(of: "labels"))
     tables[items].columns[labels].policy = .latest
-    try server.reopen(try Schema(name: "merge", tables: tables))
+    try server.reopen(try SyncSchema(name: "merge", tables: tables))
     try edit(alice, "labels", ["a", "b"], ["x": 1], at: 8000)
     try server.reopen(try MergeSchema.schema())
     try edit(phone, "labels", ["a", "b"], ["a", "c"], at: 9000)

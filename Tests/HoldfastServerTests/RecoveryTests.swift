@@ -9,11 +9,11 @@ import Testing
 struct RecoveryTests {
   private func returned(_ device: TestDevice, _ items: [JSONValue]) throws -> [ProblemCode] {
     let body: JSONValue = [
-      "protocol": 1, "answers": .integer(device.answers), "digest": .string(device.digest),
-      "returns": .array(items),
+      "protocol": 1, "acknowledged_refusals": .integer(device.answers), "digest": .string(device.digest),
+      "recovered": .array(items),
     ]
     let answer = try device.apply(try device.server.post("/v1/sync", body, token: device.token))
-    return try #require(answer.returned).refused.compactMap { Problem(document: $0.problem)?.code }
+    return try #require(answer.recovered).refused.compactMap { Problem(document: $0.problem)?.code }
   }
 
   private func root(_ list: String, _ title: String, rev: Int64 = 1) -> JSONValue {
@@ -82,8 +82,8 @@ struct RecoveryTests {
   func viewer() throws {
     let lost = try Lost(.viewer)
     let answer = try lost.comeBack(lost.bob)
-    #expect(answer.held.map(\.zone) == [lost.list])
-    #expect(answer.held.first?.until ?? 0 > lost.server.world.now)
+    #expect(answer.awaitingRecovery.map(\.zone) == [lost.list])
+    #expect(answer.awaitingRecovery.first?.until ?? 0 > lost.server.world.now)
     #expect(answer.wanted == [lost.list])
     #expect(try returned(lost.bob, [root(lost.list, "Mine")]) == [.recordUnknown])
     #expect(
@@ -195,13 +195,13 @@ struct RecoveryTests {
       try administration.grantRecovery(of: lost.list, toUser: "anna")
       #expect(throws: ServerError.self) { try administration.refuseRecovery(of: lost.list, toUser: "anna") }
       let answer = try lost.anna.sync()
-      #expect(answer.held.isEmpty && answer.parts.contains { $0.isReset && $0.isRestored })
+      #expect(answer.awaitingRecovery.isEmpty && answer.parts.contains { $0.isReset && $0.isRestored })
       #expect(try lost.owners == [lost.anna.user])
     } else {
       try administration.refuseRecovery(of: lost.list, toUser: "anna")
-      #expect(try lost.anna.sync().held.first?.until == 0)
+      #expect(try lost.anna.sync().awaitingRecovery.first?.until == 0)
       lost.anna.wanted = [lost.list]
-      #expect(try lost.anna.sync().held.first?.until == 0)
+      #expect(try lost.anna.sync().awaitingRecovery.first?.until == 0)
     }
     #expect(try lost.server.findings().isEmpty)
   }
@@ -217,7 +217,7 @@ struct RecoveryTests {
       lost.bob.wanted = (0..<600).map { _ in lost.bob.newID() }
       try lost.bob.sync()
     }
-    #expect(try administration.recoveryClaims().rows.count == Claimant.unprovenLimit)
+    #expect(try administration.recoveryClaims().rows.count == ZoneClaim.unprovenLimit)
     lost.bob.proofs[lost.list] = proof
     lost.bob.wanted = [lost.list]
     try lost.bob.sync()
@@ -239,7 +239,7 @@ struct RecoveryTests {
     #expect(try Administration(lost.server.location).recoveryClaims().rows.allSatisfy { $0[0] == lost.list })
     lost.server.world.advance(30 * 86_400_000)
     let answer = try lost.comeBack(lost.anna)
-    #expect(try #require(answer.held.first?.until) < lost.server.world.now)
+    #expect(try #require(answer.awaitingRecovery.first?.until) < lost.server.world.now)
     #expect(answer.wanted.isEmpty)
     lost.anna.wanted = [lost.list]
     try lost.anna.sync()
@@ -247,7 +247,7 @@ struct RecoveryTests {
   }
 
   @Test(
-    "an editor whom the lost history promoted hands back as what is proved, and others as what they are (I10)"
+    "an editor whom the lost history promoted recovers as what is proved, and others as what they are (I10)"
   )
   func promoted() throws {
     let before = try TestServer()

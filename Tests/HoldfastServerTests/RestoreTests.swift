@@ -10,18 +10,18 @@ struct RestoreTests {
     _ device: TestDevice, _ items: [JSONValue]
   ) throws -> (answer: SyncAnswer, refused: [ProblemCode]) {
     var members: [JSONValue.Member] = [
-      .init("protocol", 1), .init("answers", .integer(device.answers)),
-      .init("digest", .string(device.digest)), .init("returns", .array(items)),
+      .init("protocol", 1), .init("acknowledged_refusals", .integer(device.answers)),
+      .init("digest", .string(device.digest)), .init("recovered", .array(items)),
     ]
-    if !device.news.isEmpty {
-      let acks = device.news.map { JSONValue.Member($0.zone, $0.token.map { .string($0) } ?? .null) }
+    if !device.unsentAcks.isEmpty {
+      let acks = device.unsentAcks.map { JSONValue.Member($0.zone, $0.token.map { .string($0) } ?? .null) }
       members.append(.init("acks", .object(acks)))
     }
     let answer = try device.apply(
       device.server.post("/v1/sync", JSONValue.object(members), token: device.token))
-    let told = try #require(answer.returned)
-    #expect(told.count == Int64(items.count))
-    return (answer, told.refused.compactMap { Problem(document: $0.problem)?.code })
+    let sent = try #require(answer.recovered)
+    #expect(sent.count == Int64(items.count))
+    return (answer, sent.refused.compactMap { Problem(document: $0.problem)?.code })
   }
 
   private func item(_ id: String, _ list: String, _ title: String, rev: Int64) -> JSONValue {
@@ -86,7 +86,8 @@ struct RestoreTests {
     let response = try ahead.server.respond(
       to: TestServer.request(
         "POST", "/v1/sync",
-        Array("{\"protocol\":1,\"answers\":\(ahead.answers),\"digest\":\"\(ahead.digest)\"}".utf8),
+        Array(
+          "{\"protocol\":1,\"acknowledged_refusals\":\(ahead.answers),\"digest\":\"\(ahead.digest)\"}".utf8),
         token: ahead.token))
     #expect(try SyncAnswer(body: response.body).mustResend)
     try begin(ahead)
@@ -94,7 +95,7 @@ struct RestoreTests {
   }
 
   @Test("an edit and a record that the restore has lost come back, and once (I1, I2)")
-  func handedBack() throws {
+  func recovered() throws {
     let (server, ahead, behind, list, item) = try lostDay()
     try begin(ahead)
     let new = ahead.newID()
@@ -115,7 +116,7 @@ struct RestoreTests {
     #expect(report?.suffix(3) == ["2", "0", "0"])
   }
 
-  @Test("an edit made since the restore stays, and what was handed back is logged (I3)")
+  @Test("an edit made since the restore stays, and what was recovered is logged (I3)")
   func conflict() throws {
     let (server, ahead, behind, list, item) = try lostDay()
     _ = try behind.sync()
@@ -166,7 +167,7 @@ struct RestoreTests {
     #expect(try server.findings().isEmpty)
   }
 
-  @Test("a deletion is handed back, and an earlier life of the record does not come back (I8)")
+  @Test("a deletion is recovered, and an earlier life of the record does not come back (I8)")
   func deletions() throws {
     let (server, ahead, behind, list, item) = try lostDay()
     try begin(ahead)
@@ -191,7 +192,7 @@ struct RestoreTests {
     try device.pull()
   }
 
-  @Test("a record that was moved is handed back as gone by who sees one zone, and lives in the other (I7)")
+  @Test("a record that was moved is recovered as gone by who sees one zone, and lives in the other (I7)")
   func moved() throws {
     let server = try TestServer()
     let anna = try server.signUp("anna")
@@ -218,7 +219,7 @@ struct RestoreTests {
     #expect(try restored.findings().isEmpty)
   }
 
-  @Test("the deletion of a root of which the backup knows nothing is handed back with the zone (I8)")
+  @Test("the deletion of a root of which the backup knows nothing is recovered with the zone (I8)")
   func deletedRoot() throws {
     let server = try TestServer()
     let anna = try server.signUp("anna")
@@ -249,7 +250,7 @@ struct RestoreTests {
   }
 
   @Test("what is deleted since is remembered until all live devices were heard (I8), and no longer (I11)")
-  func unheard() throws {
+  func unseenSinceRestore() throws {
     let (server, ahead, behind, list, item) = try lostDay()
     try begin(ahead)
     try ahead.sync([.delete("items", item)])
@@ -260,11 +261,11 @@ struct RestoreTests {
     }
     server.world.advance(2 * 86_400_000)
     try ahead.pull()
-    try #require(server.inline).forget()
+    try #require(server.inline).purge()
     #expect(try tombstones() == 1)
     try begin(behind, isAhead: false)
     try behind.pull()
-    try #require(server.inline).forget()
+    try #require(server.inline).purge()
     #expect(try tombstones() == 0)
   }
 
@@ -276,22 +277,23 @@ struct RestoreTests {
     #expect(try returned(ahead, [self.item(item, list, "Oat milk", rev: 2)]).refused.isEmpty)
     func known() throws -> Int64? {
       try server.integer(
-        "SELECT (SELECT count(*) FROM holdfast_handed) + (SELECT count(*) FROM holdfast_claims)",
-        "SELECT (SELECT count(*) FROM holdfast.handed) + (SELECT count(*) FROM holdfast.claims)")
+        "SELECT (SELECT count(*) FROM holdfast_recovered_records) + (SELECT count(*) FROM holdfast_claimed_seqs)",
+        "SELECT (SELECT count(*) FROM holdfast.recovered_records) + (SELECT count(*) FROM holdfast.claimed_seqs)"
+      )
     }
     let before = try #require(try known())
     #expect(before > 3)
     server.world.advance(179 * 86_400_000)
     try ahead.pull()
-    #expect(try #require(server.inline).forget().lostHistory == 0)
+    #expect(try #require(server.inline).purge().lostHistory == 0)
     server.world.advance(2 * 86_400_000)
     try ahead.pull()
-    #expect(try #require(server.inline).forget().lostHistory == Int(before))
+    #expect(try #require(server.inline).purge().lostHistory == Int(before))
     #expect(try known() == 0)
     #expect(try server.findings().isEmpty)
   }
 
-  @Test("a zone that is to be begun anew by what the backup says is begun anew once (I11)")
+  @Test("a zone that is to be resynced by what the backup says is resynced once (I11)")
   func resetOfBefore() throws {
     let server = try TestServer()
     let device = try server.signUp("anna")
@@ -301,7 +303,7 @@ struct RestoreTests {
     try administration.reset(.device(device.id), zone: nil)
     device.server = try server.restored(server.backUp())
     #expect(try device.sync().mustResend)
-    // It has begun a zone anew a moment ago, and waits.
+    // It has begun a zone again a moment ago, and waits.
     for _ in 0..<2 {
       let answer = try SyncAnswer(body: device.server.respond(to: device.request([], complete: true)).body)
       #expect(answer.parts.allSatisfy { $0.isReset && !$0.isRestored } && answer.parts.count == 2)
@@ -310,15 +312,15 @@ struct RestoreTests {
     #expect(!waiting.mustResend && waiting.parts.allSatisfy(\.isReset))
     #expect(try device.sync().parts.allSatisfy { !$0.isReset })
     #expect(device.has("lists", list))
-    // So too when the first thing that it says is that it begins them anew.
+    // So too when the first thing that it says is that it begins them again.
     try administration.reset(.device(device.id), zone: nil)
     device.server = try server.restored(server.backUp())
     for zone in device.acks.keys { device.acks[zone] = "" }
-    device.news = device.acks.map { .init(zone: $0.key, token: "") }
+    device.unsentAcks = device.acks.map { .init(zone: $0.key, token: "") }
     #expect(try device.sync().parts.allSatisfy { !$0.isReset })
   }
 
-  @Test("nobody hands back what they may not write (I10), and one refusal stops nothing else (I12)")
+  @Test("nobody recovers what they may not write (I10), and one refusal stops nothing else (I12)")
   func strangers() throws {
     let server = try TestServer()
     let anna = try server.signUp("anna")
@@ -347,7 +349,7 @@ struct RestoreTests {
   }
 
   @Test(
-    "a zone that the restored server does not know is made anew by its owner's device, also by one that was dead",
+    "a zone that the restored server does not know is made again by its owner's device, also by one that was dead",
     arguments: [false, true])
   func unknownZone(isDead: Bool) throws {
     let server = try TestServer()
@@ -360,12 +362,12 @@ struct RestoreTests {
     anna.server = restored
     if isDead {
       restored.world.advance(20 * 86_400_000)
-      try #require(restored.inline).forget(Retention(devices: .seconds(10 * 86_400)))
+      try #require(restored.inline).purge(Retention(devices: .seconds(10 * 86_400)))
       #expect(try anna.sync().mustResend)
     }
     let answer = try anna.sync(complete: true)
     #expect(answer.lost.isEmpty)
-    #expect(answer.held.map { $0.isUnknown ? $0.zone : "" } == [list])
+    #expect(answer.awaitingRecovery.map { $0.isUnknown ? $0.zone : "" } == [list])
     try anna.pull()
     let root: JSONValue = [
       "table": "lists", "id": .string(list), "zone": .string(list), "rev": 1, "columns": ["title": "New"],
@@ -393,7 +395,7 @@ struct RestoreTests {
       [deletion(anna.newID(), list, rev: 0)], [item(anna.newID(), list, "x", rev: .max)], "x",
     ]
     for returns in wrong {
-      let body: JSONValue = ["protocol": 1, "returns": returns]
+      let body: JSONValue = ["protocol": 1, "recovered": returns]
       #expect((400..<500).contains(try anna.server.post("/v1/sync", body, token: anna.token).status))
     }
   }

@@ -41,7 +41,7 @@ import Testing
     let item: String
 
     init() throws {
-      server = try TestServer(Schema(json: Array(RulesTests.text.utf8)), rules: RulesTests.rules())
+      server = try TestServer(SyncSchema(json: Array(RulesTests.text.utf8)), rules: RulesTests.rules())
       alice = try server.signUp("alice")
       phone = try server.signIn("alice")
       list = try alice.makeList()
@@ -130,7 +130,7 @@ import Testing
     "a server does not start without the resolver that its schema names, nor with rules for what is not there"
   )
   func start() throws {
-    let schema = try Schema(json: Array(Self.text.utf8))
+    let schema = try SyncSchema(json: Array(Self.text.utf8))
     #expect(throws: ServerError.self) { try TestServer(schema, rules: Rules()) }
     for (table, column) in [("items", "title"), ("items", "none"), ("none", "price")] {
       var rules = Self.rules()

@@ -11,7 +11,7 @@ import Testing
     let server = try TestServer()
     server.inline = nil
     try FileManager.default.removeItem(atPath: server.database)
-    try Connection(path: server.database).execute("CREATE TABLE theirs (x)")
+    try SQLiteConnection(path: server.database).execute("CREATE TABLE theirs (x)")
     let before = try Data(contentsOf: URL(fileURLWithPath: server.database))
     #expect(code { try server.reopen(TestServer.schema()) } == .notOurs)
     #expect(try Data(contentsOf: URL(fileURLWithPath: server.database)) == before)
@@ -24,7 +24,7 @@ import Testing
   func newer() throws {
     let server = try TestServer()
     server.inline = nil
-    try Connection(path: server.database).execute("PRAGMA user_version = 99")
+    try SQLiteConnection(path: server.database).execute("PRAGMA user_version = 99")
     #expect(code { try server.reopen(TestServer.schema()) } == .newer)
   }
 

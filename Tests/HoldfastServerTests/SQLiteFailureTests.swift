@@ -105,7 +105,7 @@ import Testing
     let inline = try #require(server.inline)
     // A session's first request is written.
     try alice.pull()
-    let connection = try Connection(path: server.database)
+    let connection = try SQLiteConnection(path: server.database)
     try connection.execute("BEGIN IMMEDIATE; DELETE FROM members")
     #expect(inline.respond(to: alice.request([])).status == 200)
     try connection.execute("ROLLBACK")
@@ -133,7 +133,7 @@ struct SQLiteDamageTests {
 
   /// Writes over the second half of the pages of the table of items.
   private func scramble() throws {
-    let connection = try Connection(path: server.database, access: .readOnly)
+    let connection = try SQLiteConnection(path: server.database, access: .readOnly)
     let size = Int(try connection.value("PRAGMA page_size")?.integer ?? 0)
     let root = Int(
       try connection.value("SELECT rootpage FROM sqlite_schema WHERE name = 'items'")?.integer ?? 0)

@@ -5,18 +5,20 @@ import Testing
 /// Other names and removals on the server: docs/SCHEMA-CHANGES.md.
 @Suite struct SchemaChangeTests {
   /// The app's tables, changed.
-  private static func schema(_ change: (inout Table) -> Void, without gone: String? = nil) throws -> Schema {
+  private static func schema(_ change: (inout TableSchema) -> Void, without gone: String? = nil) throws
+    -> SyncSchema
+  {
     let schema = try TestServer.schema()
     let tables = schema.tables.filter { !$0.isBuiltIn && $0.name != gone }.map { table in
       var table = table
       change(&table)
       return table
     }
-    return try Schema(name: schema.name, tables: tables)
+    return try SyncSchema(name: schema.name, tables: tables)
   }
 
   /// `items.title` is now `heading`, `tags` are `labels`, and their `name` is `text`.
-  static func renamed() throws -> Schema {
+  static func renamed() throws -> SyncSchema {
     try schema { table in
       switch table.name {
       case "tags":
@@ -31,7 +33,7 @@ import Testing
   }
 
   /// A table, a reference, a column that must have a value and one of a unique group less.
-  static func reduced() throws -> Schema {
+  static func reduced() throws -> SyncSchema {
     try schema(
       { table in
         let gone = ["tags": ["name"], "items": ["title", "tag_id"]][table.name] ?? []
@@ -177,9 +179,9 @@ import Testing
     // The names may be used again, empty; and what was kept is dropped by one command alone.
     var tables = reduced.tables.filter { !$0.isBuiltIn }
     let items = try #require(tables.firstIndex { $0.name == "items" })
-    tables[items].columns.append(Column("title", .integer))
-    tables.append(Table("seals", zone: .user, columns: [Column("text", .text)]))
-    try server.reopen(Schema(name: reduced.name, tables: tables))
+    tables[items].columns.append(ColumnSchema("title", .integer))
+    tables.append(TableSchema("seals", zone: .user, columns: [ColumnSchema("text", .text)]))
+    try server.reopen(SyncSchema(name: reduced.name, tables: tables))
     #expect(try phone.sync([.update("items", next, ["title": 3])]).refused.isEmpty)
     #expect(try server.location.removedData(dropping: true).count == 4)
     #expect(try server.location.removedData().isEmpty)
@@ -190,8 +192,10 @@ import Testing
 
   @Test("a rename can be followed by another, and the first name still counts")
   func twice() throws {
-    func schema(_ name: String, was: [String]) throws -> Schema {
-      try Schema(name: "app", tables: [Table("notes", zone: .user, columns: [Column(name, .text, was: was)])])
+    func schema(_ name: String, was: [String]) throws -> SyncSchema {
+      try SyncSchema(
+        name: "app",
+        tables: [TableSchema("notes", zone: .user, columns: [ColumnSchema(name, .text, was: was)])])
     }
     let server = try TestServer(schema("a", was: []))
     let alice = try server.signUp("alice")

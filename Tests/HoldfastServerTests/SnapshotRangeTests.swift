@@ -116,11 +116,11 @@ extension HTTPResponse {
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
   /// The content as a database.
-  func opened() throws -> Connection {
+  func opened() throws -> SQLiteConnection {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("holdfast-snapshot-\(UUID().uuidString).db").path
     try Data(content).write(to: URL(fileURLWithPath: path))
-    let connection = try Connection(path: path, access: .readOnly)
+    let connection = try SQLiteConnection(path: path, access: .readOnly)
     _ = try connection.value("PRAGMA schema_version")
     // It stays open without its name.
     try FileManager.default.removeItem(atPath: path)

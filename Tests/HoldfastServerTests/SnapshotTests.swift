@@ -29,7 +29,7 @@ struct SnapshotTests {
     #expect(try file.value("SELECT name FROM members")?.text == "ann")
     let token = try #require(ann.acks[list])
     #expect(
-      try file.rows("SELECT zone, role, token, ack, told FROM holdfast_zones") == [
+      try file.rows("SELECT zone, role, token, ack, sent FROM holdfast_zones") == [
         [.text(list), .text(""), .text(token), .text(token), .integer(0)]
       ])
     #expect(
@@ -171,7 +171,7 @@ struct UserSnapshotTests {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let zones = try SnapshotWriter(server.location).write(.user("ann"), to: path)
     #expect(TextSet(zones.map(\.zone)) == [own, shared, ann.user, "catalogue"])
-    let file = try Connection(path: path, access: .readOnly)
+    let file = try SQLiteConnection(path: path, access: .readOnly)
     let schema = try TestServer.schema()
     for table in schema.tables {
       let found = try file.rows("SELECT DISTINCT zone FROM \"\(table.name)\"").compactMap { $0[0].text }

@@ -111,7 +111,7 @@ struct SpellingTests {
   @Test("a text ends where its literal does, whatever stands behind a quote")
   func literals() throws {
     let text = "'\u{301}; DROP TABLE lists; --"
-    let table = try Connection(path: server.folder.path + "-literals")
+    let table = try SQLiteConnection(path: server.folder.path + "-literals")
     #expect(try table.rows("SELECT \(Value.text(text).literal)")[0][0] == .text(text))
     if TemporaryPostgres.isChosen {
       let sql = try SQLWriter(server)

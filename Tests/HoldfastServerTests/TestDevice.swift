@@ -35,7 +35,7 @@ struct Sent {
 }
 
 /// A record as a device has it.
-struct Held: Equatable {
+struct AwaitingZone: Equatable {
   let zone: String
   let rev: Int64
   let columns: JSONValue
@@ -52,10 +52,10 @@ final class TestDevice {
   var chain = Fingerprint.beginning
   var answers: Int64 = 0
   var acks: TextMap<String> = [:]
-  var heard: Stamp?
-  var records: TextMap<Held> = [:]
+  var lastServerClock: Stamp?
+  var records: TextMap<AwaitingZone> = [:]
   /// Zones whose ack is to be told with the next request; nil for gone.
-  var news: [SyncRequest.Ack] = []
+  var unsentAcks: [SyncRequest.Ack] = []
   /// What it says of itself.
   var client: ClientVersion?
   /// What the server gave it to show, of itself and of zones.
@@ -83,12 +83,12 @@ final class TestDevice {
   /// A request with change sets behind those that were confirmed.
   func request(_ sets: [[Sent]], complete: Bool = false) -> HTTPRequest {
     var body = SyncRequest()
-    body.answers = answers
+    body.acknowledgedRefusals = answers
     body.first = confirmed + 1
     body.chain = chain
     body.isComplete = complete
-    body.acks = complete ? acks.map { .init(zone: $0.key, token: $0.value) } : news
-    body.heard = heard
+    body.acks = complete ? acks.map { .init(zone: $0.key, token: $0.value) } : unsentAcks
+    body.lastServerClock = lastServerClock
     body.digest = digest
     body.client = client
     body.proof = proof
@@ -131,7 +131,7 @@ final class TestDevice {
     for _ in 0..<100 {
       let answer = try sync()
       if answer.mustResend { try sync(complete: true) }
-      if answer.parts.isEmpty, news.isEmpty, wanted.isEmpty { return }
+      if answer.parts.isEmpty, unsentAcks.isEmpty, wanted.isEmpty { return }
     }
     Issue.record("The device never comes to rest.")
   }
@@ -142,8 +142,8 @@ final class TestDevice {
     confirmed = answer.confirmed
     chain = answer.chain
     answers = max(answers, answer.confirmed)
-    heard = max(heard ?? .zero, answer.clock)
-    news = []
+    lastServerClock = max(lastServerClock ?? .zero, answer.clock)
+    unsentAcks = []
     proof = answer.proof
     for (zone, proof) in answer.proofs { proofs[zone] = proof }
     wanted = answer.wanted
@@ -162,14 +162,14 @@ final class TestDevice {
     for zone in answer.lost {
       records = records.filter { $0.value.zone != zone }
       acks[zone] = nil
-      news.append(.init(zone: zone, token: nil))
+      unsentAcks.append(.init(zone: zone, token: nil))
     }
     return answer
   }
 
   private func set(_ zone: String, _ token: String) {
     acks[zone] = token
-    news.append(.init(zone: zone, token: token))
+    unsentAcks.append(.init(zone: zone, token: token))
   }
 
   private func apply(_ change: JSONValue, zone: String) {
@@ -177,7 +177,7 @@ final class TestDevice {
     if change["deleted"]?.boolValue == true {
       if records[key]?.zone == zone { records[key] = nil }
     } else {
-      records[key] = Held(
+      records[key] = AwaitingZone(
         zone: zone, rev: change["rev"]?.integerValue ?? 0, columns: change["columns"] ?? .null)
     }
   }

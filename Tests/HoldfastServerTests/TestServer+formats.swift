@@ -10,17 +10,18 @@ extension TestServer {
       9,
       """
       DROP TABLE holdfast_left; DROP TABLE holdfast_blocks; ALTER TABLE members DROP COLUMN invited_by;
-      DROP TABLE holdfast_keys; DROP TABLE holdfast_claimants;
+      DROP TABLE holdfast_keys; DROP TABLE holdfast_zone_claims;
       DROP INDEX holdfast_devices_unused; ALTER TABLE holdfast_devices DROP COLUMN session_at;
       """,
       """
-      DROP TABLE holdfast.departures, holdfast.blocks, holdfast.keys, holdfast.claimants;
+      DROP TABLE holdfast.departures, holdfast.blocks, holdfast.keys, holdfast.zone_claims;
       ALTER TABLE holdfast.members DROP COLUMN invited_by;
       DROP INDEX holdfast.devices_unused; ALTER TABLE holdfast.devices DROP COLUMN session_at;
       """
     ),
     (
-      8, "ALTER TABLE holdfast_handed DROP COLUMN base;", "ALTER TABLE holdfast.handed DROP COLUMN base;"
+      8, "ALTER TABLE holdfast_recovered_records DROP COLUMN base;",
+      "ALTER TABLE holdfast.recovered_records DROP COLUMN base;"
     ),
     (
       7,
@@ -38,12 +39,12 @@ extension TestServer {
     (
       6,
       """
-      ALTER TABLE holdfast_zones DROP COLUMN restored; ALTER TABLE holdfast_devices DROP COLUMN unheard;
-      DROP TABLE holdfast_handed; DROP TABLE holdfast_claims;
+      ALTER TABLE holdfast_zones DROP COLUMN restored; ALTER TABLE holdfast_devices DROP COLUMN unseen_since_restore;
+      DROP TABLE holdfast_recovered_records; DROP TABLE holdfast_claimed_seqs;
       """,
       """
-      ALTER TABLE holdfast.zones DROP COLUMN restored; ALTER TABLE holdfast.devices DROP COLUMN unheard;
-      DROP TABLE holdfast.handed, holdfast.claims;
+      ALTER TABLE holdfast.zones DROP COLUMN restored; ALTER TABLE holdfast.devices DROP COLUMN unseen_since_restore;
+      DROP TABLE holdfast.recovered_records, holdfast.claimed_seqs;
       """
     ),
     (
@@ -60,12 +61,12 @@ extension TestServer {
       4,
       """
       DROP INDEX holdfast_acks_of_zone; DROP INDEX holdfast_requests_of_time;
-      ALTER TABLE holdfast_devices DROP COLUMN forgotten; ALTER TABLE holdfast_devices DROP COLUMN app;
+      ALTER TABLE holdfast_devices DROP COLUMN purged; ALTER TABLE holdfast_devices DROP COLUMN app;
       ALTER TABLE holdfast_devices DROP COLUMN app_schema; ALTER TABLE holdfast_acks DROP COLUMN purged;
       """,
       """
       DROP INDEX holdfast.records_gone; DROP INDEX holdfast.requests_of_time;
-      ALTER TABLE holdfast.devices DROP COLUMN forgotten, DROP COLUMN app, DROP COLUMN app_schema;
+      ALTER TABLE holdfast.devices DROP COLUMN purged, DROP COLUMN app, DROP COLUMN app_schema;
       ALTER TABLE holdfast.acks DROP COLUMN purged;
       """
     ),

@@ -100,7 +100,7 @@ enum Engine {
   ///
   /// - Parameter schema: whose tables it has from the start on PostgreSQL; nil for an empty database.
   func makeLocation(
-    in folder: URL, schema: Schema? = nil, rules: Rules = Rules()
+    in folder: URL, schema: SyncSchema? = nil, rules: Rules = Rules()
   ) throws -> DatabaseLocation {
     switch self {
     case .sqlite: return .directory(folder.path)
@@ -114,7 +114,7 @@ enum Engine {
     }
   }
 
-  private func makeDatabase(_ schema: Schema?, _ rules: Rules) throws -> String {
+  private func makeDatabase(_ schema: SyncSchema?, _ rules: Rules) throws -> String {
     guard let schema else { return try TemporaryPostgres.shared.makeDatabase() }
     let template = try Self.templates.withLock { templates in
       let key = Template(engine: self, schema: schema.json.bytes)
@@ -155,7 +155,7 @@ final class TestServer {
     let lines = Mutex<[String]>([])
   }
 
-  convenience init(_ schema: Schema? = nil, engine: Engine = .used, rules: Rules = Rules()) throws {
+  convenience init(_ schema: SyncSchema? = nil, engine: Engine = .used, rules: Rules = Rules()) throws {
     let schema = try schema ?? Self.schema()
     try self.init(schema, rules: rules) { try engine.makeLocation(in: $0, schema: schema, rules: rules) }
   }
@@ -169,7 +169,7 @@ final class TestServer {
   }
 
   init(
-    _ schema: Schema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation,
+    _ schema: SyncSchema? = nil, rules: Rules = Rules(), location make: (URL) throws -> DatabaseLocation,
     provider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil
   ) throws {
     location = try make(folder)
@@ -181,13 +181,13 @@ final class TestServer {
   /// A server on a PostgreSQL database that a team has made, whose tables it adopts as they are proposed.
   convenience init(adopting url: String) throws {
     let adoption = Adoption(PostgresLocation(url))
-    let schema = try Schema(json: Array(adoption.propose().text.utf8))
+    let schema = try SyncSchema(json: Array(adoption.propose().text.utf8))
     try adoption.apply(schema)
     try self.init(adopted: url, schema)
   }
 
   /// A server on a PostgreSQL database that has its tables.
-  init(adopted url: String, _ schema: Schema) throws {
+  init(adopted url: String, _ schema: SyncSchema) throws {
     location = .postgres(PostgresLocation(url))
     inline = try InlineServer(location, schema: schema, environment: world.environment, log: log())
   }
@@ -202,7 +202,7 @@ final class TestServer {
   var database: String { folder.appendingPathComponent("holdfast.db").path }
 
   /// Closes the database and opens it again, as after a restart.
-  func reopen(_ schema: Schema? = nil, removals: Removals = .refuse) throws {
+  func reopen(_ schema: SyncSchema? = nil, removals: Removals = .refuse) throws {
     inline = nil
     inline = try InlineServer(
       location, schema: schema, removals: removals, environment: world.environment, log: log())
@@ -211,7 +211,7 @@ final class TestServer {
   /// Changes the database behind the server's back.
   func change(sqlite: String, postgres: String) throws {
     switch location {
-    case .directory: try Connection(path: database).execute(sqlite)
+    case .directory: try SQLiteConnection(path: database).execute(sqlite)
     case .postgres(let location): try PostgresConnection(location.direct ?? location.url).execute(postgres)
     }
   }
@@ -220,7 +220,7 @@ final class TestServer {
   func integer(ofDevices column: String) throws -> Int64? {
     switch location {
     case .directory:
-      return try Connection(path: database, access: .readOnly).value(
+      return try SQLiteConnection(path: database, access: .readOnly).value(
         "SELECT \(column) FROM holdfast_devices")?.integer
     case .postgres(let location):
       let sql = PostgresStatement("SELECT \(column) FROM holdfast.devices ORDER BY number")
@@ -232,7 +232,7 @@ final class TestServer {
   func integer(_ sqlite: String, _ postgres: String) throws -> Int64? {
     switch location {
     case .directory:
-      return try Connection(path: database, access: .readOnly).value(sqlite)?.integer
+      return try SQLiteConnection(path: database, access: .readOnly).value(sqlite)?.integer
     case .postgres(let location):
       return try PostgresConnection(location.direct ?? location.url).query(PostgresStatement(postgres)).int64(
         0, 0)
@@ -252,7 +252,7 @@ final class TestServer {
   }
 
   /// The connection of the server that writes, in SQLite.
-  var connection: Connection {
+  var connection: SQLiteConnection {
     get throws { try #require(inline?.service.store as? SQLiteStore).connection }
   }
 
@@ -315,7 +315,7 @@ final class TestServer {
     return { line in failures.lines.withLock { $0.append(line) } }
   }
 
-  static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
+  static func schema() throws -> SyncSchema { try SyncSchema(json: Array(text.utf8)) }
 
   static let text = """
     {"holdfast": 1, "name": "test", "tables": {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HoldfastServer
 
-/// Clocks that jump: nothing is forgotten by one jump, and nothing lasts for ever. Invariants I3, I8 and I11; docs/FORGETTING.md, section 7.
+/// Clocks that jump: nothing is purged by one jump, and nothing lasts for ever. Invariants I3, I8 and I11; docs/RETENTION.md, section 7.
 @Suite struct TrustedClockTests {
-  private static let day = ForgettingTests.day
+  private static let day = RetentionTests.day
 
   /// A list with an item that two devices have, another that was deleted, and a conflict.
   private func scene() throws -> (server: TestServer, anna: TestDevice, bert: TestDevice, list: String) {
@@ -24,12 +24,12 @@ import Testing
     try anna.sync([.delete("items", item, at: Stamp(milliseconds: server.world.now))])
     try anna.pull()
     try bert.pull()
-    try forget(server)
+    try purge(server)
     return (server, anna, bert, list)
   }
 
   @discardableResult
-  private func forget(_ server: TestServer) throws -> Forgotten { try #require(server.inline).forget() }
+  private func purge(_ server: TestServer) throws -> Purged { try #require(server.inline).purge() }
 
   private func count(_ server: TestServer, _ table: String) throws -> Int64? {
     try server.integer("SELECT count(*) FROM holdfast_\(table)", "SELECT count(*) FROM holdfast.\(table)")
@@ -39,15 +39,15 @@ import Testing
     try server.integer("SELECT count(*) FROM conflicts", "SELECT count(*) FROM holdfast.conflicts")
   }
 
-  @Test("a clock that jumps 400 days forgets nothing, before or after a restart (I3, I11)")
+  @Test("a clock that jumps 400 days purges nothing, before or after a restart (I3, I11)")
   func jump() throws {
     let (server, anna, bert, _) = try scene()
     let (acks, log) = (try count(server, "acks"), try conflicts(server))
     #expect(acks ?? 0 > 0 && log ?? 0 > 0)
     server.world.setClock(ahead: 400 * Self.day)
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     try server.reopen()
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     #expect(try count(server, "acks") == acks)
     #expect(try conflicts(server) == log)
     #expect(try server.findings().contains { $0.hasPrefix("clock: The clock is 400 days ahead") })
@@ -55,27 +55,27 @@ import Testing
     #expect(try !anna.sync().mustResend)
     #expect(try RestClient(bert).get("/v1/zones").status == 200)
     server.world.setClock(ahead: 0)
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     #expect(try server.findings().isEmpty)
     // What is measured counts as before.
     server.world.advance(2 * Self.day)
-    #expect(try forget(server).tombstones > 0)
+    #expect(try purge(server).tombstones > 0)
   }
 
   @Test("a clock that has run steadily for 7 days is believed (I11)")
   func proof() throws {
     let (server, anna, bert, _) = try scene()
     server.world.setClock(ahead: 100 * Self.day)
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     for _ in 0..<6 {
       server.world.advance(Self.day)
       // Who speaks meanwhile is not taken for dead afterwards.
       try anna.sync()
-      #expect(try forget(server).acks == 0)
+      #expect(try purge(server).acks == 0)
     }
     server.world.advance(Self.day)
-    let forgotten = try forget(server)
-    #expect(forgotten.acks > 0 && forgotten.conflicts > 0)
+    let purged = try purge(server)
+    #expect(purged.acks > 0 && purged.conflicts > 0)
     #expect(try !anna.sync().mustResend)
     #expect(try bert.sync().mustResend)
     #expect(try server.findings().isEmpty)
@@ -85,29 +85,29 @@ import Testing
   func twice() throws {
     let (server, _, _, _) = try scene()
     server.world.setClock(ahead: 100 * Self.day)
-    try forget(server)
+    try purge(server)
     server.world.advance(6 * Self.day)
     server.world.setClock(ahead: 200 * Self.day)
-    #expect(try forget(server).acks == 0)
+    #expect(try purge(server).acks == 0)
     server.world.advance(2 * Self.day)
-    #expect(try forget(server).acks == 0)
+    #expect(try purge(server).acks == 0)
     server.world.advance(5 * Self.day)
-    #expect(try forget(server).acks > 0)
+    #expect(try purge(server).acks > 0)
   }
 
   @Test(
-    "a server that stood still for two months forgets nothing at once; the operator may say that the clock is right"
+    "a server that stood still for two months purges nothing at once; the operator may say that the clock is right"
   )
   func stop() throws {
     let (server, _, _, _) = try scene()
     server.inline = nil
     server.world.advance(100 * Self.day)
     try server.reopen()
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     server.inline = nil
     let administration = try Administration(server.location, environment: server.world.environment)
     var warnings: [String] = []
-    #expect(try administration.purge(warn: { warnings.append($0) }) == Forgotten())
+    #expect(try administration.purge(warn: { warnings.append($0) }) == Purged())
     #expect(warnings.count == 1 && warnings[0].contains("holdfast purge --trust-clock"))
     warnings = []
     #expect(try administration.purge(trustsClock: true, warn: { warnings.append($0) }).acks > 0)
@@ -116,19 +116,19 @@ import Testing
   }
 
   @Test(
-    "a clock that is set back forgets nothing, and what was written ahead of it lasts no longer (I10, I11)")
+    "a clock that is set back purges nothing, and what was written ahead of it lasts no longer (I10, I11)")
   func back() throws {
     let (server, anna, _, list) = try scene()
     let client = RestClient(anna)
     server.world.setClock(ahead: 400 * Self.day)
-    try forget(server)
+    try purge(server)
     let eve = try server.signUp("eve")
     try anna.sync([.update("lists", list, ["title": "later"])])
     let body: JSONValue = ["role": "viewer", "expires_in": 3600, "uses": 1]
     let invitation = try client.send("POST", "/v1/zones/\(list)/invitations", body)
     #expect(invitation.status == 201)
     server.world.setClock(ahead: 0)
-    #expect(try forget(server) == Forgotten())
+    #expect(try purge(server) == Purged())
     let late = try server.integer(
       "SELECT count(*) FROM holdfast_devices WHERE max(seen_at, session_at) > \(server.world.now)",
       "SELECT count(*) FROM holdfast.devices WHERE greatest(seen_at, session_at) > \(server.world.now)")
@@ -170,7 +170,7 @@ import Testing
     #expect(first.status == 200)
     for ahead in [400, -400, 0] as [Int64] {
       server.world.setClock(ahead: ahead * Self.day)
-      try forget(server)
+      try purge(server)
       #expect(try client.send("PATCH", path, body, ["X-Client-Request-ID": id]).body == first.body)
     }
   }

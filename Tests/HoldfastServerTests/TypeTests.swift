@@ -110,7 +110,7 @@ import Testing
 
   /// Looks at a record by every way.
   private func check(
-    _ id: String, of zone: String, _ table: Table, has expected: [(name: String, wire: JSONValue)],
+    _ id: String, of zone: String, _ table: TableSchema, has expected: [(name: String, wire: JSONValue)],
     by device: TestDevice
   ) throws {
     let rest = try device.get("/v1/tables/\(table.name)/\(id)").body["columns"]
@@ -150,7 +150,7 @@ import Testing
     let columns = ColumnType.allCases.map { type in
       "\"c_\(type.rawValue)\": {\"type\": \"\(type.rawValue)\"\(type == .reference ? ", \"to\": \"lists\", \"on_delete\": \"set_null\"" : "")}"
     }
-    let schema = try Schema(
+    let schema = try SyncSchema(
       json: Array(
         """
         {"holdfast": 1, "name": "types", "tables": {
@@ -200,7 +200,7 @@ import Testing
       try sql.run("INSERT INTO things VALUES ('\(id)', \(values.joined(separator: ", ")))")
     }
     let adoption = Adoption(PostgresLocation(url))
-    let schema = try Schema(json: Array(adoption.propose().text.utf8))
+    let schema = try SyncSchema(json: Array(adoption.propose().text.utf8))
     try adoption.apply(schema)
     let table = try #require(schema.table("things"))
     #expect(table.columns.count == kinds.count)

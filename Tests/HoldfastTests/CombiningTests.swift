@@ -5,16 +5,16 @@ import Testing
 
 @Suite("Edits that wait, of columns that combine")
 struct CombiningTests {
-  static func schema() throws -> Schema {
-    try Schema(
+  static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "combining",
       tables: [
-        Table(
+        TableSchema(
           "lists", zone: .root,
           columns: [
-            Column("title", .text, required: true),
-            Column("amount", .integer, policy: .counter), Column("tags", .json, policy: .set),
-            Column("note", .text, policy: .text),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("amount", .integer, policy: .counter), ColumnSchema("tags", .json, policy: .set),
+            ColumnSchema("note", .text, policy: .text),
           ])
       ])
   }
@@ -135,7 +135,7 @@ struct CombiningTests {
     #expect(try await fixture.value("SELECT tags FROM lists") == #"["a","b","d"]"#)
   }
 
-  @Test("a text that only one side changed is that side's, both here and taken back (I7)")
+  @Test("a text that only one side changed is that side's, both here and rolled back (I7)")
   func text() async throws {
     let fixture = try await Self.fixture(Self.list(1, note: #""one""#))
     try await fixture.store.write { try $0.execute("UPDATE lists SET note = 'one two'") }

@@ -82,7 +82,7 @@ struct ConflictTests {
     #expect(try await fixture.value("SELECT resolution FROM conflicts") == "other")
   }
 
-  @Test("a choice that came too late is taken back, and waits in quarantine with its reason (I3)")
+  @Test("a choice that came too late is rolled back, and waits in quarantine with its reason (I3)")
   func tooLate() async throws {
     let fixture = try await Self.fixture(Self.conflict("ask"))
     let conflict = try await Self.only(fixture)
@@ -99,7 +99,7 @@ struct ConflictTests {
     #expect(try await fixture.value("SELECT resolution FROM conflicts") == "winner")
     let set = try #require(try await fixture.store.quarantined().first)
     #expect(set.problem?.code == .conflictResolved && set.operation == 1)
-    #expect(set.reason.contains("Somebody else has chosen already"))
+    #expect(set.reason.contains("The conflict is already resolved"))
   }
 
   @Test("people write the resolution of a conflict, once, and nothing else of it")

@@ -75,8 +75,8 @@ struct CopyTests {
   }
 
   @Test(
-    "what was left out and does not come with its zone has been deleted and forgotten: it leaves (I7, I8)")
-  func leftOutAndForgotten() async throws {
+    "what was left out and does not come with its zone has been deleted and purged: it leaves (I7, I8)")
+  func leftOutAndPurged() async throws {
     let (fixture, sets) = try await withThreeLists()
     let id = try #require(try await fixture.value("SELECT id FROM lists WHERE title = 'one'")?.text)
     try await identify(

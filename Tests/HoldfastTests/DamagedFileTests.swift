@@ -22,7 +22,7 @@ struct DamagedFileTests {
 
   /// Writes over pages of one table or index of a file.
   private static func damage(_ path: String, _ name: String) throws {
-    let connection = try Connection(path: path, access: .readOnly)
+    let connection = try SQLiteConnection(path: path, access: .readOnly)
     let root = try #require(
       try connection.value("SELECT rootpage FROM sqlite_schema WHERE name = ?", [.text(name)])?.integer)
     let size = try #require(try connection.value("PRAGMA page_size")?.integer)
@@ -64,7 +64,7 @@ struct DamagedFileTests {
         "INSERT INTO items (id, list_id, title, zone) VALUES ('\(IDs.item)', '\(IDs.list)', 'Milk', '\(IDs.list)')"
       ),
     ] {
-      let shell = try Connection(path: fixture.path)
+      let shell = try SQLiteConnection(path: fixture.path)
       try shell.execute("UPDATE holdfast_local SET applying = 1")
       try shell.execute(sql)
       try shell.execute("UPDATE holdfast_local SET applying = 0; PRAGMA writable_schema = ON")

@@ -12,17 +12,17 @@ struct DeviceFormTests {
       7,
       """
       ALTER TABLE holdfast_local DROP COLUMN proof; ALTER TABLE holdfast_zones DROP COLUMN proof;
-      ALTER TABLE holdfast_zones DROP COLUMN claimed_role; ALTER TABLE holdfast_held DROP COLUMN is_unknown;
-      DROP TABLE holdfast_claims; DROP TABLE holdfast_replaced; DROP TABLE holdfast_cascaded;
+      ALTER TABLE holdfast_zones DROP COLUMN claimed_role; ALTER TABLE holdfast_awaiting_recovery DROP COLUMN is_unknown;
+      DROP TABLE holdfast_recovery_claims; DROP TABLE holdfast_replaced; DROP TABLE holdfast_cascaded;
       """
     ),
-    (6, "ALTER TABLE holdfast_local DROP COLUMN heard; DROP TABLE holdfast_unheard;"),
+    (6, "ALTER TABLE holdfast_local DROP COLUMN heard; DROP TABLE holdfast_unapplied;"),
     (5, "ALTER TABLE holdfast_quarantine DROP COLUMN deleted;"),
     (
       4,
       "ALTER TABLE holdfast_local DROP COLUMN server_schema; ALTER TABLE holdfast_local DROP COLUMN renamed;"
     ),
-    (3, "DROP TABLE holdfast_returns; DROP TABLE holdfast_deleted; DROP TABLE holdfast_held;"),
+    (3, "DROP TABLE holdfast_recovered; DROP TABLE holdfast_deleted; DROP TABLE holdfast_awaiting_recovery;"),
     (2, "DROP INDEX holdfast_members_unique_1; ALTER TABLE members DROP COLUMN \"group\";"),
     (
       1,
@@ -38,7 +38,7 @@ struct DeviceFormTests {
 
   /// Makes of a database what an earlier form was.
   private static func goBack(_ path: String, to form: Int64) throws {
-    let connection = try Connection(path: path)
+    let connection = try SQLiteConnection(path: path)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }

@@ -6,27 +6,28 @@ import Testing
 
 /// A store on a file of its own, and a server whose answers the test writes.
 final class Fixture: Sendable {
-  static let schema = try? Schema(
+  static let schema = try? SyncSchema(
     name: "test",
     tables: [
-      Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
-      Table(
+      TableSchema(
+        "lists", zone: .root, columns: [ColumnSchema("title", .text, required: true, maximumLength: 200)]),
+      TableSchema(
         "items", zone: .parent("list_id"),
         columns: [
-          Column(
+          ColumnSchema(
             "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-          Column("title", .text, required: true, maximumLength: 200),
-          Column("done", .boolean, required: true, default: .integer(0)),
-          Column("price", .real),
-          Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+          ColumnSchema("title", .text, required: true, maximumLength: 200),
+          ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+          ColumnSchema("price", .real),
+          ColumnSchema("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
         ], unique: [["title"]]),
-      Table("words", zone: .public("dictionary"), columns: [Column("text", .text)]),
+      TableSchema("words", zone: .public("dictionary"), columns: [ColumnSchema("text", .text)]),
     ])
 
   let path: String
   let store: Store
 
-  init(schema: Schema? = nil) throws {
+  init(schema: SyncSchema? = nil) throws {
     path =
       FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString).db").path
     store = try Store(path: path, schema: try schema ?? #require(Self.schema))

@@ -30,7 +30,7 @@ enum ForeignProgram: String, CaseIterable, CustomTestStringConvertible {
   func run(_ sql: String, on file: String) throws {
     switch self {
     case .strict:
-      let connection = try Connection(path: file)
+      let connection = try SQLiteConnection(path: file)
       try connection.execute("PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON")
       do { try connection.transaction { try connection.execute(sql) } } catch let error as SQLiteError {
         throw ForeignProgramError(message: error.message)

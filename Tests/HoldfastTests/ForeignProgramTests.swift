@@ -6,28 +6,30 @@ import Testing
 @Suite("Other programs that write on a device's file, with the settings that they have by themselves")
 struct ForeignProgramTests {
   /// Notes of one user, whose parts hang on parts, and circles of two tables.
-  private static func tree() throws -> Schema {
-    func below(_ table: String, required: Bool = false) -> Column {
-      Column(
+  private static func tree() throws -> SyncSchema {
+    func below(_ table: String, required: Bool = false) -> ColumnSchema {
+      ColumnSchema(
         "\(table)_id", .reference, required: required, reference: Reference(to: table, onDelete: .cascade))
     }
-    let title = Column("title", .text)
-    return try Schema(
+    let title = ColumnSchema("title", .text)
+    return try SyncSchema(
       name: "tree",
       tables: [
-        Table("notes", zone: .user, columns: [title]),
-        Table(
+        TableSchema("notes", zone: .user, columns: [title]),
+        TableSchema(
           "parts", zone: .parent("notes_id"),
           columns: [below("notes", required: true), below("parts"), title]),
-        Table("words", zone: .parent("parts_id"), columns: [below("parts", required: true), title]),
-        Table(
+        TableSchema("words", zone: .parent("parts_id"), columns: [below("parts", required: true), title]),
+        TableSchema(
           "links", zone: .parent("notes_id"),
           columns: [
             below("notes", required: true),
-            Column("parts_id", .reference, reference: Reference(to: "parts", onDelete: .setNull)),
+            ColumnSchema("parts_id", .reference, reference: Reference(to: "parts", onDelete: .setNull)),
           ]),
-        Table("left", zone: .parent("notes_id"), columns: [below("notes", required: true), below("right")]),
-        Table("right", zone: .parent("notes_id"), columns: [below("notes", required: true), below("left")]),
+        TableSchema(
+          "left", zone: .parent("notes_id"), columns: [below("notes", required: true), below("right")]),
+        TableSchema(
+          "right", zone: .parent("notes_id"), columns: [below("notes", required: true), below("left")]),
       ])
   }
 

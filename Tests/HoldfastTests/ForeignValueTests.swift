@@ -5,19 +5,19 @@ import Testing
 
 @Suite("Values that another program leaves in a device's file")
 struct ForeignValueTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "values",
       tables: [
-        Table(
+        TableSchema(
           "things", zone: .user,
           columns: [
-            Column("title", .text, maximumLength: 200),
-            Column("count", .integer, minimum: 0, maximum: 10), Column("price", .real),
-            Column("done", .boolean), Column("at", .timestamp), Column("data", .json),
-            Column("tags", .json, policy: .set),
-            Column("other_id", .reference, reference: Reference(to: "things", onDelete: .setNull)),
-            Column("place", .position),
+            ColumnSchema("title", .text, maximumLength: 200),
+            ColumnSchema("count", .integer, minimum: 0, maximum: 10), ColumnSchema("price", .real),
+            ColumnSchema("done", .boolean), ColumnSchema("at", .timestamp), ColumnSchema("data", .json),
+            ColumnSchema("tags", .json, policy: .set),
+            ColumnSchema("other_id", .reference, reference: Reference(to: "things", onDelete: .setNull)),
+            ColumnSchema("place", .position),
           ])
       ])
   }
@@ -67,7 +67,7 @@ struct ForeignValueTests {
   /// Writes the value, and something harmless in another record; gives what is sent.
   private static func send(_ column: String, _ value: String, _ fixture: Fixture) async throws -> SyncRequest
   {
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute(
       """
       BEGIN; UPDATE things SET "\(column)" = \(value) WHERE id = '\(IDs.item)';
@@ -145,7 +145,7 @@ struct ForeignValueTests {
   func child() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute(
       """
       BEGIN; INSERT INTO items (id, list_id, title) VALUES ('\(IDs.item)', '\(IDs.list)', 'Milk');

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Holdfast
 
-/// What a device does when the server has forgotten deletions: docs/FORGETTING.md, sections 3 and 4.
-@Suite("Zones that have forgotten deletions")
+/// What a device does when the server has purged deletions: docs/RETENTION.md, sections 3 and 4.
+@Suite("Zones that have purged deletions")
 struct ForgottenZoneTests {
   private static let reset = #""zones":[{"zone":"\#(IDs.list)","reset":true}]"#
 
@@ -25,7 +25,7 @@ struct ForgottenZoneTests {
     try await fixture.value("SELECT ack FROM holdfast_zones")?.text
   }
 
-  @Test("a zone that is to be begun anew a second time within an hour waits, and stays as it is (I3, I12)")
+  @Test("a zone that is to be resynced a second time within an hour waits, and stays as it is (I3, I12)")
   func paced() async throws {
     let fixture = try await downloaded()
     try await fixture.answer(Self.reset)
@@ -60,7 +60,7 @@ struct ForgottenZoneTests {
     }
   }
 
-  @Test("a zone of which the device has nothing is begun when the server wants it begun anew (I4, I12)")
+  @Test("a zone of which the device has nothing is begun when the server wants it resynced (I4, I12)")
   func unknown() async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
@@ -73,9 +73,9 @@ struct ForgottenZoneTests {
   }
 
   @Test(
-    "what was created here and arrived, and was deleted and forgotten before its zone came, leaves (I7, I8)",
+    "what was created here and arrived, and was deleted and purged before its zone came, leaves (I7, I8)",
     arguments: ["\"zones\":[]", IDs.part(IDs.listChange), IDs.part(IDs.listChange, more: true)])
-  func createdAndForgotten(_ zones: String) async throws {
+  func createdAndPurged(_ zones: String) async throws {
     let fixture = try Fixture()
     try await fixture.signIn()
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Groceries")) }

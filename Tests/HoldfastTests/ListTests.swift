@@ -32,18 +32,18 @@ struct ListTests {
   init() async throws {
     let reference = Reference(to: "boards", onDelete: .cascade)
     let device = try Fixture(
-      schema: Schema(
+      schema: SyncSchema(
         name: "test",
         tables: [
-          Table("boards", zone: .root, columns: [Column("title", .text, required: true)]),
-          Table(
+          TableSchema("boards", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+          TableSchema(
             "cards", zone: .parent("board_id"),
             columns: [
-              Column("board_id", .reference, required: true, reference: reference),
-              Column("group_id", .reference, reference: Reference(to: "boards", across: true)),
-              Column("position", .position, required: true),
+              ColumnSchema("board_id", .reference, required: true, reference: reference),
+              ColumnSchema("group_id", .reference, reference: Reference(to: "boards", across: true)),
+              ColumnSchema("position", .position, required: true),
             ]),
-          Table("marks", zone: .user, columns: [Column("position", .position)]),
+          TableSchema("marks", zone: .user, columns: [ColumnSchema("position", .position)]),
         ]))
     self.device = device
     (boards, ids) = try await device.store.write { db in

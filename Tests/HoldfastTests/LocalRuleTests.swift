@@ -6,17 +6,18 @@ import Testing
 @Suite("Rules that the device's own tables keep")
 struct LocalRuleTests {
   /// Notes of one user, whose parts hang on parts.
-  private static func tree() throws -> Schema {
-    try Schema(
+  private static func tree() throws -> SyncSchema {
+    try SyncSchema(
       name: "tree",
       tables: [
-        Table("notes", zone: .user, columns: [Column("title", .text, required: true)], unique: [["title"]]),
-        Table(
+        TableSchema(
+          "notes", zone: .user, columns: [ColumnSchema("title", .text, required: true)], unique: [["title"]]),
+        TableSchema(
           "parts", zone: .parent("note_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "note_id", .reference, required: true, reference: Reference(to: "notes", onDelete: .cascade)),
-            Column("part_id", .reference, reference: Reference(to: "parts", onDelete: .cascade)),
+            ColumnSchema("part_id", .reference, reference: Reference(to: "parts", onDelete: .cascade)),
           ]),
       ])
   }
@@ -99,13 +100,13 @@ struct LocalRuleTests {
     let fixture = try Fixture()
     try await fixture.signIn()
     try await fixture.answer(IDs.part(IDs.listChange))
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute("INSERT INTO lists (title) VALUES ('From the shell')")
-    let larger = try Schema(
+    let larger = try SyncSchema(
       name: "test",
       tables: fixture.store.schema.tables.filter { !$0.isBuiltIn }.map { table in
         var table = table
-        if table.name == "lists" { table.columns.append(Column("color", .text)) }
+        if table.name == "lists" { table.columns.append(ColumnSchema("color", .text)) }
         return table
       })
     let store = try Store(path: fixture.path, schema: larger)
@@ -132,7 +133,7 @@ struct LocalRuleTests {
     let fixture = try Fixture()
     try await fixture.signIn()
     try await fixture.answer(IDs.part(IDs.listChange))
-    try Connection(path: fixture.path).execute(
+    try SQLiteConnection(path: fixture.path).execute(
       "INSERT INTO items (id, list_id, title) VALUES ('\(IDs.item)', '\(IDs.other)', 'Lost')")
     try await fixture.answer("\"zones\":[]")
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))

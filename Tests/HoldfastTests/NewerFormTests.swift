@@ -6,12 +6,12 @@ import Testing
 @Suite("A file that another process brings to a newer schema")
 struct NewerFormTests {
   /// The schema with a column more.
-  private static func larger(_ schema: Schema, version: Int64 = 0) throws -> Schema {
-    try Schema(
+  private static func larger(_ schema: SyncSchema, version: Int64 = 0) throws -> SyncSchema {
+    try SyncSchema(
       name: schema.name,
       tables: schema.tables.filter { !$0.isBuiltIn }.map { table in
         var table = table
-        if table.name == "lists" { table.columns.append(Column("color", .text)) }
+        if table.name == "lists" { table.columns.append(ColumnSchema("color", .text)) }
         return table
       }, version: version)
   }
@@ -54,7 +54,7 @@ struct NewerFormTests {
   @Test("what another process changes of the file, but for its schema, stops nobody")
   func unchanged() async throws {
     let fixture = try Fixture()
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute("CREATE INDEX team_titles ON lists (title); ANALYZE; VACUUM")
     _ = try Store(path: fixture.path, schema: fixture.store.schema)
     try await fixture.store.write { try $0.insert(List(id: IDs.list, title: "Home")) }
@@ -85,7 +85,7 @@ struct NewerFormTests {
     }
     await fixture.store.close()
     #expect(!FileManager.default.fileExists(atPath: fixture.path + "-wal"))
-    let copy = try Connection(path: fixture.path, access: .readOnly)
+    let copy = try SQLiteConnection(path: fixture.path, access: .readOnly)
     #expect(try copy.value("SELECT title FROM lists") == "Home")
     let error = await #expect(throws: StoreError.self) { try await fixture.value("SELECT 1") }
     #expect(error?.code == .closed)

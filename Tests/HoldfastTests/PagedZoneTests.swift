@@ -60,7 +60,7 @@ struct PagedZoneTests {
     #expect(try await fixture.value("SELECT title FROM items") == .text("Milk"))
   }
 
-  @Test("a zone begun anew by a restored server takes the place of newer copies elsewhere (I7)")
+  @Test("a zone resynced by a restored server takes the place of newer copies elsewhere (I7)")
   func restoredServer() async throws {
     let fixture = try await empty()
     try await fixture.answer(IDs.part(IDs.listChange))

@@ -109,7 +109,7 @@ struct PendingDeletionTests {
     #expect(try await fixture.store.quarantined().count == 1)
   }
 
-  @Test("what the server said of a record deleted and created anew here is what a refusal returns to (I7)")
+  @Test("what the server said of a record deleted and created again here is what a refusal returns to (I7)")
   func refusedAnew() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { db in
@@ -124,7 +124,7 @@ struct PendingDeletionTests {
     #expect(try await fixture.value("SELECT rev FROM items") == .integer(2))
   }
 
-  @Test("a delete refused after the create that it undid brings back nothing that never was (I7)")
+  @Test("a delete refused after the create that it undid restores nothing that never was (I7)")
   func refusedCreateThenDelete() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.insert(Item(id: Self.second, list_id: IDs.list, title: "Bread")) }
@@ -135,7 +135,7 @@ struct PendingDeletionTests {
     #expect(try await fixture.store.quarantined().count == 2)
   }
 
-  @Test("a refused create leaves the record that a later set created anew (I3)")
+  @Test("a refused create leaves the record that a later set created again (I3)")
   func refusedCreateThenAgain() async throws {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.insert(Item(id: Self.second, list_id: IDs.list, title: "Bread")) }

@@ -53,7 +53,7 @@ struct QuarantineTests {
     #expect(try await fixture.value("SELECT count(*) FROM items") == 0)
   }
 
-  @Test("a set is amended and written anew with its dependents, in order, as one change set (I3, I6)")
+  @Test("a set is amended and written again with its dependents, in order, as one change set (I3, I6)")
   func resend() async throws {
     let fixture = try await Self.family()
     let number = try #require(try await fixture.store.quarantined().first?.number)
@@ -149,11 +149,11 @@ struct QuarantineTests {
       try await fixture.store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: false) }
     }
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e", token: "t2")
-    let larger = try Schema(
+    let larger = try SyncSchema(
       name: "test",
       tables: fixture.store.schema.tables.filter { !$0.isBuiltIn }.map { table in
         var table = table
-        if table.name == "lists" { table.columns.append(Column("color", .text)) }
+        if table.name == "lists" { table.columns.append(ColumnSchema("color", .text)) }
         return table
       })
     let store = try Store(path: fixture.path, schema: larger)

@@ -9,11 +9,11 @@ struct RecordShapeTests {
 
   init() throws {
     fixture = try Fixture(
-      schema: Schema(
+      schema: SyncSchema(
         name: "shapes",
         tables: [
-          Table("text_samples", zone: .user, columns: [Column("value", .text)]),
-          Table("json_samples", zone: .user, columns: [Column("value", .json)]),
+          TableSchema("text_samples", zone: .user, columns: [ColumnSchema("value", .text)]),
+          TableSchema("json_samples", zone: .user, columns: [ColumnSchema("value", .json)]),
         ]))
   }
 

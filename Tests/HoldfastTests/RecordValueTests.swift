@@ -61,10 +61,10 @@ struct RecordValueTests {
 
   private static func fixture() throws -> Fixture {
     try Fixture(
-      schema: try Schema(
+      schema: try SyncSchema(
         name: "samples",
         tables: ColumnType.allCases.filter { $0 != .reference }.map {
-          Table("\($0.rawValue)_samples", zone: .user, columns: [Column("value", $0)])
+          TableSchema("\($0.rawValue)_samples", zone: .user, columns: [ColumnSchema("value", $0)])
         }))
   }
 

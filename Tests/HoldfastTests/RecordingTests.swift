@@ -49,7 +49,7 @@ struct RecordingTests {
   @Test("a write by another SQLite connection is recorded and sealed like our own (I3)")
   func foreignWriter() async throws {
     let fixture = try Fixture()
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute("INSERT INTO lists (title) VALUES ('From the shell')")
     try shell.execute("UPDATE lists SET title = 'Changed there'")
     try await fixture.signIn()
@@ -63,7 +63,7 @@ struct RecordingTests {
   @Test("many edits of a foreign writer become several change sets that the server takes")
   func foreignBulk() async throws {
     let fixture = try Fixture()
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO lists (title) SELECT 'list ' || i FROM n"
     )
@@ -110,7 +110,7 @@ struct RecordingTests {
       try db.insert(List(id: IDs.list, title: "Home"))
       try db.insert(Item(id: IDs.item, list_id: IDs.list, title: "Milk"))
     }
-    let shell = try Connection(path: fixture.path)
+    let shell = try SQLiteConnection(path: fixture.path)
     try shell.execute("DELETE FROM lists")
     #expect(try shell.value("SELECT count(*) FROM items")?.integer == 0)
     #expect(try shell.rows("PRAGMA foreign_key_check").isEmpty)
@@ -148,7 +148,7 @@ struct RecordingTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: text)) == Data(repeating: 65, count: 5000))
 
     let fixture = try Fixture()
-    try Connection(path: fixture.path).execute("PRAGMA user_version = 99")
+    try SQLiteConnection(path: fixture.path).execute("PRAGMA user_version = 99")
     let newer = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: schema) }
     #expect(newer?.code == .databaseIsNewer)
     try FileManager.default.removeItem(atPath: text)

@@ -54,7 +54,7 @@ struct ResetTests {
   func checked() async throws {
     let fixture = try await edited()
     #expect(try await fixture.store.repair().isSound)
-    let foreign = try Connection(path: fixture.path)
+    let foreign = try SQLiteConnection(path: fixture.path)
     try foreign.execute(
       """
       PRAGMA foreign_keys = OFF; UPDATE holdfast_local SET applying = 1; DELETE FROM lists;
@@ -76,7 +76,7 @@ struct ResetTests {
   @Test("follows a check that finds an index at odds with its table (I3)")
   func damagedIndex() async throws {
     let fixture = try await edited()
-    let foreign = try Connection(path: fixture.path)
+    let foreign = try SQLiteConnection(path: fixture.path)
     // The index is of another column from now on, and all its rows are wrong.
     try foreign.execute(
       """

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("A newer schema on an older database")
 struct SchemaChangeTests {
-  private func schema(_ columns: [Column], and tables: [Table] = []) throws -> Schema {
-    try Schema(
+  private func schema(_ columns: [ColumnSchema], and tables: [TableSchema] = []) throws -> SyncSchema {
+    try SyncSchema(
       name: "test",
-      tables: [Table("lists", zone: .root, columns: [Column("title", .text)] + columns)] + tables)
+      tables: [TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text)] + columns)] + tables)
   }
 
   @Test(
@@ -22,13 +22,13 @@ struct SchemaChangeTests {
       for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
     _ = try Store(path: path, schema: try schema([]))
-    try Connection(path: path).execute("INSERT INTO lists (title) VALUES ('from the shell')")
+    try SQLiteConnection(path: path).execute("INSERT INTO lists (title) VALUES ('from the shell')")
     let newer = try schema(
       [
-        Column("color", .text, default: .text("red")),
-        Column("note_id", .reference, reference: Reference(to: "notes")),
+        ColumnSchema("color", .text, default: .text("red")),
+        ColumnSchema("note_id", .reference, reference: Reference(to: "notes")),
       ],
-      and: [Table("notes", zone: .user, columns: [Column("text", .text)])])
+      and: [TableSchema("notes", zone: .user, columns: [ColumnSchema("text", .text)])])
     let store = try Store(path: path, schema: newer)
     #expect(try await store.waitingOperations() == 1)
     let rows = try await store.read { try $0.rows("SELECT title, color FROM lists").rows }
@@ -40,8 +40,8 @@ struct SchemaChangeTests {
   @Test("is refused where it can't be followed, and the database stays as it was")
   func refused() async throws {
     let fixture = try Fixture()
-    let other = try Schema(
-      name: "test", tables: [Table("lists", zone: .root, columns: [Column("title", .integer)])])
+    let other = try SyncSchema(
+      name: "test", tables: [TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .integer)])])
     let error = #expect(throws: StoreError.self) { try Store(path: fixture.path, schema: other) }
     #expect(error?.code == .schemaCannotChange)
     #expect(error?.description.contains("tables.lists.columns.title.type") == true)
@@ -60,19 +60,20 @@ struct SchemaChangeTests {
         [.text(IDs.item), .text(IDs.list)])
     }
     // Of another program, not sealed yet.
-    try Connection(path: fixture.path).execute("UPDATE items SET price = 2.5, done = 1")
-    let schema = try Schema(
+    try SQLiteConnection(path: fixture.path).execute("UPDATE items SET price = 2.5, done = 1")
+    let schema = try SyncSchema(
       name: "test",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true, maximumLength: 200)]),
-        Table(
+        TableSchema(
+          "lists", zone: .root, columns: [ColumnSchema("title", .text, required: true, maximumLength: 200)]),
+        TableSchema(
           "entries", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("heading", .text, required: true, maximumLength: 200, was: ["title"]),
-            Column("done", .boolean, required: true, default: .integer(0)),
-            Column("after_id", .reference, reference: Reference(to: "entries", onDelete: .setNull)),
+            ColumnSchema("heading", .text, required: true, maximumLength: 200, was: ["title"]),
+            ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+            ColumnSchema("after_id", .reference, reference: Reference(to: "entries", onDelete: .setNull)),
           ], unique: [["heading"]], was: ["items"]),
       ])
     let store = try Store(path: fixture.path, schema: schema)

@@ -20,16 +20,16 @@ struct ScrambledFileTests {
     try await fixture.store.writer.perform { local in
       try local.connection.execute(
         """
-        INSERT INTO holdfast_returns (record_table, id, zone, body) VALUES ('lists', 'x', 'z', CAST('{}' AS BLOB));
-        INSERT INTO holdfast_deleted VALUES ('lists', 'y', 'z', 1, 1); INSERT INTO holdfast_held VALUES ('z', 1, 1);
-        INSERT INTO holdfast_claims VALUES ('z');
-        INSERT INTO holdfast_unheard (first, body) VALUES (1, CAST('[]' AS BLOB));
+        INSERT INTO holdfast_recovered (record_table, id, zone, body) VALUES ('lists', 'x', 'z', CAST('{}' AS BLOB));
+        INSERT INTO holdfast_deleted VALUES ('lists', 'y', 'z', 1, 1); INSERT INTO holdfast_awaiting_recovery VALUES ('z', 1, 1);
+        INSERT INTO holdfast_recovery_claims VALUES ('z');
+        INSERT INTO holdfast_unapplied (first, body) VALUES (1, CAST('[]' AS BLOB));
         INSERT INTO holdfast_resets VALUES ('\(IDs.list)', 1, 1, 5);
         INSERT INTO holdfast_replaced VALUES ('lists', 'x', '', 1, 1);
         INSERT INTO holdfast_cascaded VALUES ('x', 'lists', 'x');
         """)
     }
-    try Connection(path: fixture.path).execute("INSERT INTO lists (title) VALUES ('From the shell')")
+    try SQLiteConnection(path: fixture.path).execute("INSERT INTO lists (title) VALUES ('From the shell')")
     return fixture
   }
 
@@ -39,7 +39,7 @@ struct ScrambledFileTests {
   ]
 
   /// Does what an app does; each may fail, with an error.
-  private static func use(_ path: String, _ schema: Schema) async -> Int {
+  private static func use(_ path: String, _ schema: SyncSchema) async -> Int {
     var failures = 0
     func attempt(_ body: () async throws -> Void) async {
       do { try await body() } catch { failures += 1 }
@@ -106,7 +106,7 @@ struct ScrambledFileTests {
       for value in Self.values {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) }
         try FileManager.default.copyItem(atPath: fixture.path, toPath: copy)
-        let shell = try Connection(path: copy)
+        let shell = try SQLiteConnection(path: copy)
         try? shell.execute(
           "PRAGMA ignore_check_constraints = ON; UPDATE OR IGNORE \(table) SET \(column) = \(value)")
         changed += shell.totalChanges

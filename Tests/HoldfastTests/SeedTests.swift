@@ -13,7 +13,7 @@ final class SeedFixture: Sendable {
   static let ann = "0193aaaa-0000-7000-8000-00000000000a"
   static let bob = "0193aaaa-0000-7000-8000-00000000000b"
 
-  init(schema: Schema? = nil, user: String? = nil) throws {
+  init(schema: SyncSchema? = nil, user: String? = nil) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let schema = try schema ?? Self.schema()
@@ -43,19 +43,21 @@ final class SeedFixture: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  static func schema(_ more: [Column] = []) throws -> Schema {
-    try Schema(
+  static func schema(_ more: [ColumnSchema] = []) throws -> SyncSchema {
+    try SyncSchema(
       name: "seeds",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true)] + more),
-        Table("notes", zone: .user, columns: [Column("text", .text)]),
-        Table("words", zone: .public("dictionary"), columns: [Column("text", .text)]),
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)] + more),
+        TableSchema("notes", zone: .user, columns: [ColumnSchema("text", .text)]),
+        TableSchema("words", zone: .public("dictionary"), columns: [ColumnSchema("text", .text)]),
       ])
   }
 
-  func change(_ body: (Connection) throws -> Void) throws { try body(Connection(path: seed.path)) }
+  func change(_ body: (SQLiteConnection) throws -> Void) throws {
+    try body(SQLiteConnection(path: seed.path))
+  }
 
-  func open(_ schema: Schema? = nil) throws -> Store {
+  func open(_ schema: SyncSchema? = nil) throws -> Store {
     try Store(path: path, schema: schema ?? Self.schema(), seed: seed)
   }
 
@@ -98,7 +100,7 @@ struct SeedTests {
   @Test("of an older schema is migrated, and what is new is fetched")
   func older() async throws {
     let fixture = try SeedFixture()
-    let store = try fixture.open(SeedFixture.schema([Column("color", .text)]))
+    let store = try fixture.open(SeedFixture.schema([ColumnSchema("color", .text)]))
     #expect(store.seeding == .used)
     #expect(
       try await store.read { try $0.rows("SELECT title, color FROM lists").rows } == [[.text("Home"), .null]])
@@ -113,7 +115,7 @@ struct SeedTests {
     ])
   func ignored(_ kind: String) async throws {
     let fixture = try SeedFixture(
-      schema: kind == "newer schema" ? SeedFixture.schema([Column("color", .text)]) : nil)
+      schema: kind == "newer schema" ? SeedFixture.schema([ColumnSchema("color", .text)]) : nil)
     switch kind {
     case "newer form": try fixture.change { try $0.execute("PRAGMA user_version = 99") }
     case "other": try fixture.change { try $0.execute("PRAGMA application_id = 7") }

@@ -183,7 +183,7 @@ struct UndoTests {
     #expect(try await fixture.value("SELECT group_concat(title) FROM items") == "Milk")
   }
 
-  @Test("a transaction that the server refused was taken back already: it is not undone again (I3)")
+  @Test("a transaction that the server refused was rolled back already: it is not undone again (I3)")
   func refused() async throws {
     let fixture = try Fixture(schema: try CombiningTests.schema())
     try await fixture.signIn()
@@ -197,7 +197,7 @@ struct UndoTests {
   @Test("only this library's transactions are kept, the last hundred, and none that is too large (I11)")
   func bounded() async throws {
     let fixture = try await Self.downloaded()
-    try Connection(path: fixture.path).execute("UPDATE items SET title = 'shell'")
+    try SQLiteConnection(path: fixture.path).execute("UPDATE items SET title = 'shell'")
     #expect(try await fixture.store.undoable().isEmpty)
     for number in 1...120 {
       try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.price = Double(number) } }

@@ -94,7 +94,7 @@ struct UniqueValueTests {
   @Test("another program is told at the row that takes a value, with the same file in use (I12)")
   func foreign() async throws {
     let fixture = try await Self.downloaded()
-    let other = try Connection(path: fixture.path)
+    let other = try SQLiteConnection(path: fixture.path)
     #expect(throws: SQLiteError.self) {
       try other.execute("UPDATE items SET title = 'b' WHERE id = '\(Self.id(0))'")
     }

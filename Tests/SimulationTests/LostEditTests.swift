@@ -65,11 +65,11 @@ struct LostEditTests {
   }
 
   @Test("what a person gave up does not count (I3)")
-  func forgotten() {
+  func purged() {
     let history = History()
     history.title("a1", "~2~")
     history.drop("a1")
-    history.oracle.forgot(device: "a1")
+    history.oracle.purged(device: "a1")
     #expect(history.end().isEmpty)
   }
 

@@ -22,9 +22,9 @@ struct RawDatabaseTests {
     CREATE TABLE holdfast_outbox (first INTEGER, body BLOB);
     CREATE TABLE holdfast_quarantine (n INTEGER, body BLOB, problem TEXT);
     CREATE TABLE holdfast_edits (n INTEGER, change_set INTEGER, record_table TEXT, id TEXT, kind TEXT, column_name TEXT, base);
-    CREATE TABLE holdfast_zones (zone TEXT, token TEXT, ack TEXT, role TEXT, fresh INTEGER);
-    CREATE TABLE holdfast_returns (n INTEGER);
-    CREATE TABLE holdfast_held (zone TEXT);
+    CREATE TABLE holdfast_zones (zone TEXT, token TEXT, ack TEXT, role TEXT, resync INTEGER);
+    CREATE TABLE holdfast_recovered (n INTEGER);
+    CREATE TABLE holdfast_awaiting_recovery (zone TEXT);
     INSERT INTO items VALUES ('i', NULL, 0, NULL);
     INSERT INTO holdfast_outbox VALUES (2, CAST('[2]' AS BLOB)), (1, CAST('[1]' AS BLOB));
     INSERT INTO holdfast_quarantine VALUES (9, CAST('[9]' AS BLOB), '{}');

@@ -33,7 +33,7 @@ struct Workload {
       try Self.write(number, writer)
       guard disk.isAlive(process) else { return }
       reported = number
-      // A reader that holds its snapshot while the next transaction is written, so that the log can't always begin anew.
+      // A reader that holds its snapshot while the next transaction is written, so that the log can't always resync.
       if number % 3 == 0 { try reader.run("COMMIT") }
       if number % 3 == 1 {
         try reader.run("BEGIN")

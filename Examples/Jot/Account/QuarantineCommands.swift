@@ -12,9 +12,9 @@ extension Command {
 
   static let quarantineAmend = Command(
     "quarantine amend", taking: "NUMBER COLUMN=VALUE...", words: 2...100,
-    "change what was refused, and write it anew",
+    "edit a refused change set and write it again",
     details: """
-      The values are those of the operation that the server refused. What waits because of it is written anew with
+      The values are those of the operation that the server refused. What waits because of it is written again with
       it. An empty VALUE takes the value away.
       """, options: [.server, .sync]
   ) { call in
@@ -36,15 +36,15 @@ extension Command {
   }
 
   static let quarantineResend = Command(
-    "quarantine resend", taking: "NUMBER", words: 1...1, "write what was refused anew, as it is",
-    details: "What waits because of it is written anew with it.", options: [.server, .sync]
+    "quarantine resend", taking: "NUMBER", words: 1...1, "write a refused change set again, unchanged",
+    details: "Change sets that depend on it are written again too.", options: [.server, .sync]
   ) { call in
     try await resend(call) { _, _ in }
   }
 
   static let quarantineDiscard = Command(
-    "quarantine discard", taking: "NUMBER", words: 1...1, "forget what was refused, for good",
-    details: "What waits because of it is forgotten with it. The lists stay as they are."
+    "quarantine discard", taking: "NUMBER", words: 1...1, "discard a refused change set for good",
+    details: "Change sets that depend on it are discarded too. The lists stay as they are."
   ) { call in
     let store = try call.open().store
     let set = try await quarantined(call, store)
@@ -68,7 +68,7 @@ extension Command {
     let notebook = try call.open()
     let set = try await quarantined(call, notebook.store)
     try await notebook.store.resend(set.number) { try amend(set, &$0) }
-    Terminal.output.say("Wrote \((1 + set.dependents.count).of("change set")) anew, to be sent.")
+    Terminal.output.say("Wrote \((1 + set.dependents.count).of("change set")) again, to be sent.")
     try await call.syncIfAsked(notebook)
   }
 }

@@ -15,7 +15,7 @@ extension Command {
   }
 
   static let reset = Command(
-    "reset", "fetch everything anew, under the edits that were not sent yet",
+    "reset", "fetch everything again, under the edits that were not sent yet",
     details: "What is here stays until the new copy is whole, also when this is broken off.",
     options: [.server, .json]
   ) { call in

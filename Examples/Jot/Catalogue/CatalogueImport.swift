@@ -48,7 +48,7 @@ struct CatalogueImport {
     for row in here { if let code = row.values["code"]?.text { old[code] = row } }
     ids[table] = old.mapValues(\.id)
     for entry in entries {
-      let id = old[entry.code]?.id ?? Environment.system.newID()
+      let id = old[entry.code]?.id ?? StoreEnvironment.system.newID()
       ids[table, default: [:]][entry.code] = id
       let wanted = values(of: entry, columns)
       guard let before = old.removeValue(forKey: entry.code) else {

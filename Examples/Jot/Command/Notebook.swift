@@ -28,7 +28,7 @@ struct Notebook: Sendable {
     for store in stores { await store.close() }
   }
 
-  static func schema() throws -> Schema { try Schema(json: PackageResources.holdfast_json) }
+  static func schema() throws -> SyncSchema { try SyncSchema(json: PackageResources.holdfast_json) }
 
   // MARK: The server
 

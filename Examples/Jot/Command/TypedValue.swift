@@ -5,7 +5,8 @@ enum TypedValue {
   /// Reads it by the column's type; nothing stands for no value.
   ///
   /// - Throws: `Failure` when there is no such column, or it takes no such text.
-  static func json(_ text: String, _ name: String, of table: String, _ schema: Schema) throws -> JSONValue {
+  static func json(_ text: String, _ name: String, of table: String, _ schema: SyncSchema) throws -> JSONValue
+  {
     guard let column = schema.table(table)?.columns.first(where: { $0.name == name }) else {
       throw Failure(.data, "\(table) has no column \(name).")
     }
@@ -21,7 +22,9 @@ enum TypedValue {
   }
 
   /// The same in the form that SQLite keeps.
-  static func read(_ text: String, _ name: String, of table: String, _ schema: Schema) throws -> SQLiteValue {
+  static func read(_ text: String, _ name: String, of table: String, _ schema: SyncSchema) throws
+    -> SQLiteValue
+  {
     switch try json(text, name, of: table, schema) {
     case .null: .null
     case .bool(let isTrue): .integer(isTrue ? 1 : 0)

@@ -2,7 +2,7 @@ import Holdfast
 
 extension Command {
   static let conflicts = Command(
-    "conflicts", "show edits that met, questions that wait for an answer first",
+    "conflicts", "show concurrent edits, questions that wait for an answer first",
     details: """
       The value that was kept is in the list. `jot resolve` says which one is right; in a terminal the open
       questions are asked one by one.
@@ -15,7 +15,7 @@ extension Command {
   }
 
   static let resolve = Command(
-    "resolve", taking: "CONFLICT", words: 1...1, "say which of two values that met is right",
+    "resolve", taking: "CONFLICT", words: 1...1, "choose between the two values of a conflict",
     details: """
       CONFLICT is what `jot conflicts` shows in front of it, or an id. A record that was deleted while somebody
       edited it comes back with --take other.
@@ -31,7 +31,7 @@ extension Command {
 
   private static func choice(
     _ arguments: Arguments
-  ) throws -> @Sendable (Conflict, Schema) throws -> Conflict.Choice {
+  ) throws -> @Sendable (Conflict, SyncSchema) throws -> Conflict.Choice {
     switch (arguments[.take], arguments[.value]) {
     case ("kept", nil): { _, _ in .winner }
     case ("other", nil): { _, _ in .loser }

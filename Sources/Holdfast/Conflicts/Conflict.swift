@@ -1,7 +1,7 @@
 public import HoldfastCore
 public import HoldfastSQLite
 
-/// Two edits that met: a record of the table `conflicts`, which the server makes. See PROTOCOL.md, section 5.1.
+/// Two concurrent edits: a record of the table `conflicts`, which the server makes. See PROTOCOL.md, section 5.1.
 public struct Conflict: Record, Hashable {
   /// The name of the table.
   public static let table = "conflicts"

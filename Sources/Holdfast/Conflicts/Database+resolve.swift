@@ -47,7 +47,9 @@ extension Database {
     }
   }
 
-  private func set(_ column: Column, of conflict: Conflict, to value: SQLiteValue, _ isHere: Bool) throws {
+  private func set(_ column: ColumnSchema, of conflict: Conflict, to value: SQLiteValue, _ isHere: Bool)
+    throws
+  {
     guard isHere else {
       throw StoreError(
         .recordMissing,
@@ -66,7 +68,7 @@ extension Database {
     }
   }
 
-  /// Inserts the record of a deletion anew, with all that the log has of it; what was written last counts.
+  /// Inserts the record of a deletion again, with all that the log has of it; what was written last counts.
   private func bringBack(_ conflict: Conflict, _ table: Int) throws {
     let definition = schema.tables[table]
     let log = try conflicts().filter {
@@ -81,7 +83,7 @@ extension Database {
       if column.required, column.defaultValue ?? .null == .null {
         throw StoreError(
           .valueUnfit,
-          "The log does not have the \(column.name) of the deleted record, which \(definition.name) must have. Write it anew."
+          "The log does not have the \(column.name) of the deleted record, which \(definition.name) must have. Write it again."
         )
       }
     }
@@ -96,7 +98,7 @@ extension Database {
   }
 }
 
-extension Column {
+extension ColumnSchema {
   /// A value of the wire in the form that SQLite keeps it.
   ///
   /// - Throws: `Problem` when it is of another type than the column.

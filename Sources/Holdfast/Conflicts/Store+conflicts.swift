@@ -1,5 +1,5 @@
 extension Store {
-  /// The edits that met, oldest first, now and after every change.
+  /// The concurrent edits, oldest first, now and after every change.
   ///
   /// - Parameter onlyOpen: only the questions that wait for a person's answer; see `Conflict.isOpen`.
   public func liveConflicts(onlyOpen: Bool = false) -> AsyncThrowingStream<[Conflict], any Error> {
@@ -8,7 +8,7 @@ extension Store {
 }
 
 extension Database {
-  /// The edits that met, oldest first; see `Store.liveConflicts`.
+  /// The concurrent edits, oldest first; see `Store.liveConflicts`.
   public func conflicts(onlyOpen: Bool = false) throws -> [Conflict] {
     try fetch(Conflict.self, Conflict.query(onlyOpen: onlyOpen))
   }

@@ -7,9 +7,9 @@ struct ApplySession {
   let hasEdits: Bool
   /// The zone being applied.
   private(set) var zone = ""
-  /// In a zone that is downloaded anew, the records that came, by table; else nil.
+  /// In a zone that is downloaded again, the records that came, by table; else nil.
   var seen: [Int: TextSet]?
-  /// In a zone of which the server has lost something: the tables of which this device may hand it back.
+  /// In a zone of which the server has lost something: the tables of which this device may recover it.
   private(set) var writable: Set<Int> = []
   /// Whether the server has lost some of the zone.
   private(set) var isRestored = false
@@ -22,11 +22,11 @@ struct ApplySession {
 
   init(hasEdits: Bool) { self.hasEdits = hasEdits }
 
-  mutating func begin(zone: String, isFresh: Bool, writable: Set<Int>? = nil) {
+  mutating func begin(zone: String, isResync: Bool, writable: Set<Int>? = nil) {
     self.zone = zone
     isRestored = writable != nil
     self.writable = writable ?? []
-    seen = isFresh ? [:] : nil
+    seen = isResync ? [:] : nil
   }
 }
 
@@ -105,24 +105,24 @@ extension LocalDatabase {
   func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, values: [Value]) throws {
     let here = try row(table, id)
     // A page that waited is older than what another zone has brought since.
-    if let here, here.zone != zone, here.rev > rev, try !isFresh(here.zone) { return }
+    if let here, here.zone != zone, here.rev > rev, try !isResync(here.zone) { return }
     Trace.took(.rebased)
     var history = try history(table, id)
-    // A record that comes anew is looked at anew.
+    // A record that comes again is looked at again.
     history.dropConsequences()
     try replay(history, from: state(table, (zone, rev, values)), table, id)
   }
 
-  private func isFresh(_ zone: String?) throws -> Bool {
+  private func isResync(_ zone: String?) throws -> Bool {
     try zone.flatMap {
-      try connection.value("SELECT fresh > 0 FROM holdfast_zones WHERE zone = ?", [.text($0)])
+      try connection.value("SELECT resync > 0 FROM holdfast_zones WHERE zone = ?", [.text($0)])
     }?.integer == 1
   }
 
   // MARK: Removing
 
   /// Removes what the tombstones of an answer name: a copy that is in another zone by now, is a later life of the record, or was
-  /// created anew here, stays. One that no answer has confirmed, though its create was dealt with, may have been moved here before: its zone
+  /// created again here, stays. One that no answer has confirmed, though its create was dealt with, may have been moved here before: its zone
   /// is then not the server's.
   ///
   /// - Parameter clock: the server's; nil where no answer said what is removed.
@@ -130,7 +130,7 @@ extension LocalDatabase {
     for (table, id, zone, rev) in session.deleted {
       if let clock, rev < .max { try remember(deletionOf: table, id, zone: zone, rev: rev, at: clock) }
       if session.hasEdits {
-        try forgetDeletion(table, id, zone: zone, rev: rev)
+        try purgeDeletion(table, id, zone: zone, rev: rev)
         if try history(table, id).endsWithCreate == true { continue }
       }
       try connection.run(
@@ -138,10 +138,10 @@ extension LocalDatabase {
         [.text(id), .text(zone), .integer(rev)])
       if connection.changes > 0 { Trace.took(.removed) }
     }
-    if let clock, !session.deleted.isEmpty { try forgetOldDeletions(at: clock) }
+    if let clock, !session.deleted.isEmpty { try purgeOldDeletions(at: clock) }
   }
 
-  /// After a zone was downloaded anew: notes for removal the records that did not come, but for those that the server does not know yet.
+  /// After a zone was downloaded again: notes for removal the records that did not come, but for those that the server does not know yet.
   func removeUnseen(_ session: inout ApplySession) throws {
     guard var seen = session.seen else { return }
     Trace.took(.resetDone)
@@ -165,6 +165,6 @@ extension LocalDatabase {
         session.deleted.append((index, id, session.zone, .max))
       }
     }
-    try forgetDeletions(in: session.zone, but: seen)
+    try purgeDeletions(in: session.zone, but: seen)
   }
 }

@@ -13,7 +13,7 @@ struct Applied: Sendable {
   var largeZone: (zone: String, changes: Int)?
   /// How many change sets went into quarantine.
   var quarantined = 0
-  /// How long the first of the zones waits that are to be begun anew later; nil for none.
+  /// How long the first of the zones waits that are to be resynced later; nil for none.
   var resetWait: Duration?
 }
 
@@ -45,7 +45,7 @@ extension LocalDatabase {
     } catch Inapplicable.pageMissing(let zone) {
       Trace.took(.pageMissing)
       try transaction(.immediate) {
-        try beginAnew(zone)
+        try resync(zone)
         try removeStrayFiles()
       }
       return Applied(hasMore: true)
@@ -74,9 +74,10 @@ extension LocalDatabase {
           created = try createdRecords(inSets: 0...max(0, answer.confirmed))
           applied.quarantined = try settle(answer, state, &created)
         }
-        if let returned = answer.returned {
+        if let recovered = answer.recovered {
           applied.quarantined += try settle(
-            returns: request.returns.prefix(max(0, Int(clamping: returned.count))), refused: returned.refused)
+            recovered: request.recovered.prefix(max(0, Int(clamping: recovered.count))),
+            refused: recovered.refused)
         }
         try noteTold(request.acks)
         var session = ApplySession(hasEdits: try hasEdits())
@@ -84,7 +85,7 @@ extension LocalDatabase {
         applied.quarantined += lost
         session.hasLost = lost > 0
         for part in answer.parts {
-          if try isOfOtherHistory(part), try letJudge(part.zone) {
+          if try isOfOtherHistory(part), try askAgain(part.zone) {
             applied.hasMore = true
           } else if try !isLarge(part, &applied, prefersSnapshot) {
             try apply(part, body: body, &session, &applied)
@@ -92,13 +93,13 @@ extension LocalDatabase {
         }
         if lost > 0 { try replaceLost(answer) }
         if !answer.parts.isEmpty { try nameConflicts() }
-        try forgetUnheard(answer)
+        try purgeUnheard(answer)
         try removeDeleted(session, at: answer.clock)
         usedPages = session.usedPages
         for zone in answer.lost {
-          if try letJudge(zone) {
+          if try askAgain(zone) {
             applied.hasMore = true
-          } else if try isHeld(zone) {
+          } else if try isAwaitingRecovery(zone) {
             // Nobody has what was held.
             applied.quarantined += try giveUp(zone)
           } else {
@@ -107,7 +108,7 @@ extension LocalDatabase {
         }
         try awaitMissing(created)
         if !answer.mustResend {
-          applied.quarantined += try hold(answer.held, at: answer.clock)
+          applied.quarantined += try hold(answer.awaitingRecovery, at: answer.clock)
           try release(answer)
         }
         try keepProofs(answer, shown: request.claims)
@@ -118,19 +119,19 @@ extension LocalDatabase {
       if hasOtherSchema, try resendUnknown() { applied.hasMore = true }
       if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayFiles() }
       try connection.run(
-        "UPDATE holdfast_local SET clock = max(clock, ?1), heard = max(heard, ?1), resend = ?2",
+        "UPDATE holdfast_local SET clock = max(clock, ?1), last_server_clock = max(last_server_clock, ?1), resend = ?2",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
       if !answer.mustResend {
         try noteResets(answer.parts.filter(\.isReset).map(\.zone))
         try goOnFilling()
       }
-      // A zone that waits to be begun anew brings no further pages.
+      // A zone that waits to be resynced brings no further pages.
       let open = try connection.value(
         """
         SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
-        OR EXISTS (SELECT 1 FROM holdfast_returns) OR EXISTS (SELECT 1 FROM holdfast_claims)
-        OR EXISTS (SELECT 1 FROM holdfast_zones WHERE told = 0 AND (ack IS NULL OR ack = ''))
+        OR EXISTS (SELECT 1 FROM holdfast_recovered) OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
+        OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
       applied.resetWait = try resetWait()
@@ -155,14 +156,14 @@ extension LocalDatabase {
     guard own == answer.chain.text else { throw Inapplicable.diverged }
   }
 
-  /// Takes refused change sets back into quarantine, and forgets the confirmed ones. Gives the number quarantined.
+  /// Takes refused change sets back into quarantine, and purges the confirmed ones. Gives the number quarantined.
   ///
   /// - Parameter created: gets the records that are back by it.
   private func settle(
     _ answer: SyncAnswer, _ state: DeviceState, _ created: inout [CreatedRecord]
   ) throws -> Int {
     var quarantined = 0
-    let taken = try takeBack(answer.refused.map(\.first))
+    let taken = try rollBack(answer.refused.map(\.first))
     created += taken.back
     var lacking = try answer.refused.isEmpty ? LackingRecords() : lackingRecords()
     for refused in answer.refused {
@@ -188,7 +189,7 @@ extension LocalDatabase {
     return quarantined
   }
 
-  /// What the server knows now need not be told again; zones that it knows to be gone are forgotten.
+  /// What the server knows now need not be told again; zones that it knows to be gone are purged.
   private func noteTold(_ acks: [SyncRequest.Ack]) throws {
     for ack in acks {
       guard let token = ack.token else {
@@ -196,7 +197,7 @@ extension LocalDatabase {
         continue
       }
       try connection.run(
-        "UPDATE holdfast_zones SET told = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
+        "UPDATE holdfast_zones SET sent = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
     }
   }
 
@@ -210,7 +211,8 @@ extension LocalDatabase {
     guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
       prefersSnapshot(part.zone, changes.partialValue)
     else { return false }
-    let known = try connection.row("SELECT ack, fresh FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    let known = try connection.row(
+      "SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     // What a restored server has lost is found by comparing with each record that comes.
     if let known, known[0].text != "" || known[1].integer == 2 { return false }
     try connection.run(
@@ -227,7 +229,7 @@ extension LocalDatabase {
     _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
   ) throws {
     let known = try connection.row(
-      "SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+      "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
       if part.isRestored, try goBack(part.zone, hasLost: session.hasLost) {
         applied.hasMore = true
@@ -237,7 +239,7 @@ extension LocalDatabase {
       guard try mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
       try begin(part.zone, isRestored: part.isRestored)
-      try connection.run("DELETE FROM holdfast_held WHERE zone = ?", [.text(part.zone)])
+      try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(part.zone)])
       applied.hasMore = true
       return
     }
@@ -250,14 +252,14 @@ extension LocalDatabase {
     try connection.run(
       """
       INSERT INTO holdfast_zones (zone, role, ack) VALUES (?, ?, ?)
-      ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, told = 0
+      ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, sent = 0
       """, [.text(part.zone), .text(part.role), .text(part.to)])
     applied.remaining += Int(part.remaining)
     applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
       try applyWhole(
-        part, body: body, fresh: known?[1].integer ?? 0, whole: known?[2].text ?? "", &session)
+        part, body: body, reason: known?[1].integer ?? 0, whole: known?[2].text ?? "", &session)
     } else if part.to != part.from {
       // Else there was no room for this zone; the page before has this token too.
       try body.withUnsafeBufferPointer {
@@ -280,12 +282,12 @@ extension LocalDatabase {
   ///
   /// - Parameter whole: up to where the zone was whole here.
   private func applyWhole(
-    _ part: SyncAnswer.Part, body: [UInt8], fresh: Int64, whole: String, _ session: inout ApplySession
+    _ part: SyncAnswer.Part, body: [UInt8], reason: Int64, whole: String, _ session: inout ApplySession
   ) throws {
-    let renewal = Renewal(rawValue: fresh) ?? .replaced
+    let reason = ResyncReason(rawValue: reason) ?? .replaced
     session.begin(
-      zone: part.zone, isFresh: ![.none, .judged].contains(renewal),
-      writable: renewal == .returned ? try writable(roles(part)) : nil)
+      zone: part.zone, isResync: ![.none, .verified].contains(reason),
+      writable: reason == .recovered ? try writable(roles(part)) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
@@ -316,7 +318,7 @@ extension LocalDatabase {
     try applyChanges(next.value(), &session)
     try removeUnseen(&session)
     try connection.run(
-      "UPDATE holdfast_zones SET token = ack, fresh = iif(fresh = 4, 4, 0), claimed_role = '' WHERE zone = ?",
+      "UPDATE holdfast_zones SET token = ack, resync = iif(resync = 4, 4, 0), claimed_role = '' WHERE zone = ?",
       [.text(part.zone)])
   }
 
@@ -334,14 +336,14 @@ extension LocalDatabase {
     for table in schema.tables {
       try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
     }
-    try forgetDeletions(in: zone)
+    try purgeDeletions(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     try connection.run(
       """
       INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
-      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', told = 0, fresh = 0, proof = '', claimed_role = ''
+      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', sent = 0, resync = 0, proof = '', claimed_role = ''
       """, [.text(zone)])
-    for table in ["returns", "deleted", "held", "claims"] {
+    for table in ["recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
       try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
     }
   }

@@ -12,7 +12,7 @@ public struct StoreFindings: Sendable, Hashable {
   public var isSound: Bool { file.isEmpty && zones.isEmpty }
 }
 
-/// Checking the device's copy, and beginning it anew. See docs/SNAPSHOTS.md, section 5.
+/// Checking the device's copy, and resyncing it. See docs/SNAPSHOTS.md, section 5.
 extension LocalDatabase {
   /// Looks through the whole database.
   func check() throws -> StoreFindings {
@@ -46,7 +46,7 @@ extension LocalDatabase {
     return zones
   }
 
-  /// Begins zones anew; what is here stays until the new copies are whole.
+  /// resyncs zones; what is here stays until the new copies are whole.
   ///
   /// - Parameter zone: nil for all.
   func reset(_ zone: String?) throws {
@@ -54,7 +54,7 @@ extension LocalDatabase {
       let zones =
         try zone.map { [$0] } ?? connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in zones {
-        try beginAnew(zone)
+        try resync(zone)
         // It may be of before what this device has sent since.
         snapshots?.remove(zone)
       }
@@ -62,7 +62,7 @@ extension LocalDatabase {
     }
   }
 
-  /// Checks, and begins anew what is not sound.
+  /// Checks, and resyncs what is not sound.
   func repair() throws -> StoreFindings {
     let findings = try check()
     if findings.isSound { return findings }
@@ -71,7 +71,7 @@ extension LocalDatabase {
     try transaction(.immediate) {
       for zone in findings.zones { try know(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try beginAnew(zone) }
+      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try resync(zone) }
       try removeStrayFiles()
     }
     return findings

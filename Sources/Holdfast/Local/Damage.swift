@@ -34,7 +34,7 @@ extension Store {
         let problem = Problem(.changeSetUncertain).document
         for body in bodies {
           try local.quarantine(
-            first: -1, body: body, operation: -1, problem: problem, TakenBack(), &lacking)
+            first: -1, body: body, operation: -1, problem: problem, RolledBack(), &lacking)
         }
         return bodies.count
       }
@@ -48,9 +48,9 @@ private struct DamagedFile {
 
   /// The change sets that wait, and those in quarantine, as far as they can be read, oldest first.
   func changeSets() throws -> [[UInt8]] {
-    let connection: Connection
+    let connection: SQLiteConnection
     do {
-      connection = try Connection(path: path, access: .readOnly)
+      connection = try SQLiteConnection(path: path, access: .readOnly)
       _ = try connection.value("SELECT count(*) FROM sqlite_schema")
     } catch {
       throw StoreError(.databaseIsBroken, "Nothing can be read of \(path) (\(error.code)).")
@@ -61,7 +61,7 @@ private struct DamagedFile {
   }
 
   /// From both ends up to what can't be read.
-  private func bodies(of table: String, by key: String, on connection: Connection) -> [[UInt8]] {
+  private func bodies(of table: String, by key: String, on connection: SQLiteConnection) -> [[UInt8]] {
     var found: [Int64: [UInt8]] = [:]
     for order in ["ASC", "DESC"] {
       do {

@@ -62,7 +62,7 @@ extension LocalDatabase {
   func isCurrent(_ request: PreparedRequest) throws -> Bool {
     let state = try state()
     return state.device == request.device && state.token == request.token
-      && state.confirmed == request.answers
+      && state.confirmed == request.acknowledgedRefusals
   }
 
   /// Binds the database to a session that the server gave.
@@ -118,7 +118,7 @@ extension LocalDatabase {
       }
       if uncertain.isEmpty { return }
       Trace.took(.copyUncertain)
-      let taken = try takeBack(uncertain.map(\.first))
+      let taken = try rollBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
       var lacking = try lackingRecords()
       for set in uncertain {
@@ -127,7 +127,7 @@ extension LocalDatabase {
       }
       try awaitMissing(taken.back)
       try settleOrphans()
-      // A deletion that was taken back brings a record back under one that is deleted by a set that arrived.
+      // A deletion that was rolled back brings a record back under one that is deleted by a set that arrived.
       try removeOrphans()
     }
   }
@@ -233,7 +233,7 @@ extension LocalDatabase {
       "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
 
-  /// Forgets the token, and with `removingData` all records and what belongs to the user.
+  /// Purges the token, and with `removingData` all records and what belongs to the user.
   package func signOut(removingData: Bool, discardingUnsent: Bool) throws {
     try transaction(.immediate) {
       try seal(isStrict: false)
@@ -255,10 +255,10 @@ extension LocalDatabase {
         DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
         DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
         DELETE FROM holdfast_resets;
-        DELETE FROM holdfast_returns; DELETE FROM holdfast_deleted; DELETE FROM holdfast_held; DELETE FROM holdfast_unheard;
+        DELETE FROM holdfast_recovered; DELETE FROM holdfast_deleted; DELETE FROM holdfast_awaiting_recovery; DELETE FROM holdfast_unapplied;
         UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
-        heard = 0, proof = ''; DELETE FROM holdfast_claims;
+        last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;
         """)
       try removeStrayFiles()
     }
@@ -273,7 +273,7 @@ extension LocalDatabase {
         try connection.run(
           """
           INSERT INTO holdfast_zones (zone) VALUES (?)
-          ON CONFLICT (zone) DO UPDATE SET ack = '', told = 0 WHERE ack IS NULL
+          ON CONFLICT (zone) DO UPDATE SET ack = '', sent = 0 WHERE ack IS NULL
           """, [.text(zone)])
       } else {
         try whileApplying {

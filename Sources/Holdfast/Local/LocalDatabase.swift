@@ -5,8 +5,8 @@ package import HoldfastSQLite
 ///
 /// Not Sendable: belongs to the queue that made it. Extensions seal edits, apply answers and take edits back.
 package final class LocalDatabase {
-  package let connection: Connection
-  let schema: Schema
+  package let connection: SQLiteConnection
+  let schema: SyncSchema
   let pages: any PageStorage
   /// Where snapshots are kept while they come; nil where there are none.
   let snapshots: SnapshotDownloads?
@@ -21,8 +21,8 @@ package final class LocalDatabase {
   /// The change set of the outbox whose columns were read last.
   var lastSealed: SealedSet?
   /// The names that the server told, and the text in which they are kept.
-  var toldNames = FormerNames()
-  var toldNamesText = ""
+  var formerNames = FormerNames()
+  var formerNamesText = ""
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
 
@@ -32,7 +32,8 @@ package final class LocalDatabase {
   ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database. Elsewhere there are no snapshots.
   ///   - replica: what the positions made here are told apart by, when the database is new.
   package init(
-    path: String, schema: Schema, access: Connection.Access, pages: (any PageStorage)? = nil, replica: String
+    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)? = nil,
+    replica: String
   ) throws {
     self.schema = schema
     snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
@@ -44,7 +45,7 @@ package final class LocalDatabase {
     forms = schema.tables.map { PageParser.Form($0) }
     if access == .readWriteCreate, pages == nil { PrivateFile.makeDatabase(path) }
     do {
-      connection = try Connection(path: path, access: access, busyTimeout: .seconds(15))
+      connection = try SQLiteConnection(path: path, access: access, busyTimeout: .seconds(15))
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
         "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
@@ -76,7 +77,7 @@ package final class LocalDatabase {
   }
 
   /// The database over the schema that it had before, on the same connection.
-  private init(_ later: LocalDatabase, before schema: Schema) {
+  private init(_ later: LocalDatabase, before schema: SyncSchema) {
     self.schema = schema
     (connection, pages, snapshots) = (later.connection, later.pages, nil)
     sql = schema.tables.map(TableStatements.init)
@@ -144,8 +145,8 @@ package final class LocalDatabase {
   private func extend(_ tables: DeviceTables, renewingTriggers isOlder: Bool) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
     if stored == schemaText, !isOlder { return }
-    let old: Schema
-    do { old = try Schema(json: Array(stored.utf8)) } catch {
+    let old: SyncSchema
+    do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
       guard try hasTables() else {
         throw StoreError(
           .databaseIsBroken,
@@ -170,7 +171,7 @@ package final class LocalDatabase {
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
-    // Records that came before a column was known are fetched anew, so that the column is filled.
+    // Records that came before a column was known are fetched again, so that the column is filled.
     if !difference.isEmpty { try fillIn() }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
   }
@@ -188,23 +189,23 @@ package final class LocalDatabase {
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
-  /// The same as `beginAnew` for a zone of which the device may have nothing. A public one that it does not follow is given up.
+  /// The same as `resync` for a zone of which the device may have nothing. A public one that it does not follow is given up.
   func begin(_ zone: String, isRestored: Bool = false) throws {
     try connection.run(
       "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
       [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
-    try beginAnew(zone, isRestored: isRestored)
+    try resync(zone, isRestored: isRestored)
   }
 
   /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
   ///
-  /// - Parameter isRestored: whether the server has lost some of it, which is then to be handed back.
-  func beginAnew(_ zone: String, isRestored: Bool = false) throws {
+  /// - Parameter isRestored: whether the server has lost some of it, which is then to be recovered.
+  func resync(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     // What was to be replaced already may be of long ago: it stays so.
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', told = 0, fresh = iif(fresh IN (1, 2), fresh, ?) WHERE zone = ? AND ack IS NOT NULL",
-      [.integer((isRestored ? Renewal.returned : .replaced).rawValue), .text(zone)])
+      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
+      [.integer((isRestored ? ResyncReason.recovered : .replaced).rawValue), .text(zone)])
   }
 
   /// Removes the files of pages that no row names, and of snapshots whose zones do not wait for one. Call under the writer's lock:
@@ -220,7 +221,7 @@ package final class LocalDatabase {
 
   func state() throws -> DeviceState {
     let row = try connection.statement(
-      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, heard, proof FROM holdfast_local"
+      "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, last_server_clock, proof FROM holdfast_local"
     )
     defer { row.reset() }
     guard try row.step() else { throw StoreError(.databaseIsBroken, "The table holdfast_local is empty.") }
@@ -235,12 +236,12 @@ package final class LocalDatabase {
       device: text(0), user: text(1), name: text(2), token: text(3), clock: Stamp(rawValue: row.integer(4)),
       nextNumber: row.integer(5), chain: Fingerprint(row.text(6)) ?? .beginning, confirmed: row.integer(7),
       confirmedChain: Fingerprint(row.text(8)) ?? .beginning, mustResend: row.integer(9) != 0,
-      replica: row.text(10), session: row.integer(11), heard: Stamp(rawValue: row.integer(12)),
+      replica: row.text(10), session: row.integer(11), lastServerClock: Stamp(rawValue: row.integer(12)),
       proof: row.text(13))
   }
 
   /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
-  package func write<T>(_ environment: Environment, _ body: (Database) throws -> T) throws -> T {
+  package func write<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
     try transaction(.immediate) {
       // What a foreign writer left is a change set of its own.
       try seal(isStrict: false)
@@ -256,7 +257,7 @@ package final class LocalDatabase {
   /// which this one knows nothing, and whose columns it would leave out.
   ///
   /// - Throws: `StoreError.databaseIsNewer`, and what `body` throws.
-  func transaction<T>(_ kind: Connection.TransactionKind, _ body: () throws -> T) throws -> T {
+  func transaction<T>(_ kind: SQLiteConnection.TransactionKind, _ body: () throws -> T) throws -> T {
     try connection.transaction(kind) {
       try checkForm()
       return try body()
@@ -313,7 +314,7 @@ struct DeviceState: Sendable {
   /// The number of the device's last session; 0 when the server did not say.
   var session: Int64
   /// The clock of the last answer that was applied.
-  var heard: Stamp
+  var lastServerClock: Stamp
   /// What shows the server how far it has dealt with this device.
   var proof: String
 }

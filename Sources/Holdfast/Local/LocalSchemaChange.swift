@@ -4,9 +4,9 @@ import HoldfastSQLite
 /// Brings a device's database from one schema to another, inside one transaction: docs/SCHEMA-CHANGES.md, sections 2 to 4. The triggers are
 /// at rest, or gone.
 struct LocalSchemaChange {
-  let connection: Connection
-  let old: Schema
-  let new: Schema
+  let connection: SQLiteConnection
+  let old: SyncSchema
+  let new: SyncSchema
   let difference: SchemaDifference
 
   /// Takes all steps.
@@ -27,7 +27,8 @@ struct LocalSchemaChange {
     }
     for renaming in difference.renamedTables {
       try connection.execute("ALTER TABLE \"\(renaming.old)\" RENAME TO \"\(renaming.new)\"")
-      try renameTable(renaming, in: ["holdfast_edits", "holdfast_returns", "holdfast_deleted", "conflicts"])
+      try renameTable(
+        renaming, in: ["holdfast_edits", "holdfast_recovered", "holdfast_deleted", "conflicts"])
     }
     for kept in rewritten {
       for renaming in kept.renamed { try rename(renaming, of: new.tables[kept.index].name) }

@@ -35,7 +35,8 @@ extension LocalDatabase {
 
   private func mendDevice() throws -> Bool {
     let numbers = [
-      ("clock", 0), ("session", 0), ("heard", 0), ("resend", 0), ("confirmed", 0), ("next_number", 1),
+      ("clock", 0), ("session", 0), ("last_server_clock", 0), ("resend", 0), ("confirmed", 0),
+      ("next_number", 1),
     ]
     .map { name, least in
       "UPDATE holdfast_local SET \(name) = \(least) WHERE typeof(\(name)) <> 'integer' OR \(name) < \(least)"
@@ -138,7 +139,7 @@ extension LocalDatabase {
     )
     if broken.isEmpty { return false }
     try whileApplying {
-      let taken = try takeBack(broken.compactMap { $0[0].integer })
+      let taken = try rollBack(broken.compactMap { $0[0].integer })
       let problem = Problem(.invalidRequest, "The change set was damaged in the file of the device.").document
       var lacking = try lackingRecords()
       for row in broken {
@@ -163,31 +164,31 @@ extension LocalDatabase {
 
   private func mendZones() throws -> Bool {
     var isSound = try !anyChanged(
-      ["zones", "claims", "held", "resets"].map {
+      ["zones", "recovery_claims", "awaiting_recovery", "resets"].map {
         "DELETE FROM holdfast_\($0) WHERE zone IS NULL OR zone = '' OR \(Self.isNoName("zone", longest: 64))"
       }
         + ["proof", "claimed_role", "role"].map {
           "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: 1000))"
-        } + ["UPDATE holdfast_zones SET told = 0 WHERE told NOT IN (0, 1)"])
-    var anew = TextSet()
-    for row in try connection.rows("SELECT zone, ack, token, fresh FROM holdfast_zones") {
+        } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
+    var resynced = TextSet()
+    for row in try connection.rows("SELECT zone, ack, token, resync FROM holdfast_zones") {
       guard let zone = row[0].text else { continue }
       if row[1] == .null {
-        if try hasRecords(in: zone) { anew.insert(zone) }
+        if try hasRecords(in: zone) { resynced.insert(zone) }
         continue
       }
       let (ack, token) = (row[1].text ?? "?", row[2].text ?? "?")
-      let renewal = row[3].integer.flatMap(Renewal.init(rawValue:))
+      let reason = row[3].integer.flatMap(ResyncReason.init(rawValue:))
       // Between its beginning and its end a zone goes forward from what it was whole up to.
       let isPossible =
-        switch renewal {
-        case .replaced, .returned, .filled: ack.isEmpty || ack != token
-        case .judged: true
+        switch reason {
+        case .replaced, .recovered, .filled: ack.isEmpty || ack != token
+        case .verified: true
         case .some(.none): !ack.isEmpty || token.isEmpty
         case nil: false
         }
       if !isPossible || ![ack, token].allSatisfy({ $0.isEmpty || ChangeToken($0) != nil }) {
-        anew.insert(zone)
+        resynced.insert(zone)
       }
     }
     let isLost =
@@ -195,21 +196,21 @@ extension LocalDatabase {
     if try anyChanged(["DELETE FROM holdfast_pages WHERE \(isLost)"]) {
       isSound = false
       // One of their pages is missing.
-      anew.formUnion(
+      resynced.formUnion(
         try connection.rows("SELECT zone FROM holdfast_zones WHERE ack <> token").compactMap { $0[0].text })
     }
-    for zone in anew {
+    for zone in resynced {
       try connection.run(
-        "UPDATE holdfast_zones SET ack = '', fresh = iif(fresh = 2, 2, 1) WHERE zone = ?", [.text(zone)])
+        "UPDATE holdfast_zones SET ack = '', resync = iif(resync = 2, 2, 1) WHERE zone = ?", [.text(zone)])
       let token = try connection.value("SELECT token FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
       if token == nil || token.flatMap(ChangeToken.init) == nil {
         try connection.run("UPDATE holdfast_zones SET token = '' WHERE zone = ?", [.text(zone)])
       }
-      try beginAnew(zone)
+      try resync(zone)
     }
     // What is here of a zone that is not known any more can't be told from what the server has deleted since.
     if !isSound { for zone in try unknownZones() { try know(zone) } }
-    return !isSound || !anew.isEmpty
+    return !isSound || !resynced.isEmpty
   }
 
   /// Whether records that the server knows are here of a zone.

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Records that were created here and arrived, while the device had nothing of their zone yet, or had deleted them. Their deletion may be forgotten by the time that the
-/// zone comes, and a zone from its beginning says nothing of what was purged: docs/FORGETTING.md, section 3. Nor does a server that never told of a
+/// Records that were created here and arrived, while the device had nothing of their zone yet, or had deleted them. Their deletion may be purged by the time that the
+/// zone comes, and a zone from its beginning says nothing of what was purged: docs/RETENTION.md, section 3. Nor does a server that never told of a
 /// zone say that it is lost, unless it is asked for it.
 extension LocalDatabase {
   struct CreatedRecord {
@@ -43,7 +43,7 @@ extension LocalDatabase {
     for zone in zones.sorted() {
       // One that is on its way is looked through at its end.
       try connection.run(
-        "UPDATE holdfast_zones SET fresh = max(fresh, 1) WHERE zone = ? AND token = '' AND ack IS NOT NULL",
+        "UPDATE holdfast_zones SET resync = max(resync, 1) WHERE zone = ? AND token = '' AND ack IS NOT NULL",
         [.text(zone)]
       )
       if connection.changes == 0 { try begin(zone) }

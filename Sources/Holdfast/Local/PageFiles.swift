@@ -3,7 +3,7 @@ import HoldfastCore
 
 /// Where the pages of downloads that are not whole yet are kept.
 ///
-/// A page that no row of `holdfast_pages` names is left over from a crash. A row whose page is missing begins its zone anew.
+/// A page that no row of `holdfast_pages` names is left over from a crash. A row whose page is missing begins its zone again.
 package protocol PageStorage: Sendable {
   /// Writes a page; when this returns it is on disk.
   func save(_ bytes: UnsafeBufferPointer<UInt8>, name: String) throws

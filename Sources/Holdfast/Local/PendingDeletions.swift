@@ -5,7 +5,7 @@ import HoldfastSQLite
 extension LocalDatabase {
   /// The server says that a record is gone: a deletion of it made here has nothing to put back any more. Of a life that the server does
   /// not know yet, as its create is not confirmed, it says nothing.
-  func forgetDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
+  func purgeDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
     try connection.run(
       """
       DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden', 'covered')
@@ -16,14 +16,14 @@ extension LocalDatabase {
   }
 
   /// The same for all records of a zone but some, by table.
-  func forgetDeletions(in zone: String, but kept: [Int: TextSet] = [:]) throws {
+  func purgeDeletions(in zone: String, but kept: [Int: TextSet] = [:]) throws {
     let rows = try connection.rows(
       "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base = ?",
       [.text(zone)])
     for row in rows {
       guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
       if kept[table]?.contains(id) == true { continue }
-      try forgetDeletion(table, id, zone: zone, rev: .max)
+      try purgeDeletion(table, id, zone: zone, rev: .max)
     }
   }
 
@@ -53,7 +53,7 @@ extension LocalDatabase {
     return found
   }
 
-  private func hide(_ id: String, _ link: Schema.Link, changeSet: SQLiteValue) throws -> Bool {
+  private func hide(_ id: String, _ link: SyncSchema.Link, changeSet: SQLiteValue) throws -> Bool {
     // What was created here is dealt with by its own change set.
     guard try !edits(link.table, id).contains(where: { $0.kind == .create }),
       let record = try row(link.table, id)

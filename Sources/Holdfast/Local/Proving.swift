@@ -15,15 +15,15 @@ extension LocalDatabase {
         "UPDATE holdfast_zones SET proof = ? WHERE zone = ? AND ack IS NOT NULL", [.text(proof), .text(zone)])
     }
     for claim in shown {
-      try connection.run("DELETE FROM holdfast_claims WHERE zone = ?", [.text(claim.zone)])
+      try connection.run("DELETE FROM holdfast_recovery_claims WHERE zone = ?", [.text(claim.zone)])
     }
     for zone in answer.wanted {
       try connection.run(
         """
-        INSERT OR IGNORE INTO holdfast_claims (zone)
+        INSERT OR IGNORE INTO holdfast_recovery_claims (zone)
         SELECT zone FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL
         """, [.text(zone)])
-      // A part that begins it anew brings the role of after the restore.
+      // A part that resyncs it brings the role of after the restore.
       try connection.run(
         "UPDATE holdfast_zones SET claimed_role = role WHERE zone = ? AND claimed_role = ''", [.text(zone)])
     }
@@ -33,7 +33,7 @@ extension LocalDatabase {
   func nextClaims() throws -> [RecoveryClaim] {
     let rows = try connection.rows(
       """
-      SELECT c.zone, coalesce(z.proof, ''), coalesce(nullif(z.claimed_role, ''), z.role, '') FROM holdfast_claims c
+      SELECT c.zone, coalesce(z.proof, ''), coalesce(nullif(z.claimed_role, ''), z.role, '') FROM holdfast_recovery_claims c
       LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone LIMIT ?
       """, [.integer(Int64(RecoveryClaim.limit))])
     return try rows.map { row in

@@ -66,7 +66,7 @@ struct RecordHistory {
       case .remove(let before): base = before
       }
     }
-    // Replaying a create says anew what it covers.
+    // Replaying a create says again what it covers.
     steps.removeAll { $0.edit.kind == .covered }
     combineUpdates()
   }
@@ -153,7 +153,7 @@ struct RecordHistory {
         let said = step.edit.changeSet.flatMap { sealed[$0]?[column] }
         if let new { state?.values[column] = taken(column, said ?? (before, new), else: new, on: here) }
       case .create(let new):
-        // Where a record is already, the server merges; it comes back if the create is taken back.
+        // Where a record is already, the server merges; it comes back if the create is rolled back.
         if let here = state { edits += Edit.deletion(of: here, like: step.edit) }
         edits.append(step.edit)
         if var made = new ?? state {

@@ -7,7 +7,7 @@ package struct PreparedRequest: Sendable {
   let device: String
   let token: String
   /// Up to where the answers were dealt with.
-  let answers: Int64
+  let acknowledgedRefusals: Int64
   let acks: [SyncRequest.Ack]
   /// How many operations it carries, how many wait in all, and how many change sets it carries.
   let operations: Int
@@ -15,13 +15,13 @@ package struct PreparedRequest: Sendable {
   let changeSets: Int
   /// The device's fingerprint up to its first change set; nil when it has none.
   let oldest: String?
-  /// The numbers of what it hands back.
-  var returns: [Int64] = []
+  /// The numbers of what it recovers.
+  var recovered: [Int64] = []
   /// What it says of zones that the server asked for.
   var claims: [RecoveryClaim] = []
 
-  /// How many change sets it has, or records that are handed back.
-  var items: Int { changeSets + returns.count }
+  /// How many change sets it has, or records that are recovered.
+  var items: Int { changeSets + recovered.count }
 }
 
 /// Making requests of the outbox and the acks.
@@ -29,7 +29,7 @@ extension LocalDatabase {
   /// Reads a request off the database, after sealing what foreign writers left; nil when nobody is signed in.
   ///
   /// - Parameters:
-  ///   - changeSetLimit: the greatest number of change sets, or of records that are handed back.
+  ///   - changeSetLimit: the greatest number of change sets, or of records that are recovered.
   ///   - app: what the server is told of the app; nil for nothing.
   package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
@@ -39,12 +39,12 @@ extension LocalDatabase {
       let state = try state()
       guard let device = state.device, let token = state.token else { return nil }
       var request = SyncRequest()
-      request.answers = state.confirmed
+      request.acknowledgedRefusals = state.confirmed
       request.schemaVersion = schema.version
       request.isComplete = state.mustResend
-      request.heard = state.heard
+      request.lastServerClock = state.lastServerClock
       request.client = app.map { ClientVersion(app: $0, schema: schemaFingerprint) }
-      let zones = try connection.rows("SELECT zone, ack, told FROM holdfast_zones ORDER BY zone")
+      let zones = try connection.rows("SELECT zone, ack, sent FROM holdfast_zones ORDER BY zone")
       var digest = AckDigest()
       for row in zones {
         let (zone, ack) = (row[0].text ?? "", row[1].text)
@@ -61,15 +61,15 @@ extension LocalDatabase {
       let isHandingBack = try isHandingBack()
       let (sealed, operations, oldest) =
         try isHandingBack ? ([], 0, nil) : readOutbox(into: &request, changeSetLimit: changeSetLimit)
-      let returns: (numbers: [Int64], bodies: [[UInt8]]) =
+      let recovered: (numbers: [Int64], bodies: [[UInt8]]) =
         try isHandingBack ? nextReturns(limit: changeSetLimit) : ([], [])
       return PreparedRequest(
-        body: request.body(sealed: sealed, returned: returns.bodies), device: device, token: token,
-        answers: request.answers,
+        body: request.body(sealed: sealed, recovered: recovered.bodies), device: device, token: token,
+        acknowledgedRefusals: request.acknowledgedRefusals,
         acks: request.acks,
         operations: operations,
         waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
-        returns: returns.numbers, claims: request.claims)
+        recovered: recovered.numbers, claims: request.claims)
     }
   }
 
@@ -112,14 +112,14 @@ extension LocalDatabase {
     try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
-  /// Moves the oldest change set, or what was handed back, which was alone in a request, into quarantine: the server can't take it.
+  /// Moves the oldest change set, or what was recovered, which was alone in a request, into quarantine: the server can't take it.
   ///
   /// - Returns: false when it is no longer the oldest, as when another process was told the same.
   func quarantineOldest(of request: PreparedRequest, problem: [UInt8]) throws -> Bool {
-    if !request.returns.isEmpty {
+    if !request.recovered.isEmpty {
       return try transaction(.immediate) {
         try whileApplying {
-          try settle(returns: request.returns, refused: [(index: 0, problem: problem)]) > 0
+          try settle(recovered: request.recovered, refused: [(index: 0, problem: problem)]) > 0
         }
       }
     }
@@ -130,7 +130,7 @@ extension LocalDatabase {
       else { return false }
       try seal(isStrict: false)
       try whileApplying {
-        let taken = try takeBack([first])
+        let taken = try rollBack([first])
         var lacking = try lackingRecords()
         try quarantine(first: first, body: body, operation: first, problem: problem, taken, &lacking)
         try awaitMissing(taken.back)

@@ -1,15 +1,15 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// A zone that the server wants begun anew, and that waits, as it was begun anew a moment ago.
+/// A zone that the server wants resynced, and that waits, as it was resynced a moment ago.
 public struct WaitingZone: Sendable, Hashable {
   /// The id of its root record, the user's id, or the name of a public zone.
   public let zone: String
-  /// When it is begun anew, as RFC 3339 has it; by the device's clock.
+  /// When it is resynced, as RFC 3339 has it; by the device's clock.
   public let until: String
 }
 
-/// How often a zone is begun anew because the server says so: docs/FORGETTING.md, section 4.
+/// How often a zone is resynced because the server says so: docs/RETENTION.md, section 4.
 extension LocalDatabase {
   /// Within this time after a reset another one is put off, in milliseconds.
   private static let hour: Int64 = 3_600_000
@@ -59,14 +59,14 @@ extension LocalDatabase {
       "UPDATE holdfast_resets SET until = ? WHERE zone = ?", [.integer(until), .text(zone)])
   }
 
-  /// The server has said which zones are to be begun anew: others wait no longer.
+  /// The server has said which zones are to be resynced: others wait no longer.
   func noteResets(_ zones: [String]) throws {
     for waiting in try waitingZones() where !zones.contains(waiting.zone) {
       try connection.run("UPDATE holdfast_resets SET until = NULL WHERE zone = ?", [.text(waiting.zone)])
     }
   }
 
-  /// The zones that wait to be begun anew.
+  /// The zones that wait to be resynced.
   package func waitingZones() throws -> [WaitingZone] {
     try connection.rows("SELECT zone, until FROM holdfast_resets WHERE until IS NOT NULL ORDER BY zone").map {
       WaitingZone(zone: $0[0].text ?? "", until: Timestamp.text(milliseconds: $0[1].integer ?? 0))
@@ -91,7 +91,7 @@ extension LocalDatabase {
 }
 
 extension Store {
-  /// The zones that the server wants begun anew, and that wait, as they were begun anew a moment ago. They can be read and written as ever.
+  /// The zones that the server wants resynced, and that wait, as they were resynced a moment ago. They can be read and written as ever.
   public func waitingZones() async throws -> [WaitingZone] {
     try await readers[0].perform { try $0.waitingZones() }
   }

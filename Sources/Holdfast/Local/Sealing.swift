@@ -106,7 +106,7 @@ extension LocalDatabase {
     let id: String
     var at: Int64
     /// What happened to the record as a whole, in order.
-    var lives: [Operation.Kind] = []
+    var lives: [RecordOperation.Kind] = []
     /// Rev of a deletion.
     var rev: Int64 = 0
     /// The columns updated, with the rev they were based on, and the base of their first edit here.
@@ -189,7 +189,7 @@ extension LocalDatabase {
         throw Problem(.invalidID, "The id of a record in \(table.name).")
       }
       if zone == nil { _ = try whileApplying { try completeZone(record.table, record.id) } }
-      let settings = values.enumerated().map { Operation.Setting(column: $0.offset, value: $0.element) }
+      let settings = values.enumerated().map { RecordOperation.Setting(column: $0.offset, value: $0.element) }
       if isStrict { try check(settings, of: record) }
       writer.write(
         .create, table: table, id: record.id, rev: 0, stamp: stamp(), settings: settings,
@@ -205,7 +205,7 @@ extension LocalDatabase {
     // Columns known since different revs are different operations: each says what its editor knew.
     for rev in Set(record.updates.map(\.rev)).sorted() {
       let settings = record.updates.filter { $0.rev == rev && isChanged($0.column, $0.base) }
-        .map { Operation.Setting(column: $0.column, value: values[$0.column], base: $0.base) }
+        .map { RecordOperation.Setting(column: $0.column, value: values[$0.column], base: $0.base) }
       if settings.isEmpty { continue }
       if isStrict { try check(settings, of: record) }
       writer.write(
@@ -216,7 +216,7 @@ extension LocalDatabase {
   }
 
   /// Checks values that are to be sent against the schema.
-  private func check(_ settings: [Operation.Setting], of record: LooseRecord) throws {
+  private func check(_ settings: [RecordOperation.Setting], of record: LooseRecord) throws {
     for setting in settings { try schema.tables[record.table].columns[setting.column].check(setting.value) }
   }
 

@@ -28,7 +28,7 @@ struct Seed {
 
   let file: URL
   let path: String
-  let schema: Schema
+  let schema: SyncSchema
   /// Called after each step; a test ends it here.
   var after: (Step) throws -> Void = { _ in }
 

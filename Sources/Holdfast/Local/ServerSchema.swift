@@ -6,10 +6,10 @@ extension LocalDatabase {
   /// Reads by which names the server's tables and columns may come; another process may have heard of others meanwhile.
   func readToldNames() throws {
     let text = try connection.value("SELECT renamed FROM holdfast_local")?.text ?? ""
-    if text == toldNamesText { return }
-    toldNamesText = text
-    toldNames = try text.isEmpty ? FormerNames() : JSONReader.read(text) { try FormerNames(&$0) }
-    forms = schema.tables.map { PageParser.Form($0, toldNames) }
+    if text == formerNamesText { return }
+    formerNamesText = text
+    formerNames = try text.isEmpty ? FormerNames() : JSONReader.read(text) { try FormerNames(&$0) }
+    forms = schema.tables.map { PageParser.Form($0, formerNames) }
   }
 
   /// Keeps what an answer says of the server's schema.
@@ -31,12 +31,12 @@ extension LocalDatabase {
   /// Puts the names that this app has into what conflicts say of their table and column.
   func nameConflicts() throws {
     for table in schema.tables {
-      let names = toldNames.others(of: table)
+      let names = formerNames.others(of: table)
       for name in names {
         try connection.run(
           "UPDATE conflicts SET record_table = ? WHERE record_table = ?", [.text(table.name), .text(name)])
       }
-      for (name, column) in toldNames.otherColumns(of: table) {
+      for (name, column) in formerNames.otherColumns(of: table) {
         try connection.run(
           "UPDATE conflicts SET column_name = ? WHERE record_table = ? AND column_name = ?",
           [.text(table.columns[column].name), .text(table.name), .text(name)])

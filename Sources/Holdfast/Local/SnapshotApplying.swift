@@ -4,7 +4,7 @@ import HoldfastSQLite
 
 /// Applying a zone's snapshot in place of its pages: one transaction, by the rules of PROTOCOL.md, section 6.3, step 5.
 extension LocalDatabase {
-  /// Applies the snapshot of a zone that the device has nothing of, or begins anew.
+  /// Applies the snapshot of a zone that the device has nothing of, or resyncs.
   ///
   /// - Parameters:
   ///   - file: a whole snapshot, whose content is the server's.
@@ -30,12 +30,12 @@ extension LocalDatabase {
       let state = try state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
       let known = try connection.row(
-        "SELECT ack, fresh, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      guard let known, known[0].text == "", let renewal = known[1].integer.flatMap(Renewal.init) else {
+        "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      guard let known, known[0].text == "", let reason = known[1].integer.flatMap(ResyncReason.init) else {
         return nil
       }
-      switch renewal {
-      case .returned, .judged: return nil
+      switch reason {
+      case .recovered, .verified: return nil
       case .filled where Self.history(known[2].text ?? "") != Self.history(source.token): return nil
       case .none, .replaced, .filled: break
       }
@@ -43,7 +43,7 @@ extension LocalDatabase {
       var count = 0
       try whileApplying {
         var session = ApplySession(hasEdits: try hasEdits())
-        session.begin(zone: zone, isFresh: renewal != .none)
+        session.begin(zone: zone, isResync: reason != .none)
         for table in source.tables { count += try take(table, of: zone, session) }
         try nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
@@ -53,7 +53,7 @@ extension LocalDatabase {
       }
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
       try connection.run(
-        "UPDATE holdfast_zones SET token = ?2, ack = ?2, told = 0, fresh = 0 WHERE zone = ?1",
+        "UPDATE holdfast_zones SET token = ?2, ack = ?2, sent = 0, resync = 0 WHERE zone = ?1",
         [.text(zone), .text(source.token)])
       return count
     }
@@ -90,7 +90,7 @@ extension LocalDatabase {
     return count
   }
 
-  /// In a zone that is begun anew: notes for removal the records that the snapshot does not have; see `removeUnseen`.
+  /// In a zone that is resynced: notes for removal the records that the snapshot does not have; see `removeUnseen`.
   private func removeMissing(_ source: SnapshotSource, _ session: inout ApplySession) throws {
     Trace.took(.resetDone)
     var seen: [Int: TextSet] = [:]
@@ -114,7 +114,7 @@ extension LocalDatabase {
         """)
       seen[index] = TextSet(edited.compactMap { $0[0].text })
     }
-    try forgetDeletions(in: session.zone, but: seen)
+    try purgeDeletions(in: session.zone, but: seen)
   }
 }
 
@@ -135,7 +135,7 @@ struct SnapshotSource {
   let token: String
   let tables: [Table]
 
-  init(_ schema: Schema, of zone: String, on connection: Connection) throws {
+  init(_ schema: SyncSchema, of zone: String, on connection: SQLiteConnection) throws {
     guard try connection.value("PRAGMA snapshot.application_id")?.integer == DeviceTables.applicationID,
       let version = try connection.value("PRAGMA snapshot.user_version")?.integer,
       version <= DeviceTables.formatVersion,
@@ -144,7 +144,7 @@ struct SnapshotSource {
         "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text
     else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
     self.token = token
-    let theirs = try Schema(json: Array(text.utf8))
+    let theirs = try SyncSchema(json: Array(text.utf8))
     let names = FormerNames(theirs)
     tables = try schema.tables.enumerated().compactMap { index, table in
       // What the server does not know yet, it has no records of; what this app does not know, it leaves out.

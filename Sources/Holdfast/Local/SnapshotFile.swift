@@ -13,14 +13,14 @@ struct SnapshotFile {
   /// Reads all of it, and checks that it is whole, nobody's, and of a schema that `schema` adds to, if anything.
   ///
   /// - Throws: `Unfit`.
-  func check(for schema: Schema) throws {
+  func check(for schema: SyncSchema) throws {
     do { try look(schema) } catch let error as SQLiteError {
       throw Unfit(reason: "it is damaged, or no snapshot (\(error.code.primary)).")
     }
   }
 
-  private func look(_ schema: Schema) throws {
-    let connection = try Connection(path: path, access: .readOnly)
+  private func look(_ schema: SyncSchema) throws {
+    let connection = try SQLiteConnection(path: path, access: .readOnly)
     guard try connection.value("PRAGMA application_id")?.integer == DeviceTables.applicationID else {
       throw Unfit(reason: "it is no snapshot.")
     }
@@ -43,7 +43,9 @@ struct SnapshotFile {
     guard local[1] == .null, local[2] == .null, used?.integer == 0 else {
       throw Unfit(reason: "it belongs to a device. Make it with `holdfast snapshot`.")
     }
-    do { try SchemaDifference(from: Schema(json: Array(stored.utf8)), to: schema).requireNoRemoval() } catch {
+    do {
+      try SchemaDifference(from: SyncSchema(json: Array(stored.utf8)), to: schema).requireNoRemoval()
+    } catch {
       throw Unfit(reason: "its schema is no earlier one of this app's: \(error)")
     }
   }

@@ -43,7 +43,7 @@ extension LocalDatabase {
     )
   }
 
-  private static func clashes(of group: [String], in table: Table) -> String {
+  private static func clashes(of group: [String], in table: TableSchema) -> String {
     var columns = group
     if case .parent(let column) = table.zone { columns.append(column) }
     let written = columns.map { "'\($0)'" }.joined(separator: ", ")
@@ -59,7 +59,7 @@ extension LocalDatabase {
   }
 
   /// The zone in which a record will be: the column says so of one that was not moved here.
-  private static func zone(_ row: String, _ table: Table) -> String {
+  private static func zone(_ row: String, _ table: TableSchema) -> String {
     guard case .parent(let column) = table.zone,
       let target = table.columns.first(where: { $0.name == column })?.reference?.table
     else { return "\(row).\"zone\"" }

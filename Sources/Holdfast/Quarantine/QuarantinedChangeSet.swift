@@ -50,7 +50,7 @@ public struct QuarantinedChangeSet: Sendable, Hashable {
 /// One create, update or delete of a change set in quarantine.
 public struct QuarantinedOperation: Sendable, Hashable {
   /// What it was to do.
-  public let kind: HoldfastCore.Operation.Kind
+  public let kind: HoldfastCore.RecordOperation.Kind
   /// The name of the table.
   public let table: String
   /// The id of the record.
@@ -64,7 +64,7 @@ public struct QuarantinedOperation: Sendable, Hashable {
   ///
   /// - Parameter base: see `base`; a column whose policy combines edits (`counter`, `set`, `text`) takes the step from there to its value again.
   public init(
-    _ kind: HoldfastCore.Operation.Kind, table: String, id: String, columns: TextMap<JSONValue> = [:],
+    _ kind: HoldfastCore.RecordOperation.Kind, table: String, id: String, columns: TextMap<JSONValue> = [:],
     base: TextMap<JSONValue> = [:]
   ) {
     (self.kind, self.table, self.id) = (kind, table, id)
@@ -87,7 +87,7 @@ public struct QuarantinedOperation: Sendable, Hashable {
       TextMap((value?.members ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }
     return operations.compactMap { operation in
-      guard let kind = operation["op"]?.stringValue.flatMap(HoldfastCore.Operation.Kind.init),
+      guard let kind = operation["op"]?.stringValue.flatMap(HoldfastCore.RecordOperation.Kind.init),
         let table = operation["table"]?.stringValue, let id = operation["id"]?.stringValue
       else { return nil }
       return QuarantinedOperation(

@@ -31,11 +31,11 @@ extension LocalDatabase {
     }
   }
 
-  /// Moves a change set, whose edits are taken back, from the outbox into quarantine.
+  /// Moves a change set, whose edits are rolled back, from the outbox into quarantine.
   ///
   /// - Parameter lacking: gets the records that this one was to create.
   func quarantine(
-    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ taken: TakenBack,
+    first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ taken: RolledBack,
     _ lacking: inout LackingRecords
   ) throws {
     let operations = QuarantinedOperation.all(body)

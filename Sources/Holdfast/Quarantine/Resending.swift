@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Writing the operations of refused change sets anew. See PROTOCOL.md, section 6.6.
+/// Writing the operations of refused change sets again. See PROTOCOL.md, section 6.6.
 extension LocalDatabase {
   /// Writes a set and its dependents as edits of the transaction that is open, and takes them out of quarantine.
   package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {

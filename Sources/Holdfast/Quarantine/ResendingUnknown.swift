@@ -3,7 +3,7 @@ import HoldfastSQLite
 
 /// What a server did not know of a newer app is sent again when it has another schema: docs/SCHEMA-CHANGES.md, section 3.
 extension LocalDatabase {
-  /// Writes such change sets anew, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
+  /// Writes such change sets again, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
   /// records have gone on since, or were deleted behind it, stays for a person.
   ///
   /// - Returns: whether there is something to send.

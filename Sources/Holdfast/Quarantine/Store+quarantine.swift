@@ -13,7 +13,7 @@ extension Store {
     live(QuarantinedChangeSet.query) { _, rows in QuarantinedChangeSet.all(rows) }
   }
 
-  /// Writes a change set of the quarantine anew on what is here now, those behind it that are there because of it, in one transaction, as one new
+  /// Writes a change set of the quarantine again on what is here now, those behind it that are there because of it, in one transaction, as one new
   /// change set, and takes them out of quarantine.
   ///
   /// A create inserts the record, or gives its values to the one of its id that is here by now; an update writes its columns alone; a
@@ -34,7 +34,7 @@ extension Store {
     }
   }
 
-  /// Removes a change set, and those that are there because of it, from quarantine for good. What it had written here was taken back when it was
+  /// Removes a change set, and those that are there because of it, from quarantine for good. What it had written here was rolled back when it was
   /// refused, so no record changes.
   ///
   /// - Throws: `StoreError.recordMissing` when there is no such set.

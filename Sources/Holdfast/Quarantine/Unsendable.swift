@@ -46,11 +46,11 @@ extension LocalDatabase {
     return found
   }
 
-  /// Puts them into quarantine, and takes back what they did here. The other edits must be sealed by now: some may go with these.
+  /// Puts them into quarantine, and rolls back what they did here. The other edits must be sealed by now: some may go with these.
   func quarantine(unsendable sets: [(body: [UInt8], problem: Problem)]) throws {
     if sets.isEmpty { return }
     try whileApplying {
-      let taken = try takeBack([0])
+      let taken = try rollBack([0])
       var lacking = try lackingRecords()
       for (body, problem) in sets {
         try quarantine(first: 0, body: body, operation: 0, problem: problem.document, taken, &lacking)
@@ -106,7 +106,7 @@ extension Value {
   fileprivate var size: Int { if case .text(let text) = self { text.utf8.count } else { 8 } }
 }
 
-extension Column {
+extension ColumnSchema {
   /// Why a value of the database can't be sent, and how it is shown; nil for one that can, if only to be refused.
   fileprivate func unsendable(_ value: SQLiteValue) -> (Problem, JSONValue)? {
     func wrong(_ what: String, _ shown: JSONValue) -> (Problem, JSONValue) {
@@ -128,6 +128,6 @@ extension Column {
 
   /// Whether a text is JSON that a message can hold.
   private func isReadable(_ text: String) -> Bool {
-    (try? JSONReader.read(text, maximumDepth: Column.jsonDepthLimit, { try $0.skipValue() })) != nil
+    (try? JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit, { try $0.skipValue() })) != nil
   }
 }

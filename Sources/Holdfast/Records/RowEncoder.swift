@@ -10,18 +10,19 @@ struct RowEncoder: Encoder {
     var failure: StoreError?
   }
 
-  private let table: Table
+  private let table: TableSchema
   private let row = Row()
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  private init(_ table: Table) { self.table = table }
+  private init(_ table: TableSchema) { self.table = table }
 
   /// The columns of a record, in the order in which it encodes them.
   ///
   /// - Throws: `StoreError.valueUnfit` naming table and column for what could not be read back as it is; what the record's own coding throws.
-  static func encode<R: Record>(_ record: R, in schema: Schema) throws -> [(name: String, value: SQLiteValue)]
-  {
+  static func encode<R: Record>(_ record: R, in schema: SyncSchema) throws -> [(
+    name: String, value: SQLiteValue
+  )] {
     guard let table = schema.table(R.table) else {
       throw StoreError(.valueUnfit, "The schema has no table \(R.table).")
     }

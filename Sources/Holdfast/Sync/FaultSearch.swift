@@ -33,7 +33,7 @@ struct FaultSearch {
   /// The server can't take a request.
   ///
   /// - Parameters:
-  ///   - items: how many change sets, or records that are handed back, it has.
+  ///   - items: how many change sets, or records that are recovered, it has.
   ///   - isTooLarge: whether it was too large.
   ///   - reason: what the server says of it.
   mutating func refused(items: Int, isTooLarge: Bool, reason: String) -> Decision {

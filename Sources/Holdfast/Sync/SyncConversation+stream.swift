@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension SyncConversation {
   /// What has come of a stream.
-  package enum StreamNews: Sendable {
+  package enum StreamEvent: Sendable {
     case bytes([UInt8])
     /// It has ended, or was refused with a status.
     case ended(status: Int?, retryAfter: Int?)
@@ -26,10 +26,10 @@ extension SyncConversation {
   /// Takes what has come of a stream.
   ///
   /// - Parameter number: the number that it was opened with.
-  package func hear(_ news: StreamNews, stream number: Int, in database: LocalDatabase) -> [Effect] {
+  package func hear(_ event: StreamEvent, stream number: Int, in database: LocalDatabase) -> [Effect] {
     collect(database) {
       guard number == stream.number else { return }
-      switch news {
+      switch event {
       case .bytes(let bytes): receive(bytes, database)
       case .ended(let status, let retryAfter):
         run(stream: .ended(retryAfter: retryAfter), database)

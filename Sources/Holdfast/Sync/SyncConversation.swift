@@ -45,10 +45,10 @@ package final class SyncConversation: @unchecked Sendable {
   private var waiters: [Int] = []
   var summary = SyncSummary()
   var download = SnapshotDownload()
-  /// Those that the last answer wanted begun anew, and that wait.
+  /// Those that the last answer wanted resynced, and that wait.
   private var waitingZones: [WaitingZone] = []
   /// Those that a restored server can't give yet.
-  private var heldZones: [ZoneAwaitingRecovery] = []
+  private var awaitingZones: [ZoneAwaitingRecovery] = []
   /// How many operations this sync has to send, as far as known.
   private var total = 0
   /// The token that the server refused; another one in the database is a new session.
@@ -148,8 +148,8 @@ package final class SyncConversation: @unchecked Sendable {
       switch failure {
       case nil:
         (
-          !heldZones.isEmpty
-            ? .awaitingRecovery(heldZones) : waitingZones.isEmpty ? .idle : .waiting(waitingZones),
+          !awaitingZones.isEmpty
+            ? .awaitingRecovery(awaitingZones) : waitingZones.isEmpty ? .idle : .waiting(waitingZones),
           .success(summary)
         )
       case .later(let reason, _): (.offline(reason: reason), .failure(StoreError(.offline, reason)))
@@ -244,8 +244,8 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
-    heldZones = try database.zonesAwaitingRecovery()
-    summary.awaitingRecovery = heldZones.count
+    awaitingZones = try database.zonesAwaitingRecovery()
+    summary.awaitingRecovery = awaitingZones.count
     waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
     return .answered(
       hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,

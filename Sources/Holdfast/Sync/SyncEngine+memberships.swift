@@ -66,7 +66,7 @@ extension SyncEngine {
   ///
   /// - Parameter id: that of `PendingMembership`. One that was accepted before is no error.
   /// - Returns: the zone.
-  /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that was taken back; `StoreError.offline`.
+  /// - Throws: `Problem` when the server refuses, with the code `notFound` for one that was rolled back; `StoreError.offline`.
   public func accept(membership id: String) async throws -> String {
     let answer = try JSONValue(parsing: await ask("POST", "v1/memberships/\(id)/accept", [:]))
     await handle(.syncNow)

@@ -85,7 +85,7 @@ public actor SyncEngine {
       let number = newNumber()
       observers[number] = continuation
       continuation.yield(state)
-      continuation.onTermination = { _ in Task { await self.forget(number) } }
+      continuation.onTermination = { _ in Task { await self.purge(number) } }
     }
   }
 
@@ -94,7 +94,7 @@ public actor SyncEngine {
     return lastNumber
   }
 
-  private func forget(_ number: Int) { observers[number] = nil }
+  private func purge(_ number: Int) { observers[number] = nil }
 
   private func lookForEdits() async {
     if ((try? await store.waitingOperations()) ?? 0) > 0 { await handle(.edited) }
@@ -160,7 +160,7 @@ public actor SyncEngine {
 
   private func listen(_ number: Int, token: String, lastEventID: String?) async {
     guard let transport = transport as? any EventTransport else { return }
-    var end = SyncConversation.StreamNews.ended(status: nil, retryAfter: nil)
+    var end = SyncConversation.StreamEvent.ended(status: nil, retryAfter: nil)
     do {
       for try await bytes in transport.events(token: token, lastEventID: lastEventID) {
         await step { $0.hear(.bytes(bytes), stream: number, in: $1) }

@@ -15,7 +15,7 @@ package struct SyncMachine {
     case diverged
     /// 413, or a body that the server calls malformed.
     ///
-    /// - Parameter items: how many change sets, or records that are handed back, the request had.
+    /// - Parameter items: how many change sets, or records that are recovered, the request had.
     case unacceptable(items: Int, isTooLarge: Bool, reason: String)
   }
 
@@ -25,7 +25,7 @@ package struct SyncMachine {
     /// - Parameters:
     ///   - hasLargeZone: whether a zone is to be downloaded as a snapshot.
     ///   - wait: after which something is to be asked again; nil for nothing.
-    ///   - items: how many change sets, or records that are handed back, the request had.
+    ///   - items: how many change sets, or records that are recovered, the request had.
     case answered(hasMore: Bool, hasLargeZone: Bool = false, wait: Duration? = nil, items: Int = 0)
     /// A stretch of the snapshot is here: the last, or that of a snapshot which is no longer wanted.
     case downloaded(isLast: Bool)

@@ -4,7 +4,7 @@ import HoldfastCore
 public enum SyncState: Sendable, Hashable {
   /// Everything is sent and everything is here, as of the last answer.
   case idle
-  /// Everything is sent and everything is here but these zones, which are begun anew later: it was done a moment ago, and comes in steps.
+  /// Everything is sent and everything is here but these zones, which are resynced later: it was done a moment ago, and comes in steps.
   case waiting([WaitingZone])
   /// Everything else is sent and here, but the server was restored, and does not know yet whether this user may have these zones. Their records stay
   /// readable; edits of them wait in quarantine.

@@ -28,7 +28,7 @@ public struct UndoableTransaction: Sendable, Hashable {
     /// The name of the table.
     public let table: String
     /// What was done.
-    public let kind: HoldfastCore.Operation.Kind
+    public let kind: HoldfastCore.RecordOperation.Kind
     /// How many records.
     public internal(set) var records: Int
   }
@@ -62,7 +62,7 @@ public struct UndoResult: Sendable, Hashable {
   /// A record, or columns of it.
   public struct Change: Sendable, Hashable {
     /// What the transaction had done to the record.
-    public let kind: HoldfastCore.Operation.Kind
+    public let kind: HoldfastCore.RecordOperation.Kind
     /// The name of the table.
     public let table: String
     /// The id of the record.

@@ -98,5 +98,5 @@ extension LocalDatabase {
 
 extension UndoneRecord {
   /// What the transaction did to the record.
-  var kind: HoldfastCore.Operation.Kind { before == nil ? .create : after == nil ? .delete : .update }
+  var kind: HoldfastCore.RecordOperation.Kind { before == nil ? .create : after == nil ? .delete : .update }
 }

@@ -42,7 +42,7 @@ extension LocalDatabase {
   }
 }
 
-/// One undo: what a transaction did, taken back where nobody has changed it since. See docs/UNDO.md.
+/// One undo: what a transaction did, rolled back where nobody has changed it since. See docs/UNDO.md.
 private struct Undoing {
   private let changes: [UndoneRecord]
   private let local: LocalDatabase
@@ -92,7 +92,7 @@ private struct Undoing {
 
   // MARK: Columns
 
-  private func link(_ change: UndoneRecord, _ column: String) -> Schema.Link? {
+  private func link(_ change: UndoneRecord, _ column: String) -> SyncSchema.Link? {
     guard let table = local.schema.index(of: change.table) else { return nil }
     return local.schema.links(of: table).first {
       $0.isInZone && local.schema.tables[table].columns[$0.column].name == column

@@ -38,7 +38,7 @@ extension UndoneRecord {
     ])
   }
 
-  init?(_ json: JSONValue, _ schema: Schema) {
+  init?(_ json: JSONValue, _ schema: SyncSchema) {
     guard let table = json["table"]?.stringValue, let id = json["id"]?.stringValue,
       let columns = schema.table(table)?.columns
     else { return nil }

@@ -14,7 +14,7 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or forgetting: a million records that come and go"
+          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or purging: a million records that come and go"
       ),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -28,7 +28,7 @@ enum BenchCommand: Subcommand {
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
-      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push, deltas or forgetting.")
+      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push, deltas or purging.")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
@@ -62,10 +62,10 @@ struct Bench: Sendable {
   let runs: Int
 
   enum Part: String, CaseIterable, Sendable {
-    case creates, syncs, download, snapshot, writes, push, deltas, forgetting
+    case creates, syncs, download, snapshot, writes, push, deltas, purging
 
     /// Those that are measured unless somebody names one.
-    static let usual = allCases.filter { $0 != .forgetting }
+    static let usual = allCases.filter { $0 != .purging }
   }
   let parts: [Part]
 
@@ -77,7 +77,7 @@ struct Bench: Sendable {
         database: database.map { .postgres(PostgresLocation($0)) }
           ?? .directory(folder.appendingPathComponent("data").path), log: { _ in }))
     defer { server.stop() }
-    let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.forgetting)
+    let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.purging)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
     let others = try await Self.signUp(database == nil ? 0 : 3, named: "delta", at: server.url)
     var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
@@ -123,9 +123,9 @@ struct Bench: Sendable {
             rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
             limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
             floor: nil))
-      case .forgetting where database != nil: continue
-      case .forgetting:
-        var bench = ForgettingBench(folder: folder, server: server, bench: bench)
+      case .purging where database != nil: continue
+      case .purging:
+        var bench = RetentionBench(folder: folder, server: server, bench: bench)
         try bench.measure(cycles: 1_000_000)
       case .push where database != nil: continue
       case .push:
@@ -197,21 +197,21 @@ struct Bench: Sendable {
     return (tokens, users)
   }
 
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "bench",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true),
-            Column("done", .boolean, required: true, default: .integer(0)),
-            Column("note", .text), Column("position", .position, required: true),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+            ColumnSchema("note", .text), ColumnSchema("position", .position, required: true),
           ]),
-        Table("notes", zone: .user, columns: [Column("text", .text)]),
+        TableSchema("notes", zone: .user, columns: [ColumnSchema("text", .text)]),
       ])
   }
 }

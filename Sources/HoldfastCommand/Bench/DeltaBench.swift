@@ -16,7 +16,7 @@ struct DeltaBench {
     var sets = (0..<count).map { _ in
       let operations = (0..<1000).map { _ in
         """
-        {"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
+        {"op":"create","table":"notes","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
         "columns":{"text":"a note"}}
         """
       }
@@ -29,7 +29,7 @@ struct DeltaBench {
       }
       guard let set = sets.popLast() else { return [] }
       var body = SyncRequest()
-      (body.first, body.chain, body.answers) = (next, chain, answers)
+      (body.first, body.chain, body.acknowledgedRefusals) = (next, chain, answers)
       if !reached.isEmpty { body.acks = [.init(zone: user, token: reached)] }
       body.digest = Self.digest(body.acks)
       return request(body, sealed: [set])

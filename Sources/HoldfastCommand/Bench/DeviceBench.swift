@@ -4,7 +4,7 @@ import Holdfast
 /// What a device does by itself, beside raw SQLite doing the same.
 enum DeviceBench {
   /// One local write a transaction, durable, beside raw SQLite inserting the same row one a transaction.
-  static func localWrite(in folder: URL, schema: Schema, count: Int, runs: Int) async throws
+  static func localWrite(in folder: URL, schema: SyncSchema, count: Int, runs: Int) async throws
     -> Measurement.Result
   {
     var (ours, raw): ([Double], [Double]) = ([], [])
@@ -37,8 +37,8 @@ enum DeviceBench {
 
 /// The limits: SQLite without Holdfast.
 enum RawSQLite {
-  private static func open(_ name: String, in folder: URL) throws -> Connection {
-    let connection = try Connection(path: folder.appendingPathComponent(name).path)
+  private static func open(_ name: String, in folder: URL) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: folder.appendingPathComponent(name).path)
     _ = try connection.row("PRAGMA journal_mode = WAL")
     try connection.execute(
       """
@@ -53,13 +53,13 @@ enum RawSQLite {
   /// Rows a second, each in a durable transaction of its own.
   static func oneRowCommits(in folder: URL, run: Int, count: Int) async throws -> Double {
     let connection = try open("raw-\(run)-\(UInt32.random(in: 0 ... .max)).db", in: folder)
-    let list = Environment.system.newID()
+    let list = StoreEnvironment.system.newID()
     let seconds = try await Measurement.seconds {
       for number in 0..<count {
         try connection.transaction(.immediate) {
           try connection.run(
             "INSERT INTO items (id, list_id, title, done, position) VALUES (?, ?, ?, 0, '')",
-            [.text(Environment.system.newID()), .text(list), .text("item \(number)")])
+            [.text(StoreEnvironment.system.newID()), .text(list), .text("item \(number)")])
         }
       }
     }

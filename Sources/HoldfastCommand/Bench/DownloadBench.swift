@@ -7,10 +7,10 @@ struct DownloadBench {
   let folder: URL
   let runs: Int
   let server: String
-  let schema: Schema
+  let schema: SyncSchema
   private let count = 100_000
 
-  init(folder: URL, runs: Int, server: String, schema: Schema) {
+  init(folder: URL, runs: Int, server: String, schema: SyncSchema) {
     (self.folder, self.runs, self.server, self.schema) = (folder, runs, server, schema)
   }
 
@@ -72,7 +72,7 @@ struct DownloadBench {
   private func makeSeed(_ seed: URL) async throws {
     let store = try Store(path: folder.appendingPathComponent("first.db").path, schema: schema)
     let zone = try await store.read { try $0.rows("SELECT id FROM lists").rows[0][0].text ?? "" }
-    let token = try Connection(path: folder.appendingPathComponent("first.db").path, access: .readOnly)
+    let token = try SQLiteConnection(path: folder.appendingPathComponent("first.db").path, access: .readOnly)
       .value("SELECT token FROM holdfast_local")?.text
     guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
     let answer = try await HTTPTransport(server: url).send(

@@ -15,7 +15,7 @@ struct PushBench {
   private static let memoryLimit = 400.0
   private static let writers = 16
 
-  init(folder: URL, schema: Schema, runs: Int) async throws {
+  init(folder: URL, schema: SyncSchema, runs: Int) async throws {
     EventListeners.prepare()
     server = try ServerProgram(folder: folder, schema: schema)
     self.runs = runs

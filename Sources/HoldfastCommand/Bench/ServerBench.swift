@@ -34,7 +34,7 @@ struct ServerBench {
     var asked = Set<Int>()
     _ = try follow(connections, connections * 2) { bench, connection in
       asked.insert(connection).inserted
-        ? bench.request(connection, bench.news(of: connection), sealed: []) : []
+        ? bench.request(connection, bench.unsent(of: connection), sealed: []) : []
     }
     return result.rate
   }
@@ -42,15 +42,15 @@ struct ServerBench {
   /// The request of one create.
   func create(_ connection: Int) -> [UInt8] {
     let operation = """
-      [{"op":"create","table":"notes","id":"\(Environment.system.newID())","at":"0000000000010000",\
+      [{"op":"create","table":"notes","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
       "columns":{"text":"a note"}}]
       """
-    return request(connection, news(of: connection), sealed: [Array(operation.utf8)])
+    return request(connection, unsent(of: connection), sealed: [Array(operation.utf8)])
   }
 
   /// Creates so many records on the first connection, and deletes them again, in a change set each; then says what it has.
   mutating func cycle(of count: Int) throws {
-    let ids = (0..<count).map { _ in Environment.system.newID() }
+    let ids = (0..<count).map { _ in StoreEnvironment.system.newID() }
     let creates = ids.map {
       #"{"op":"create","table":"notes","id":"\#($0)","at":"0000000000010000","columns":{"text":"a note"}}"#
     }
@@ -61,10 +61,10 @@ struct ServerBench {
     var quiet = 2
     let result = try follow(1, 4) { bench, connection in
       if let set = sets.popLast() {
-        return bench.request(connection, bench.news(of: connection), sealed: [set])
+        return bench.request(connection, bench.unsent(of: connection), sealed: [set])
       }
       quiet -= 1
-      return quiet >= 0 ? bench.request(connection, bench.news(of: connection), sealed: []) : []
+      return quiet >= 0 ? bench.request(connection, bench.unsent(of: connection), sealed: []) : []
     }
     guard result.errors == 0 else { throw BenchError(text: "\(result.errors) requests failed") }
   }
@@ -91,11 +91,11 @@ struct ServerBench {
   }
 
   /// What a device has to say besides its change sets.
-  private func news(of connection: Int) -> SyncRequest {
+  private func unsent(of connection: Int) -> SyncRequest {
     var body = SyncRequest()
     body.first = next[connection]
     body.chain = chains[connection]
-    body.answers = next[connection] - 1
+    body.acknowledgedRefusals = next[connection] - 1
     if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
     body.digest = Self.digest(body.acks)
     return body
@@ -111,19 +111,19 @@ struct ServerBench {
       guard let answer, let parsed = try? SyncAnswer(body: Array(answer)) else {
         var all = SyncRequest()
         all.isComplete = true
-        all.answers = next[connection] - 1
+        all.acknowledgedRefusals = next[connection] - 1
         return request(connection, all, sealed: [])
       }
       if let part = parsed.parts.last {
         acks[connection] = .init(zone: part.zone, token: part.to)
-        var told = SyncRequest()
-        told.answers = next[connection] - 1
-        told.acks = [acks[connection]].compactMap { $0 }
-        told.digest = Self.digest(told.acks)
-        return request(connection, told, sealed: [])
+        var sent = SyncRequest()
+        sent.acknowledgedRefusals = next[connection] - 1
+        sent.acks = [acks[connection]].compactMap { $0 }
+        sent.digest = Self.digest(sent.acks)
+        return request(connection, sent, sealed: [])
       }
       var quiet = SyncRequest()
-      quiet.answers = next[connection] - 1
+      quiet.acknowledgedRefusals = next[connection] - 1
       quiet.digest = Self.digest([acks[connection]].compactMap { $0 })
       let bytes = request(connection, quiet, sealed: [])
       prepared[connection] = bytes

@@ -6,7 +6,7 @@ final class ServerProgram {
   let port: UInt16
   private let process = Process()
 
-  init(folder: URL, schema: Schema) throws {
+  init(folder: URL, schema: SyncSchema) throws {
     let file = folder.appendingPathComponent("bench.json")
     try Data(schema.json.bytes).write(to: file)
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

@@ -24,10 +24,10 @@ enum ZonesCommand: Subcommand {
   }
 }
 
-/// `holdfast conflicts`: lists edits that met.
+/// `holdfast conflicts`: lists concurrent edits.
 enum ConflictsCommand: Subcommand {
   static let form = CommandForm(
-    name: "conflicts", summary: "Lists edits that met, newest first, with both values.",
+    name: "conflicts", summary: "Lists concurrent edits, newest first, with both values.",
     options: .database + [
       .init(name: "limit", value: "COUNT", help: "How many at the most; 100 unless given")
     ])

@@ -18,7 +18,7 @@ enum BackupCommand: Subcommand {
 /// `holdfast restore`: makes a database of a backup.
 enum RestoreCommand: Subcommand {
   static let form = CommandForm(
-    name: "restore", summary: "Makes a database of a backup. Devices hand back what it lacks.",
+    name: "restore", summary: "Restores a backup. Devices then upload what the backup is missing.",
     arguments: "[FILE | ZONE USER]", argumentCount: 0...2,
     options: [
       .init(name: "replace", value: nil, help: "Moves the database that is in --data aside"),
@@ -54,7 +54,7 @@ enum RestoreCommand: Subcommand {
     case ("grant", 2):
       let (zone, user) = (options.arguments[0], options.arguments[1])
       try Administration(options.location).grantRecovery(of: zone, toUser: user)
-      print("\(user) is the owner of \(zone), and hands it back with the next sync.")
+      print("\(user) is the owner of \(zone), and recovers it with the next sync.")
     case ("refuse", 2):
       let (zone, user) = (options.arguments[0], options.arguments[1])
       try Administration(options.location).refuseRecovery(of: zone, toUser: user)

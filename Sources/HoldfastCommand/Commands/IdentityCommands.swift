@@ -16,7 +16,7 @@ enum UsersCommand: Subcommand {
     notes: """
       The password is read from the standard input, a line. All sessions of the user end.
       An export is of one moment. DIR must not be there yet.
-      Who is erased can't be brought back. docs/LEAVING.md says what goes and what stays.
+      Who is erased can't be restored. docs/EXPORT-AND-ERASURE.md says what goes and what stays.
       """)
 
   static func run(_ options: Options) throws -> Int32 {
@@ -75,11 +75,11 @@ enum UsersCommand: Subcommand {
   }
 }
 
-/// `holdfast devices`: lists devices, revokes them, and has them begin anew.
+/// `holdfast devices`: lists devices, revokes them, and has them resync.
 enum DevicesCommand: Subcommand {
   static let form = CommandForm(
     name: "devices",
-    summary: "Lists the devices and how far they are behind, signs one out, or has some begin anew.",
+    summary: "Lists the devices and how far they are behind, signs one out, or has some resync.",
     arguments: "[list | revoke ID | reset [ID]]", argumentCount: 0...2,
     options: [
       .init(name: "user", value: "NAME", help: "Of reset: all devices of this user"),
@@ -87,7 +87,7 @@ enum DevicesCommand: Subcommand {
       .init(name: "zone", value: "ZONE", help: "Of reset: this zone alone"),
     ] + .database,
     notes:
-      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones anew, and keeps them too."
+      "A revoked device keeps its unsent edits until somebody signs in on it again. One that is reset fetches its zones again, and keeps them too."
   )
 
   static func run(_ options: Options) throws -> Int32 {
@@ -99,7 +99,7 @@ enum DevicesCommand: Subcommand {
       print("\(words[1]) is signed out.")
     case "reset":
       let count = try Administration(options.location).reset(selection(options), zone: options["zone"])
-      print("\(count) zones will be fetched anew.")
+      print("\(count) zones will be fetched again.")
     default: throw UsageError("holdfast devices takes \(form.arguments).")
     }
     return 0

@@ -1,31 +1,32 @@
 import Glibc
 import HoldfastServer
 
-/// `holdfast purge`: one pass over what may be forgotten.
+/// `holdfast purge`: one pass over what may be purged.
 enum PurgeCommand: Subcommand {
   static let form = CommandForm(
     name: "purge",
-    summary: "Forgets what nobody needs any more: one pass, as the server makes them by itself.",
+    summary:
+      "Purges tombstones and expired data that no device needs: one pass, as the server runs them itself.",
     options: [
       .init(
         name: "trust-clock", value: nil,
         help: "The clock is right, however far it is ahead: what is old by it goes at once")
     ] + .retention + .database,
-    notes: "Works while the server runs. docs/FORGETTING.md says what goes, and why nothing is missed by it.")
+    notes: "Works while the server runs. docs/RETENTION.md says what goes, and why nothing is missed by it.")
 
   static func run(_ options: Options) throws -> Int32 {
-    let forgotten = try Administration(options.location).purge(
+    let purged = try Administration(options.location).purge(
       options.retention, trustsClock: options.has("trust-clock"), warn: { print($0) }, pause: pause)
-    print("\(forgotten.tombstones) tombstones, in \(forgotten.zones) steps")
-    print("\(forgotten.created) notes of which request created a record")
-    print("\(forgotten.acks) acks of devices that are dead")
-    print("\(forgotten.conflicts) conflicts")
-    print("\(forgotten.answers) answers to requests, \(forgotten.results) kept results")
-    print("\(forgotten.lostHistory) notes of what was there before a restore")
-    print("\(forgotten.devices) devices that were never used")
-    print("\(forgotten.erasedRecords + forgotten.remains) records and notes of users who are being erased")
-    if forgotten.postponed == 0 { return 0 }
-    print("\(forgotten.postponed) could not be done now; run it again.")
+    print("\(purged.tombstones) tombstones, in \(purged.zones) steps")
+    print("\(purged.created) notes of which request created a record")
+    print("\(purged.acks) acks of devices that are dead")
+    print("\(purged.conflicts) conflicts")
+    print("\(purged.answers) answers to requests, \(purged.results) kept results")
+    print("\(purged.lostHistory) notes of what was there before a restore")
+    print("\(purged.devices) devices that were never used")
+    print("\(purged.erasedRecords + purged.remains) records and notes of users who are being erased")
+    if purged.postponed == 0 { return 0 }
+    print("\(purged.postponed) could not be done now; run it again.")
     return 1
   }
 }
@@ -44,7 +45,7 @@ extension [CommandForm.Option] {
       .init(
         name: "keep-tombstones", value: "HOURS", help: "How long a tombstone stays at least; 24 unless given"),
       .init(
-        name: "forget-devices-after", value: "DAYS",
+        name: "expire-devices-after", value: "DAYS",
         help: "How long a device that is not seen counts; 90 unless given"),
       .init(
         name: "keep-conflicts", value: "DAYS", help: "How long an overlap stays in the log; 90 unless given"),
@@ -60,7 +61,7 @@ extension Options {
       if let hours = try number("keep-tombstones", "hours", 0...1_000_000) {
         retention.tombstones = .seconds(hours * 3600)
       }
-      if let days = try number("forget-devices-after", "days", 2...36500) {
+      if let days = try number("expire-devices-after", "days", 2...36500) {
         retention.devices = .seconds(days * 86_400)
       }
       if let days = try number("keep-conflicts", "days", 1...36500) {

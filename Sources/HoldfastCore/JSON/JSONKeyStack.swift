@@ -37,7 +37,7 @@ struct JSONKeyStack: ~Copyable {
     Frame(start: count, many: nil)
   }
 
-  /// Forgets the keys of the innermost object.
+  /// Purges the keys of the innermost object.
   mutating func close(_ frame: Frame) {
     count = frame.start
   }

@@ -38,7 +38,7 @@ public struct JSONWriter: ~Copyable {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
-  /// Forgets what was written and keeps the memory, for the next text.
+  /// Purges what was written and keeps the memory, for the next text.
   public mutating func removeAll() {
     count = 0
     depth = 0

@@ -7,8 +7,8 @@ public struct ColumnStamp: Hashable, Sendable {
   /// The server's number of the device that made it; 0 is the server itself.
   public let device: Int64
 
-  /// Whether the value was handed back after a restore: older than every edit.
-  public var isHandedBack: Bool { stamp == .zero && device != 0 }
+  /// Whether the value was recovered after a restore: older than every edit.
+  public var isRecovered: Bool { stamp == .zero && device != 0 }
 
   /// A column stamp of its parts.
   public init(rev: Int64, stamp: Stamp, device: Int64) {

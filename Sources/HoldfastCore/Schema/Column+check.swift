@@ -1,4 +1,4 @@
-extension Column {
+extension ColumnSchema {
   /// Checks a value against the column's type and limits; null is checked against `required`.
   ///
   /// - Throws: `Problem` naming the column: `valueMissing`, `invalidValue`, `valueTooLong` or `invalidID`.
@@ -49,12 +49,12 @@ extension Column {
   /// Checks that a text is JSON, and no deeper than a message can hold: requests and answers nest values, and have a depth of their own.
   private func checkJSON(_ text: String) throws(Problem) {
     do {
-      try JSONReader.read(text, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }
+      try JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }
     } catch {
       guard (error as? JSONError)?.code == .tooDeep else {
         throw Problem(.invalidValue, "\(name) must be JSON.")
       }
-      throw Problem(.invalidValue, "\(name) nests deeper than \(Column.jsonDepthLimit).")
+      throw Problem(.invalidValue, "\(name) nests deeper than \(ColumnSchema.jsonDepthLimit).")
     }
   }
 }

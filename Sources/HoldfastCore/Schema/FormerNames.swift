@@ -9,7 +9,7 @@ public struct FormerNames: Sendable, Hashable {
   public init() {}
 
   /// Those of a schema.
-  public init(_ schema: Schema) {
+  public init(_ schema: SyncSchema) {
     for table in schema.tables {
       if !table.was.isEmpty { tables[table.name] = table.was }
       for column in table.columns where !column.was.isEmpty {
@@ -61,14 +61,14 @@ public struct FormerNames: Sendable, Hashable {
   // MARK: What a name of the server's is here
 
   /// Whether the server calls a table of this app's schema so.
-  public func isName(_ theirs: String, of table: Table) -> Bool {
+  public func isName(_ theirs: String, of table: TableSchema) -> Bool {
     Self.isSame(theirs, table.name, table.was, tables[theirs])
   }
 
   /// Whether the server calls a column of this app's schema so.
   ///
   /// - Parameter table: what the server calls the table.
-  public func isName(_ theirs: String, of column: Column, in table: String) -> Bool {
+  public func isName(_ theirs: String, of column: ColumnSchema, in table: String) -> Bool {
     Self.isSame(theirs, column.name, column.was, columns[table]?[theirs])
   }
 
@@ -77,20 +77,20 @@ public struct FormerNames: Sendable, Hashable {
   }
 
   /// The other names that the server may have for a table of this app's schema.
-  public func others(of table: Table) -> [String] {
+  public func others(of table: TableSchema) -> [String] {
     table.was
       + tables.keys.filter { $0 != table.name && !table.was.contains($0) && isName($0, of: table) }.sorted()
   }
 
   /// The other names that the server may have for the columns of a table of this app's schema.
-  public func otherColumns(of table: Table) -> [(name: String, column: Int)] {
-    let told = ([table.name] + others(of: table)).flatMap { name in
+  public func otherColumns(of table: TableSchema) -> [(name: String, column: Int)] {
+    let names = ([table.name] + others(of: table)).flatMap { name in
       (columns[name] ?? [:]).keys.sorted().compactMap { theirs in
         table.index(of: theirs) == nil
           ? table.columns.firstIndex { isName(theirs, of: $0, in: name) }.map { (theirs, $0) } : nil
       }
     }
     let own = table.columns.enumerated().flatMap { index, column in column.was.map { ($0, index) } }
-    return own + told.filter { name, _ in !own.contains { $0.0 == name } }
+    return own + names.filter { name, _ in !own.contains { $0.0 == name } }
   }
 }

@@ -1,4 +1,4 @@
-extension Schema {
+extension SyncSchema {
   /// The version of the form of `holdfast.json`.
   public static let formatVersion: Int64 = 1
 
@@ -28,7 +28,7 @@ extension Schema {
   }
 }
 
-extension Table {
+extension TableSchema {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init("zone", zoneJSON)]
     if !was.isEmpty { members.append(.init("was", .array(was.map { .string($0) }))) }
@@ -59,7 +59,7 @@ extension Table {
   }
 }
 
-extension Column {
+extension ColumnSchema {
   fileprivate var json: JSONValue {
     var members: [JSONValue.Member] = [.init("type", .string(type.rawValue))]
     if let reference {
@@ -82,7 +82,7 @@ extension Column {
   }
 }
 
-extension Column {
+extension ColumnSchema {
   /// A value of the column in the form of the wire.
   public func json(of value: Value) -> JSONValue {
     switch value {

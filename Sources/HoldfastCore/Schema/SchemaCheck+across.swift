@@ -1,13 +1,13 @@
 // References into other zones. Those who may delete a record must always be able to: what refers to it may be private to somebody else.
 extension SchemaCheck {
   /// The tables with what their references do by default.
-  static func withDefaults(_ tables: [Table]) -> [Table] {
+  static func withDefaults(_ tables: [TableSchema]) -> [TableSchema] {
     tables.map { table in
       var table = table
       for (index, column) in table.columns.enumerated() {
         guard let reference = column.reference, reference.onDelete == nil else { continue }
         let onDelete: Reference.OnDelete =
-          if !Schema.isAcross(reference, of: table, in: tables) { .restrict } else {
+          if !SyncSchema.isAcross(reference, of: table, in: tables) { .restrict } else {
             column.required ? .cascade : .setNull
           }
         table.columns[index].reference = Reference(
@@ -18,9 +18,9 @@ extension SchemaCheck {
   }
 
   /// What is wrong with a reference that would keep the members of another zone from deleting.
-  func acrossFaults(_ column: Column, of table: Table, at place: String) -> [SchemaError.Fault] {
+  func acrossFaults(_ column: ColumnSchema, of table: TableSchema, at place: String) -> [SchemaError.Fault] {
     guard let reference = column.reference, reference.onDelete == .restrict,
-      Schema.isAcross(reference, of: table, in: tables)
+      SyncSchema.isAcross(reference, of: table, in: tables)
     else { return [] }
     let advice =
       column.required

@@ -4,7 +4,7 @@ extension SchemaCheck {
   static let indexColumnLimit = 8
 
   /// What is wrong with the indexes that a table declares.
-  func indexFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
+  func indexFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if table.indexes.count > Self.indexLimit {
       faults.append(

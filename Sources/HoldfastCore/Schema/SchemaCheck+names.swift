@@ -40,7 +40,7 @@ extension SchemaCheck {
   }
 
   /// The same of the columns of a table.
-  func formerColumnFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
+  func formerColumnFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     table.columns.flatMap { column in
       formerNameFaults(
         column.was,

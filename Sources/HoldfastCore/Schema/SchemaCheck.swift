@@ -1,13 +1,13 @@
 /// The rules that a schema keeps, each with the place and the advice when it does not.
 package struct SchemaCheck {
   let name: String
-  let tables: [Table]
+  let tables: [TableSchema]
 
   package static let reservedColumns: TextSet = [
     "id", "zone", "rev", "seq", "stamps", "deleted", "deleted_at", "rowid", "oid", "_rowid_",
     "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid",
   ]
-  static let reservedTables: TextSet = [Table.members.name, Table.conflicts.name]
+  static let reservedTables: TextSet = [TableSchema.members.name, TableSchema.conflicts.name]
 
   /// Whether the name of a table is kept for Holdfast or SQLite.
   package static func isReserved(table name: String) -> Bool {
@@ -38,7 +38,7 @@ package struct SchemaCheck {
     return faults + formerTableFaults()
   }
 
-  private func tableFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
+  private func tableFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if table.columns.isEmpty { faults.append(.init("\(place).columns", "Declare at least one column.")) }
     if table.columns.count > 200 { faults.append(.init("\(place).columns", "Declare at most 200 columns.")) }
@@ -66,7 +66,7 @@ package struct SchemaCheck {
       + zoneFaults(table, at: "\(place).zone")
   }
 
-  private func columnFaults(_ column: Column, at place: String) -> [SchemaError.Fault] {
+  private func columnFaults(_ column: ColumnSchema, at place: String) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if (column.type == .reference) != (column.reference != nil) {
       faults.append(
@@ -116,7 +116,9 @@ package struct SchemaCheck {
   }
 
   /// What is wrong with the list that a column says it is of.
-  private func listFaults(_ column: Column, of table: Table, at place: String) -> [SchemaError.Fault] {
+  private func listFaults(_ column: ColumnSchema, of table: TableSchema, at place: String) -> [SchemaError
+    .Fault]
+  {
     guard let name = column.within else { return [] }
     if column.type != .position {
       return [.init(place, "Only a position belongs to a list; leave it out.")]
@@ -127,7 +129,7 @@ package struct SchemaCheck {
     ]
   }
 
-  private func zoneFaults(_ table: Table, at place: String) -> [SchemaError.Fault] {
+  private func zoneFaults(_ table: TableSchema, at place: String) -> [SchemaError.Fault] {
     switch table.zone {
     case .root, .user: return []
     case .explicit, .server:
@@ -159,7 +161,7 @@ package struct SchemaCheck {
     }
   }
 
-  private func hasCycle(from table: Table) -> Bool {
+  private func hasCycle(from table: TableSchema) -> Bool {
     var table = table
     for _ in 0...tables.count {
       guard case .parent(let name) = table.zone,

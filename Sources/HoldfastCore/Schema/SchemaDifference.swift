@@ -53,13 +53,13 @@ public struct SchemaDifference: Sendable {
       + kept.flatMap { kept in kept.removed.map { "tables.\(old.tables[kept.before].name).columns.\($0)" } }
   }
 
-  private let old: Schema
-  private let new: Schema
+  private let old: SyncSchema
+  private let new: SyncSchema
 
   /// Compares two schemas.
   ///
   /// - Throws: `SchemaError` naming every place that can't change.
-  public init(from old: Schema, to new: Schema) throws(SchemaError) {
+  public init(from old: SyncSchema, to new: SyncSchema) throws(SchemaError) {
     (self.old, self.new) = (old, new)
     var pairs: [(before: Int, index: Int)] = []
     for (index, table) in new.tables.enumerated() {
@@ -135,7 +135,7 @@ public struct SchemaDifference: Sendable {
   }
 
   private static func faults(
-    _ earlier: Column, _ column: Column, at place: String, _ tableNames: TextMap<String>
+    _ earlier: ColumnSchema, _ column: ColumnSchema, at place: String, _ tableNames: TextMap<String>
   ) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if earlier.type != column.type { faults.append(fault("\(place).type", "was changed")) }

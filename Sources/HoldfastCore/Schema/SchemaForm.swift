@@ -2,15 +2,15 @@
 struct SchemaForm {
   private(set) var faults: [SchemaError.Fault] = []
 
-  mutating func read(_ value: JSONValue) -> (name: String, tables: [Table]) {
+  mutating func read(_ value: JSONValue) -> (name: String, tables: [TableSchema]) {
     guard let members = value.members else {
       faults.append(
         .init("holdfast.json", "The file must hold an object; `holdfast init` writes an example."))
       return ("", [])
     }
     knownOnly(members, ["holdfast", "name", "version", "oldest_version", "tables"], at: "holdfast.json")
-    if value["holdfast"]?.integerValue != Schema.formatVersion {
-      faults.append(.init("holdfast", "Say which form this is: \"holdfast\": \(Schema.formatVersion)."))
+    if value["holdfast"]?.integerValue != SyncSchema.formatVersion {
+      faults.append(.init("holdfast", "Say which form this is: \"holdfast\": \(SyncSchema.formatVersion)."))
     }
     let name = text(value["name"], at: "name") ?? ""
     guard let tables = value["tables"]?.members else {
@@ -25,20 +25,20 @@ struct SchemaForm {
     (number(value["version"], at: "version") ?? 0, number(value["oldest_version"], at: "oldest_version") ?? 0)
   }
 
-  private mutating func table(_ value: JSONValue, named name: String) -> Table {
+  private mutating func table(_ value: JSONValue, named name: String) -> TableSchema {
     let place = "tables.\(name)"
     guard let members = value.members else {
       faults.append(.init(place, "A table is an object with \"zone\" and \"columns\"."))
-      return Table(name, zone: .user, columns: [])
+      return TableSchema(name, zone: .user, columns: [])
     }
     knownOnly(members, ["zone", "columns", "unique", "indexes", "roles", "was"], at: place)
-    var columns: [Column] = []
+    var columns: [ColumnSchema] = []
     if let members = value["columns"]?.members {
       columns = members.map { column($0.value, named: $0.name, at: "\(place).columns.\($0.name)") }
     } else {
       faults.append(.init("\(place).columns", "Give an object with a member for each column."))
     }
-    return Table(
+    return TableSchema(
       name, zone: zone(value["zone"], at: "\(place).zone"), columns: columns,
       unique: groups(value["unique"], at: "\(place).unique"),
       indexes: groups(value["indexes"], at: "\(place).indexes"),
@@ -95,10 +95,10 @@ struct SchemaForm {
     return roles
   }
 
-  private mutating func column(_ value: JSONValue, named name: String, at place: String) -> Column {
+  private mutating func column(_ value: JSONValue, named name: String, at place: String) -> ColumnSchema {
     guard let members = value.members else {
       faults.append(.init(place, "A column is an object with \"type\"."))
-      return Column(name, .text)
+      return ColumnSchema(name, .text)
     }
     knownOnly(
       members,
@@ -107,7 +107,7 @@ struct SchemaForm {
         "across", "within", "was",
       ], at: place)
     let type = choice(value["type"] ?? .null, of: ColumnType.self, at: "\(place).type") ?? .text
-    var column = Column(name, type)
+    var column = ColumnSchema(name, type)
     column.required = flag(value["required"], at: "\(place).required")
     column.maximumLength = number(value["max_length"], at: "\(place).max_length").flatMap { Int(exactly: $0) }
     column.minimum = number(value["min"], at: "\(place).min")
@@ -136,7 +136,8 @@ struct SchemaForm {
     return column
   }
 
-  private mutating func defaultValue(_ value: JSONValue, of column: Column, at place: String) -> Value? {
+  private mutating func defaultValue(_ value: JSONValue, of column: ColumnSchema, at place: String) -> Value?
+  {
     do {
       return try JSONReader.read(value.bytes) { try OperationReader.value(of: column, from: &$0) }
     } catch {
@@ -187,7 +188,7 @@ struct SchemaForm {
     for member in members where !known.contains(member.name) {
       faults.append(
         .init(
-          "\(place).\(member.name)", "This is not known here; known are \(known.joined(separator: ", "))."))
+          "\(place).\(member.name)", "Unknown member; the known ones are \(known.joined(separator: ", "))."))
     }
   }
 }

@@ -28,7 +28,7 @@ public struct SchemaReport: Sendable {
   public private(set) var changes: [Change] = []
 
   /// Compares two schemas.
-  public init(from old: Schema, to new: Schema) {
+  public init(from old: SyncSchema, to new: SyncSchema) {
     do {
       let difference = try SchemaDifference(from: old, to: new)
       verdict = difference.removals.isEmpty ? .safe : .removes
@@ -90,22 +90,22 @@ extension SchemaReport.Change {
     Self(
       place: "tables.\(renaming.new)", what: "new name; it was \(renaming.old)",
       effects: [
-        "Server: ALTER TABLE RENAME; tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made anew.",
+        "Server: ALTER TABLE RENAME; tombstones (PostgreSQL: all ledger rows of the table) get the name, one statement as long as that takes, while writers of the table wait. Indexes of SQLite are made again.",
         "Old apps: go on with the old name, in both directions.",
         "New apps: rename their table when they open their database, with all unsent edits.",
       ])
   }
 
-  fileprivate static func newTable(_ table: Table) -> Self {
+  fileprivate static func newTable(_ table: TableSchema) -> Self {
     Self(
       place: "tables.\(table.name)", what: "new table",
       effects: [
         "Server: makes it; nobody waits.", "Old apps: pass over its records.",
-        "New apps: begin their zones anew once, to have its records.",
+        "New apps: resync their zones once, to have its records.",
       ])
   }
 
-  fileprivate static func index(_ columns: [String], of table: Table, isNew: Bool) -> Self {
+  fileprivate static func index(_ columns: [String], of table: TableSchema, isNew: Bool) -> Self {
     Self(
       place: "tables.\(table.name).indexes",
       what: "\(isNew ? "new" : "removed") index: \(columns.joined(separator: ", "))",
@@ -117,7 +117,9 @@ extension SchemaReport.Change {
   }
 
   /// All changes of a table that stays.
-  fileprivate static func columns(of kept: SchemaDifference.Kept, _ before: Table, _ table: Table) -> [Self] {
+  fileprivate static func columns(of kept: SchemaDifference.Kept, _ before: TableSchema, _ table: TableSchema)
+    -> [Self]
+  {
     let place = "tables.\(table.name)"
     var changes: [Self] = []
     for name in kept.removed { changes.append(removed("\(place).columns.\(name)")) }
@@ -155,7 +157,7 @@ extension SchemaReport.Change {
     Self(
       place: place, what: "removal",
       effects: [
-        "Server: serves it no more and keeps the values until `holdfast schema prune`. Its indexes and constraints go; short lock on PostgreSQL, on SQLite the table is written anew at the start.",
+        "Server: serves it no more and keeps the values until `holdfast schema prune`. Its indexes and constraints go; short lock on PostgreSQL, on SQLite the table is written again at the start.",
         "Old apps: their change sets that edit it, or create a record with a value of it, are refused (unknown-column) and wait in quarantine, each whole, with its other columns.",
         "New apps: drop the column when they open their database. Edits that wait are still sent.",
       ])
@@ -171,18 +173,18 @@ extension SchemaReport.Change {
       ])
   }
 
-  private static func added(_ place: String, _ column: Column) -> Self {
+  private static func added(_ place: String, _ column: ColumnSchema) -> Self {
     Self(
       place: place, what: "new column",
       effects: [
         "Server: adds it, without writing the records that are there\(column.defaultValue == nil ? "" : "; they have the default").",
         "Old apps: pass over it, and never write it. Programs of REST that PUT whole records set it to its default.",
-        "New apps: begin their zones anew once, to have it in old records.",
+        "New apps: resync their zones once, to have it in old records.",
       ])
   }
 
   /// What the service and the devices will hold of the values of a column.
-  private static func rules(_ before: Column, _ column: Column, at place: String) -> [Self] {
+  private static func rules(_ before: ColumnSchema, _ column: ColumnSchema, at place: String) -> [Self] {
     var changes: [Self] = []
     func add(_ what: String, isNarrower: Bool) {
       let effect =
@@ -230,7 +232,8 @@ extension SchemaReport.Change {
     if before.within != column.within {
       changes.append(
         Self(
-          place: place, what: "another list", effects: ["Positions stay; the index of the list is made anew."]
+          place: place, what: "another list",
+          effects: ["Positions stay; the index of the list is made again."]
         ))
     }
     return changes

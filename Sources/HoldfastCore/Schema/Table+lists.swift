@@ -1,4 +1,4 @@
-extension Table {
+extension TableSchema {
   /// The reference column whose records form one list in the order of a position column; nil where each zone is one list.
   public func list(of position: Int) -> Int? {
     if let within = columns[position].within { return index(of: within) }

@@ -2,15 +2,15 @@
 ///
 /// A text that is no JSON throws. An operation that is JSON but wrong gives a `Problem`, so that its change set alone is refused.
 public struct OperationReader: Sendable {
-  let schema: Schema
+  let schema: SyncSchema
 
   /// A reader for a schema.
-  public init(schema: Schema) { self.schema = schema }
+  public init(schema: SyncSchema) { self.schema = schema }
 
   /// Reads one operation.
   ///
   /// - Throws: `JSONError` when the text is no JSON.
-  public func read(_ reader: inout JSONReader) throws -> Result<Operation, Problem> {
+  public func read(_ reader: inout JSONReader) throws -> Result<RecordOperation, Problem> {
     guard try reader.peekKind() == .object else {
       try reader.skipValue()
       return .failure(Problem(.invalidOperation, "An operation is an object."))
@@ -25,18 +25,18 @@ public struct OperationReader: Sendable {
     }
   }
 
-  private func operation(_ fields: Fields) throws -> Operation {
+  private func operation(_ fields: Fields) throws -> RecordOperation {
     if let wrong = fields.wrong {
       throw Problem(.invalidOperation, "\(wrong) has a wrong type or is not known.")
     }
-    guard let kind = fields.kind.flatMap(Operation.Kind.init) else {
+    guard let kind = fields.kind.flatMap(RecordOperation.Kind.init) else {
       throw Problem(.invalidOperation, "op must be create, update or delete.")
     }
     guard let name = fields.table else { throw Problem(.invalidOperation, "table is missing.") }
     guard let table = schema.index(called: name) else { throw Problem(.unknownTable, name) }
     if schema.tables[table].zone == .server, kind != .update { throw Problem(.readOnlyTable, name) }
     guard let id = fields.id else { throw Problem(.invalidOperation, "id is missing.") }
-    // A record that a team's table had before, or SQL made, may have another id; so has one that is brought back.
+    // A record that a team's table had before, or SQL made, may have another id; so has one that is restored.
     guard kind == .create ? Identifier.isUUID(id) : Identifier.isPossible(id) else {
       throw Problem(.invalidID, "id of an operation on \(name).")
     }
@@ -46,13 +46,13 @@ public struct OperationReader: Sendable {
     guard fields.rev >= 0 else { throw Problem(.invalidOperation, "rev must not be negative.") }
     let (settings, zone) = try settings(fields, kind: kind, table: schema.tables[table])
     try schema.tables[table].checkWritable(settings)
-    return Operation(
+    return RecordOperation(
       kind: kind, table: table, id: id, rev: fields.rev, stamp: stamp, settings: settings, zone: zone)
   }
 
   private func settings(
-    _ fields: Fields, kind: Operation.Kind, table: Table
-  ) throws -> ([Operation.Setting], zone: String?) {
+    _ fields: Fields, kind: RecordOperation.Kind, table: TableSchema
+  ) throws -> ([RecordOperation.Setting], zone: String?) {
     var zone: String?
     var values: [Value?] = Array(repeating: nil, count: table.columns.count)
     var bases = values
@@ -90,7 +90,7 @@ public struct OperationReader: Sendable {
       if fields.columns != nil { throw Problem(.invalidOperation, "A delete has no columns.") }
     }
     let settings = values.indices.compactMap { index in
-      values[index].map { Operation.Setting(column: index, value: $0, base: bases[index]) }
+      values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
     }
     return (settings, zone)
   }
@@ -98,7 +98,7 @@ public struct OperationReader: Sendable {
   /// Reads a value in the form of a column's type.
   ///
   /// - Throws: `Problem` with `invalidValue` when the JSON is of another type.
-  public static func value(of column: Column, from reader: inout JSONReader) throws -> Value {
+  public static func value(of column: ColumnSchema, from reader: inout JSONReader) throws -> Value {
     let kind = try reader.peekKind()
     switch (column.type, kind) {
     case (_, .null):

@@ -16,7 +16,8 @@ public struct OperationWriter: ~Copyable {
   ///   - zone: of a create in a table with an explicit zone.
   ///   - unsendable: by column, what is written instead of a value that no message can carry.
   public mutating func write(
-    _ kind: Operation.Kind, table: Table, id: String, rev: Int64, stamp: Stamp, settings: [Operation.Setting],
+    _ kind: RecordOperation.Kind, table: TableSchema, id: String, rev: Int64, stamp: Stamp,
+    settings: [RecordOperation.Setting],
     zone: String? = nil, unsendable: [Int: JSONValue] = [:]
   ) {
     writer.beginObject()
@@ -72,7 +73,7 @@ public struct OperationWriter: ~Copyable {
 extension JSONWriter {
   /// Writes a value of a column. One that does not fit the column's type, as a foreign writer may have left it, is written as
   /// what it is, so that it is refused by name and not lost.
-  public mutating func value(_ value: Value, of column: Column) {
+  public mutating func value(_ value: Value, of column: ColumnSchema) {
     switch (value, column.type) {
     case (.null, _): null()
     case (.integer(let number), .boolean) where number == 0 || number == 1: bool(number == 1)
@@ -80,7 +81,9 @@ extension JSONWriter {
     case (.real(let number), _): doubleOrNull(number)
     case (.text(let text), .json):
       // A text that is no JSON goes as a string, and so does what nests too deep for a message to hold it.
-      if (try? JSONReader.read(text, maximumDepth: Column.jsonDepthLimit, { try $0.skipValue() })) != nil {
+      if (try? JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit, { try $0.skipValue() }))
+        != nil
+      {
         var text = text
         text.withUTF8 { rawValue($0) }
       } else {

@@ -31,7 +31,7 @@ public struct RecoveryClaim: Hashable, Sendable {
         case "proof": proof = try reader.readString()
         case "role": role = try reader.readString()
         case "records": records = try reader.readInt64()
-        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known in claims.")
+        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is an unknown member of a claim.")
         }
       }
       claims.append(RecoveryClaim(zone: zone, proof: proof, role: role, records: max(0, records)))

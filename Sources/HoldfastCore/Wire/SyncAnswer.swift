@@ -12,8 +12,8 @@ public struct SyncAnswer: Sendable {
     public let problem: [UInt8]
   }
 
-  /// What became of what a request handed back.
-  public struct Returned: Sendable {
+  /// What became of what a request recovered.
+  public struct Recovered: Sendable {
     /// So many of its returns were dealt with.
     public var count: Int64 = 0
     /// Those of them that can't be taken: their place in the request, and the problem document.
@@ -36,7 +36,7 @@ public struct SyncAnswer: Sendable {
     public var count: Int64 = 0
     /// At most so many changes are still to come.
     public var remaining: Int64 = 0
-    /// Whether the zone must be begun anew.
+    /// Whether the zone must be resynced.
     public var isReset = false
     /// Whether that is so because the server was restored, and has less of the zone than the device.
     public var isRestored = false
@@ -59,7 +59,7 @@ public struct SyncAnswer: Sendable {
   /// The zones that may no longer be read.
   public var lost: [String] = []
   /// A zone of which a restored server can't say whether it may be read.
-  public struct Held: Sendable {
+  public struct AwaitingZone: Sendable {
     /// The zone.
     public var zone = ""
     /// Whether the server does not know it at all.
@@ -69,15 +69,15 @@ public struct SyncAnswer: Sendable {
   }
 
   /// Zones of which a restored server can't say whether they may be read.
-  public var held: [Held] = []
+  public var awaitingRecovery: [AwaitingZone] = []
   /// What shows the server that it has dealt with the device up to `confirmed`; "" where it gives none.
   public var proof = ""
   /// What shows the server which role the user has in zones.
   public var proofs: [(zone: String, proof: String)] = []
   /// The zones for whose proof the server asks.
   public var wanted: [String] = []
-  /// What became of what the request handed back; nil when none of it was looked at.
-  public var returned: Returned?
+  /// What became of what the request recovered; nil when none of it was looked at.
+  public var recovered: Recovered?
   /// Tells the server's schema from others; "" when it did not say.
   public var schema = ""
   /// The names that its tables and columns had before.
@@ -102,12 +102,13 @@ public struct SyncAnswer: Sendable {
         case "schema": schema = try reader.readString()
         case "renamed": renamed = try FormerNames(&reader)
         case "lost": try reader.readArray { lost.append(try $0.readString()) }
-        case "held": try reader.readArray { held.append(try Self.readHeld(&$0)) }
+        case "awaiting_recovery":
+          try reader.readArray { awaitingRecovery.append(try Self.readAwaitingZone(&$0)) }
         case "proof": proof = try reader.readString()
         case "proofs":
           try reader.readObject { key, reader in proofs.append((key.string, try reader.readString())) }
         case "prove": try reader.readArray { wanted.append(try $0.readString()) }
-        case "returned": returned = try Self.readReturned(&reader)
+        case "recovered": recovered = try Self.readRecoveredCount(&reader)
         default: try reader.skipValue()
         }
       }
@@ -151,8 +152,8 @@ public struct SyncAnswer: Sendable {
     return Refused(first: first, last: last, operation: operation, problem: problem)
   }
 
-  private static func readHeld(_ reader: inout JSONReader) throws -> Held {
-    var held = Held()
+  private static func readAwaitingZone(_ reader: inout JSONReader) throws -> AwaitingZone {
+    var held = AwaitingZone()
     try reader.readObject { key, reader in
       switch key {
       case "zone": held.zone = try reader.readString()
@@ -164,11 +165,11 @@ public struct SyncAnswer: Sendable {
     return held
   }
 
-  private static func readReturned(_ reader: inout JSONReader) throws -> Returned {
-    var returned = Returned()
+  private static func readRecoveredCount(_ reader: inout JSONReader) throws -> Recovered {
+    var recovered = Recovered()
     try reader.readObject { key, reader in
       switch key {
-      case "count": returned.count = try count(&reader, "count")
+      case "count": recovered.count = try count(&reader, "count")
       case "refused":
         try reader.readArray { reader in
           var (index, problem): (Int64, [UInt8]) = (0, [])
@@ -179,12 +180,12 @@ public struct SyncAnswer: Sendable {
             default: try reader.skipValue()
             }
           }
-          returned.refused.append((index, problem))
+          recovered.refused.append((index, problem))
         }
       default: try reader.skipValue()
       }
     }
-    return returned
+    return recovered
   }
 
   private static func readPart(_ reader: inout JSONReader) throws -> Part {

@@ -8,7 +8,7 @@ public struct ReceivedChangeSet: Sendable {
   /// How many operations it has, also when they are wrong.
   public let count: Int
   /// The operations, or the first problem with the index of the operation that has it.
-  public let content: Result<[Operation], RefusedOperation>
+  public let content: Result<[RecordOperation], RefusedOperation>
 }
 
 /// Why a change set is refused, and for which of its operations.
@@ -49,13 +49,13 @@ public struct SyncRequest: Sendable {
   public static let ackLimit = 100_000
 
   /// Answers up to this number are durable on the device.
-  public var answers: Int64 = 0
+  public var acknowledgedRefusals: Int64 = 0
   /// The acks that are news, or all.
   public var acks: [Ack] = []
   /// Whether `acks` names all zones of the device.
   public var isComplete = false
   /// The clock of the last answer that the device has dealt with: what it says of its zones is of then. Nil where that is not said.
-  public var heard: Stamp?
+  public var lastServerClock: Stamp?
   /// The sum over all acks of the device, after this request's.
   public var digest = AckDigest().text
   /// What the device says of the app that it runs.
@@ -68,8 +68,8 @@ public struct SyncRequest: Sendable {
   public var chain = Fingerprint.beginning
   /// The change sets, in order.
   public var changeSets: [ReceivedChangeSet] = []
-  /// What is handed back to a restored server.
-  public var returns: [Result<ReturnedRecord, Problem>] = []
+  /// What is recovered to a restored server.
+  public var recovered: [Result<RecoveredRecord, Problem>] = []
 
   /// The `proof` of the last answer that the device has dealt with; "" when it has none.
   public var proof = ""
@@ -79,7 +79,7 @@ public struct SyncRequest: Sendable {
   public var unproven: [String] = []
 
   /// Whether it brings anything to be written besides acks and answers.
-  public var isWriting: Bool { !changeSets.isEmpty || !returns.isEmpty || !claims.isEmpty }
+  public var isWriting: Bool { !changeSets.isEmpty || !recovered.isEmpty || !claims.isEmpty }
 
   /// A request that says nothing.
   public init() {}
@@ -105,16 +105,16 @@ public struct SyncRequest: Sendable {
     try reader.readObject { key, reader in
       switch key {
       case "protocol": version = try reader.readInt64()
-      case "answers": request.answers = try reader.readInt64()
+      case "acknowledged_refusals": request.acknowledgedRefusals = try reader.readInt64()
       case "acks": request.acks = try readAcks(&reader)
       case "complete": request.isComplete = try reader.readBool()
       case "client": request.client = try ClientVersion(&reader)
       case "schema_version": request.schemaVersion = try reader.readInt64()
-      case "heard":
-        guard let heard = Stamp(try reader.readString()) else {
-          throw Problem(.invalidRequest, "heard must be a stamp, 16 hex digits.")
+      case "last_server_clock":
+        guard let clock = Stamp(try reader.readString()) else {
+          throw Problem(.invalidRequest, "last_server_clock must be a stamp, 16 hex digits.")
         }
-        request.heard = heard
+        request.lastServerClock = clock
       case "digest": request.digest = try reader.readString()
       case "first":
         request.first = try reader.readInt64()
@@ -126,12 +126,12 @@ public struct SyncRequest: Sendable {
           throw Problem(.invalidRequest, "chain must be 16 hex digits.")
         }
         request.chain = chain
-      case "returns":
+      case "recovered":
         try reader.readArray { reader in
-          if request.returns.count == ReturnedRecord.limit {
-            throw Problem(.invalidRequest, "More than \(ReturnedRecord.limit) returns.")
+          if request.recovered.count == RecoveredRecord.limit {
+            throw Problem(.invalidRequest, "recovered has more than \(RecoveredRecord.limit) records.")
           }
-          request.returns.append(try operations.readReturn(&reader))
+          request.recovered.append(try operations.readRecovered(&reader))
         }
       case "proof": request.proof = try reader.readString()
       case "claims": request.claims = try RecoveryClaim.readAll(&reader)
@@ -143,7 +143,7 @@ public struct SyncRequest: Sendable {
           request.unproven.append(try reader.readString())
         }
       case "change_sets": request.changeSets = try readChangeSets(&reader, operations: operations)
-      default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+      default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
       }
     }
     guard let version else { throw Problem(.invalidRequest, "protocol is missing.") }
@@ -173,7 +173,7 @@ public struct SyncRequest: Sendable {
       }
       let start = reader.offset
       var count = 0
-      var list: [Operation] = []
+      var list: [RecordOperation] = []
       var refused: RefusedOperation?
       try reader.readArray { reader in
         count += 1
@@ -202,14 +202,14 @@ public struct SyncRequest: Sendable {
   /// The body of a request.
   ///
   /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
-  /// - Parameter returned: what is handed back, as `ReturnedRecord` writes it; takes the place of `returns`.
-  public func body(sealed: [[UInt8]], returned: [[UInt8]] = []) -> [UInt8] {
+  /// - Parameter returned: what is recovered, as `RecoveredRecord` writes it; takes the place of `recovered`.
+  public func body(sealed: [[UInt8]], recovered: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()
     writer.key("protocol")
     writer.int64(protocolVersion)
-    writer.key("answers")
-    writer.int64(answers)
+    writer.key("acknowledged_refusals")
+    writer.int64(acknowledgedRefusals)
     if !acks.isEmpty || isComplete {
       writer.key("acks")
       writer.beginObject()
@@ -221,9 +221,9 @@ public struct SyncRequest: Sendable {
       writer.key("complete")
       writer.bool(isComplete)
     }
-    if let heard {
-      writer.key("heard")
-      writer.string(heard.text)
+    if let lastServerClock {
+      writer.key("last_server_clock")
+      writer.string(lastServerClock.text)
     }
     writer.key("digest")
     writer.string(digest)
@@ -236,10 +236,10 @@ public struct SyncRequest: Sendable {
       writer.int64(schemaVersion)
     }
     writeProofs(to: &writer)
-    if !returned.isEmpty {
-      writer.key("returns")
+    if !recovered.isEmpty {
+      writer.key("recovered")
       writer.beginArray()
-      for bytes in returned { writer.rawValue(bytes) }
+      for bytes in recovered { writer.rawValue(bytes) }
       writer.endArray()
     }
     if !sealed.isEmpty {

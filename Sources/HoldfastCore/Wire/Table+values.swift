@@ -1,4 +1,4 @@
-extension Table {
+extension TableSchema {
   /// Reads the values that an object gives to columns, and checks them.
   ///
   /// - Parameters:
@@ -34,9 +34,9 @@ extension Table {
   /// Checks that people may write what an update sets: of a table that the server writes, their choice alone.
   ///
   /// - Throws: `Problem.readOnlyTable` naming the column.
-  public func checkWritable(_ settings: [Operation.Setting]) throws(Problem) {
+  public func checkWritable(_ settings: [RecordOperation.Setting]) throws(Problem) {
     if zone != .server { return }
-    for setting in settings where columns[setting.column].name != Table.resolutionColumn {
+    for setting in settings where columns[setting.column].name != TableSchema.resolutionColumn {
       throw Problem(.readOnlyTable, "\(name).\(columns[setting.column].name)")
     }
   }

@@ -29,11 +29,11 @@ final class Exchange: @unchecked Sendable {
   }
 
   private let lock: Lock
-  private let connection: Connection
+  private let connection: HTTPConnection
   private var state = State.open
   private var onEnd: (@Sendable () -> Void)?
 
-  init(_ connection: Connection) {
+  init(_ connection: HTTPConnection) {
     lock = connection.lock
     self.connection = connection
   }

@@ -31,7 +31,7 @@ struct Output {
   var heldBytes: Int { head.count + body.count - place }
 
   /// Sends some.
-  mutating func write(to transport: Transport) -> Transport.Progress {
+  mutating func write(to transport: SocketTransport) -> SocketTransport.Progress {
     if place < head.count {
       let progress = head.withUnsafeBytes {
         transport.write(UnsafeRawBufferPointer(rebasing: $0[place...]), more: !body.isEmpty || !rest.isEmpty)

@@ -18,7 +18,7 @@ final class EventLoop: @unchecked Sendable {
 
   private enum Message {
     case add(Int32, SocketAddress)
-    case wake(Connection)
+    case wake(HTTPConnection)
     case word(Word)
   }
 
@@ -34,8 +34,8 @@ final class EventLoop: @unchecked Sendable {
   /// The field `Date` of this second.
   private(set) var date = ""
   private var second: time_t = 0
-  private var connections: [Int32: Connection] = [:]
-  private var later: [Connection] = []
+  private var connections: [Int32: HTTPConnection] = [:]
+  private var later: [HTTPConnection] = []
   private var isEnding = false
 
   /// Makes a loop without a thread; nil when the system has no descriptors for it.
@@ -58,7 +58,7 @@ final class EventLoop: @unchecked Sendable {
   func add(_ descriptor: Int32, _ peer: SocketAddress) { post(.add(descriptor, peer)) }
 
   /// Has a connection take its answer.
-  func wake(_ connection: Connection) { post(.wake(connection)) }
+  func wake(_ connection: HTTPConnection) { post(.wake(connection)) }
 
   func tell(_ word: Word) { post(.word(word)) }
 
@@ -114,10 +114,10 @@ final class EventLoop: @unchecked Sendable {
   }
 
   /// Has a connection go on when others had their turn.
-  func runLater(_ connection: Connection) { later.append(connection) }
+  func runLater(_ connection: HTTPConnection) { later.append(connection) }
 
-  /// Forgets a connection that is about to be closed.
-  func remove(_ connection: Connection) { connections[connection.descriptor] = nil }
+  /// Purges a connection that is about to be closed.
+  func remove(_ connection: HTTPConnection) { connections[connection.descriptor] = nil }
 
   private func takeInbox() -> [Message] {
     defer { inbox = [] }
@@ -138,7 +138,7 @@ final class EventLoop: @unchecked Sendable {
     var event = epoll_event(
       events: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue,
       data: epoll_data_t(fd: descriptor))
-    guard let connection = Connection(descriptor, peer, core, self),
+    guard let connection = HTTPConnection(descriptor, peer, core, self),
       epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event) == 0
     else {
       close(descriptor)

@@ -5,13 +5,13 @@ import HoldfastCore
 /// SQLite runs a trigger inside itself only with `recursive_triggers=ON`, which is no program's default. So the first deletion finds all that goes
 /// with it by one query, records it, and deletes it; the triggers of the rows that it deletes have nothing left to do. Deep trees need no deep recursion.
 struct CascadeCycle {
-  private let schema: Schema
+  private let schema: SyncSchema
   private let root: Int
   /// The tables of the circle, with the one that a deletion begins in.
   private let tables: [Int]
 
   /// - Parameter table: the one that a deletion begins in; nil is given for one that is in no circle.
-  init?(of table: Int, in schema: Schema) {
+  init?(of table: Int, in schema: SyncSchema) {
     let below = schema.tables.indices.map { index in
       Set(schema.links(to: index).filter { $0.isInZone && $0.onDelete == .cascade }.map(\.table))
     }
@@ -68,7 +68,7 @@ struct CascadeCycle {
     "(SELECT id FROM holdfast_cascaded WHERE root = OLD.\"id\" AND record_table = '\(schema.tables[table].name)')"
   }
 
-  private func recording(_ table: Table, _ ids: String) -> String {
+  private func recording(_ table: TableSchema, _ ids: String) -> String {
     """
     INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at) SELECT '\(table.name)', here."id", 'delete', \
     names.column1, \(DeviceTables.value(of: table, "here")), here."rev", \(DeviceTables.now) FROM "\(table.name)" AS here \
@@ -77,7 +77,7 @@ struct CascadeCycle {
   }
 
   /// The condition that a child, which refers to a record of the circle, does not go with it.
-  private func stays(_ link: Schema.Link) -> String {
+  private func stays(_ link: SyncSchema.Link) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     let refers = "\"\(column)\" IN \(ids(link.target))"
     return tables.contains(link.table) ? "\(refers) AND \"id\" NOT IN \(ids(link.table))" : refers

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-extension Column {
+extension ColumnSchema {
   /// What a device has where the server sends no value of the column, since its schema has it not yet, or no longer: the default; where a value is
   /// required and there is no default, the emptiest of its type. Only a required reference has none: a record without it is left out.
   package var absentValue: Value {

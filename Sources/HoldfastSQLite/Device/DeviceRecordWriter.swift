@@ -15,7 +15,7 @@ package final class DeviceRecordWriter {
   ///
   /// - Parameter bytes: those of the page, lent to SQLite: they stay where they are until `finish()`.
   package init(
-    _ table: Table, _ sql: TableStatements, on connection: Connection, zone: String,
+    _ table: TableSchema, _ sql: TableStatements, on connection: SQLiteConnection, zone: String,
     page: ParsedPage, bytes: UnsafeBufferPointer<UInt8>
   ) throws {
     (self.page, self.bytes, self.zone) = (page, bytes, zone)

@@ -6,11 +6,11 @@ import HoldfastCore
 /// INSERT may replace is set aside before it. Where it was replaced without a word, the row has got other values, and these are recorded as an update.
 extension DeviceTables {
   /// Whether the row that was just inserted took the place of one that no trigger saw go; a condition of SQL.
-  func isReplaced(_ table: Table) -> String {
+  func isReplaced(_ table: TableSchema) -> String {
     "EXISTS (SELECT 1 FROM holdfast_replaced WHERE record_table = '\(table.name)' AND id = NEW.\"id\")"
   }
 
-  func replaceTriggers(_ table: Table) -> String {
+  func replaceTriggers(_ table: TableSchema) -> String {
     let name = "'\(table.name)'"
     let isHere = "EXISTS (SELECT 1 FROM \"\(table.name)\" WHERE \"id\" = NEW.\"id\")"
     let clear = "DELETE FROM holdfast_replaced"
@@ -49,18 +49,18 @@ extension DeviceTables {
   }
 
   /// The names of what is kept of a deleted row: first of the row, where its zone stands, then of its columns; a table of SQL with `column1`.
-  static func names(of table: Table) -> String {
+  static func names(of table: TableSchema) -> String {
     "(VALUES \(([""] + table.columns.map(\.name)).map { "('\($0)')" }.joined(separator: ", ")))"
   }
 
   /// The value of a row that `names.column1` names.
-  static func value(of table: Table, _ row: String) -> String {
+  static func value(of table: TableSchema, _ row: String) -> String {
     let columns = table.columns.map { "WHEN '\($0.name)' THEN \(row).\"\($0.name)\"" }
     return "CASE names.column1 WHEN '' THEN \(row).\"zone\" \(columns.joined(separator: " ")) END"
   }
 
   /// SQLite's own row numbers: a REPLACE by way of one would remove another record, of which no trigger hears.
-  private func rowTriggers(_ table: Table) -> String {
+  private func rowTriggers(_ table: TableSchema) -> String {
     let names = ["rowid", "oid", "_rowid_"].filter { table.index(of: $0) == nil }
     guard let row = names.first else { return "" }
     let refused = [refusal("row numbers are given by SQLite; leave rowid out")]
@@ -76,7 +76,7 @@ extension DeviceTables {
   }
 
   /// An id that no message could carry, or that is not the same to every reader.
-  func idTrigger(_ table: Table) -> String {
+  func idTrigger(_ table: TableSchema) -> String {
     let isText = """
       typeof(NEW."id") = 'text' AND length(CAST(NEW."id" AS BLOB)) = length(NEW."id") AND length(NEW."id") BETWEEN 1 AND 64 \
       AND NEW."id" NOT GLOB '*[^ -~]*'
@@ -87,7 +87,7 @@ extension DeviceTables {
   }
 
   /// What Holdfast keeps in a record's own row, and nobody else changes: but what a trigger gives to a record that was just created or replaced.
-  func keptTrigger(_ table: Table) -> String {
+  func keptTrigger(_ table: TableSchema) -> String {
     let isNew = """
       NEW."rev" = 0 AND (NEW."zone" IS OLD."zone" OR NEW."zone" IS \(zone(of: table))) AND EXISTS (SELECT 1 FROM holdfast_edits \
       WHERE record_table = '\(table.name)' AND id = NEW."id" AND column_name = '' AND kind = 'create' AND change_set IS NULL)

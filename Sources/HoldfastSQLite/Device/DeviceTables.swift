@@ -9,10 +9,10 @@ package struct DeviceTables {
   /// Stored as `PRAGMA user_version`.
   package static let formatVersion: Int64 = 8
 
-  let schema: Schema
+  let schema: SyncSchema
 
   /// The SQL for a schema.
-  package init(schema: Schema) { self.schema = schema }
+  package init(schema: SyncSchema) { self.schema = schema }
 
   /// Holdfast's own tables.
   package static let own = """
@@ -30,7 +30,7 @@ package struct DeviceTables {
       resend INTEGER NOT NULL DEFAULT 0,
       server_schema TEXT NOT NULL DEFAULT '',
       renamed TEXT NOT NULL DEFAULT '',
-      heard INTEGER NOT NULL DEFAULT 0
+      last_server_clock INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -52,7 +52,7 @@ package struct DeviceTables {
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
       token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',
-      told INTEGER NOT NULL DEFAULT 0, fresh INTEGER NOT NULL DEFAULT 0
+      sent INTEGER NOT NULL DEFAULT 0, resync INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE holdfast_pages (
       n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, file TEXT NOT NULL
@@ -60,13 +60,13 @@ package struct DeviceTables {
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
     \(undo)
     \(fourthForm)
-    \(unheard)
+    \(unapplied)
     \(eighthForm)
     """
 
-  /// What the fourth form has over the third: what is handed back to a restored server, and what that takes.
+  /// What the fourth form has over the third: what is recovered to a restored server, and what that takes.
   package static let fourthForm = """
-    CREATE TABLE IF NOT EXISTS holdfast_returns (
+    CREATE TABLE IF NOT EXISTS holdfast_recovered (
       n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
       body BLOB NOT NULL, UNIQUE (record_table, id)
     );
@@ -74,7 +74,7 @@ package struct DeviceTables {
       record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, rev INTEGER NOT NULL, at INTEGER NOT NULL,
       PRIMARY KEY (record_table, id)
     ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS holdfast_held (zone TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS holdfast_awaiting_recovery (zone TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
     """
 
   /// What the second form has over the first, besides the columns of `conflicts` that people write, and their triggers.
@@ -93,7 +93,7 @@ package struct DeviceTables {
   /// What the seventh form has over the sixth: the clock of the last answer, and the change sets that were confirmed before the device heard what
   /// became of them.
   package static let seventhForm =
-    "ALTER TABLE holdfast_local ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; \(unheard)"
+    "ALTER TABLE holdfast_local ADD COLUMN last_server_clock INTEGER NOT NULL DEFAULT 0; \(unapplied)"
 
   /// What the eighth form has over the seventh: what an INSERT may be about to replace, and what a deletion takes with it in tables that refer to
   /// themselves, both empty between transactions; and what shows the server what it said, with the zones for which it asked for that.
@@ -108,12 +108,12 @@ package struct DeviceTables {
     ALTER TABLE holdfast_local ADD COLUMN proof TEXT NOT NULL DEFAULT '';
     ALTER TABLE holdfast_zones ADD COLUMN proof TEXT NOT NULL DEFAULT '';
     ALTER TABLE holdfast_zones ADD COLUMN claimed_role TEXT NOT NULL DEFAULT '';
-    ALTER TABLE holdfast_held ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE holdfast_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
+    ALTER TABLE holdfast_awaiting_recovery ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE holdfast_recovery_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
     """
 
-  private static let unheard =
-    "CREATE TABLE holdfast_unheard (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);"
+  private static let unapplied =
+    "CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);"
 
   private static let undo = """
     CREATE TABLE holdfast_undo (
@@ -156,7 +156,7 @@ package struct DeviceTables {
   }
 
   /// The indexes by which values that must be unique are found, where they are not there yet.
-  package func uniqueIndexes(of table: Table) -> String {
+  package func uniqueIndexes(of table: TableSchema) -> String {
     table.unique.enumerated().map { number, group in
       let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
       return
@@ -183,7 +183,7 @@ package struct DeviceTables {
     return createTrigger(table) + updateTriggers(table) + deleteTriggers(index) + uniqueTriggers(table)
   }
 
-  private func createTrigger(_ table: Table) -> String {
+  private func createTrigger(_ table: TableSchema) -> String {
     let zone = table.zone == .explicit ? "" : "\"zone\" = \(zone(of: table)), "
     return replaceTriggers(table) + idTrigger(table)
       + trigger(
@@ -195,14 +195,14 @@ package struct DeviceTables {
         ])
   }
 
-  private func updateTriggers(_ table: Table) -> String {
+  private func updateTriggers(_ table: TableSchema) -> String {
     trigger(
       "identity", "BEFORE UPDATE OF \"id\"", on: table, " AND NEW.\"id\" IS NOT OLD.\"id\"",
       [refusal("the id of a record can not change")])
       + keptTrigger(table) + table.columns.map { updateTrigger(table, $0.name) }.joined()
   }
 
-  private func updateTrigger(_ table: Table, _ name: String) -> String {
+  private func updateTrigger(_ table: TableSchema, _ name: String) -> String {
     let known = """
       coalesce((SELECT rev FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" \
       AND column_name = '\(name)' ORDER BY n DESC LIMIT 1), NEW."rev")
@@ -214,7 +214,7 @@ package struct DeviceTables {
   }
 
   /// What people may do to a table of the server's: choose, once.
-  private func guards(_ table: Table) -> String {
+  private func guards(_ table: TableSchema) -> String {
     let refused = [refusal("\(table.name) is written by the server; people write resolution, once")]
     let others = ["id", "zone", "rev"] + table.columns.map(\.name).filter { $0 != "resolution" }
     let isChoice = """
@@ -263,7 +263,7 @@ package struct DeviceTables {
     return guards + trigger("delete", "AFTER DELETE", on: table, isFirst, actions)
   }
 
-  private func uniqueTriggers(_ table: Table) -> String {
+  private func uniqueTriggers(_ table: TableSchema) -> String {
     table.unique.enumerated().map { number, group in
       let same = group.map { "\"\($0)\" = NEW.\"\($0)\"" }.joined(separator: " AND ")
       let taken = """
@@ -277,7 +277,7 @@ package struct DeviceTables {
   }
 
   /// The zone of the new row of a trigger.
-  func zone(of table: Table) -> String {
+  func zone(of table: TableSchema) -> String {
     switch table.zone {
     case .root: "NEW.\"id\""
     case .user: "(SELECT user FROM holdfast_local)"
@@ -291,7 +291,7 @@ package struct DeviceTables {
   }
 
   func trigger(
-    _ name: String, _ event: String, on table: Table, _ condition: String, _ actions: [String]
+    _ name: String, _ event: String, on table: TableSchema, _ condition: String, _ actions: [String]
   ) -> String {
     """
     CREATE TRIGGER "holdfast_\(table.name)_\(name)" \(event) ON "\(table.name)" WHEN \(Self.isLocal)\(condition)

@@ -8,7 +8,7 @@ package struct PageParser {
   /// What is looked up of a table of the schema.
   package struct Form: Sendable {
     let name: [UInt8]
-    let columns: [Column]
+    let columns: [ColumnSchema]
     let columnNames: [[UInt8]]
     /// Other names of the table: an older or newer server may have them.
     let otherNames: [[UInt8]]
@@ -18,7 +18,7 @@ package struct PageParser {
     let types: [ColumnType]
 
     /// - Parameter told: the names that the server told.
-    package init(_ table: Table, _ told: FormerNames = FormerNames()) {
+    package init(_ table: TableSchema, _ told: FormerNames = FormerNames()) {
       otherNames = told.others(of: table).map { Array($0.utf8) }
       otherColumns = told.otherColumns(of: table).map { (Array($0.name.utf8), $0.column) }
       name = Array(table.name.utf8)
@@ -83,7 +83,7 @@ package struct PageParser {
       default: try reader.skipValue()
       }
     }
-    // A table that this app does not know yet is left out; the zone is fetched anew when it does.
+    // A table that this app does not know yet is left out; the zone is fetched again when it does.
     guard let table else { return }
     change.table = table
     if !change.isDeleted {

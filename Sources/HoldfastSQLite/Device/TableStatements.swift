@@ -18,7 +18,7 @@ package struct TableStatements {
   package let select: String
   package let delete: String
 
-  package init(_ table: Table) {
+  package init(_ table: TableSchema) {
     columns = table.columns.map(\.name)
     let names = (["zone", "rev"] + columns).map { "\"\($0)\"" }
     let parameters = [names[0], "\"id\""] + names.dropFirst()
@@ -27,10 +27,10 @@ package struct TableStatements {
     batch = max(1, min(32, 998 / names.count))
     // Without OR FAIL each statement would keep a journal of its own. A failure rolls the whole transaction back anyway.
     let begin = "INSERT OR FAIL INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES "
-    // A page that waited is older than what another zone has brought since; only a zone to be begun anew has no say.
+    // A page that waited is older than what another zone has brought since; only a zone to be resynced has no say.
     onConflict = """
        ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
-      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND fresh > 0)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND resync > 0)
       """
     upsert = begin + row + onConflict
     replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"

@@ -55,7 +55,7 @@ extension API {
       guard let name = parameters["name"] else { throw Problem(.invalidRequest, "name is missing.") }
       try lookUps.take(user, at: environment.measured())
       guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
-        throw Problem(.notFound, "There is no user of this name.")
+        throw Problem(.notFound, "No user has this name.")
       }
       return .answer(
         .json(
@@ -106,7 +106,7 @@ extension API {
     }
   }
 
-  /// `DELETE /v1/account`: docs/LEAVING.md, section 2.
+  /// `DELETE /v1/account`: docs/EXPORT-AND-ERASURE.md, section 2.
   func eraseAccount(_ request: HTTPRequest) throws -> Step {
     let (key, account) = try read { reader in
       let key = try device(of: request, reader).key
@@ -131,7 +131,7 @@ extension API {
   static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
-    case .success(.done), .success(.rest), .success(.membership), .success(.synced), .success(.forgot),
+    case .success(.done), .success(.rest), .success(.membership), .success(.synced), .success(.purged),
       .success(.time):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):

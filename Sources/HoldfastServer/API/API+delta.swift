@@ -7,7 +7,7 @@ extension API {
 
   /// What has changed in a whole collection since the state that the sender has; nil when all of it has to be sent.
   func delta(
-    of scope: CollectionScope, _ query: IndexQuery, for user: String, _ preconditions: Preconditions,
+    of scope: CollectionScope, _ query: RecordQuery, for user: String, _ preconditions: Preconditions,
     _ store: any StoreReader
   ) throws -> HTTPResponse? {
     guard let state = base(of: scope, preconditions) else { return nil }
@@ -26,7 +26,7 @@ extension API {
       writer.bytes, .init(tag: reached.text, seconds: seconds), isFeed: preconditions.takesFeed)
   }
 
-  /// The state that the sender has, if what changed since can be told: none of its zones was lost, or has forgotten what was then.
+  /// The state that the sender has, if what changed since can be told: none of its zones was lost, or has purged what was then.
   private func base(of scope: CollectionScope, _ preconditions: Preconditions) -> CollectionState? {
     guard scope.zones.count <= CollectionState.zoneLimit else { return nil }
     var states: [CollectionState] = []
@@ -46,7 +46,7 @@ extension API {
   ///
   /// - Returns: the state that the sender then has, and whether there is more.
   private func writeChanges(
-    of scope: CollectionScope, since state: CollectionState, _ query: IndexQuery, for user: String,
+    of scope: CollectionScope, since state: CollectionState, _ query: RecordQuery, for user: String,
     _ store: any StoreReader, to writer: inout JSONWriter
   ) throws -> (CollectionState, hasMore: Bool) {
     let limit = writer.count + environment.answerSize
@@ -75,7 +75,7 @@ extension API {
   /// - Parameter last: the seq up to which they are known.
   /// - Returns: whether all of them were written.
   private func writeChanges(
-    of zone: Sight.Zone, after last: inout Int64, _ scope: CollectionScope, _ query: IndexQuery,
+    of zone: VisibleZones.Zone, after last: inout Int64, _ scope: CollectionScope, _ query: RecordQuery,
     for user: String, _ store: any StoreReader, to writer: inout JSONWriter, limit: Int
   ) throws -> Bool {
     while true {
@@ -90,7 +90,7 @@ extension API {
         case .live(let record):
           records.write(record, created: nil, columns: query.columns, to: &writer)
         case .deleted(let tombstone):
-          records.writeShort(Expectation.Key(table: query.table, id: change.id), tombstone, to: &writer)
+          records.writeShort(Footprint.Key(table: query.table, id: change.id), tombstone, to: &writer)
         case .departed:
           if case .live(let record, _)? = homes[change.id], scope.zone(record.zone) != nil { continue }
           writeGone(change.id, of: query.table, to: &writer)

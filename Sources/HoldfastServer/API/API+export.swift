@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHTTP
 
 extension API {
-  /// `GET /v1/account/export`: docs/LEAVING.md.
+  /// `GET /v1/account/export`: docs/EXPORT-AND-ERASURE.md.
   ///
   /// - Parameter table: the index of the table that is wanted as CSV; nil for all tables, as JSON Lines.
   func export(_ request: HTTPRequest, table: Int?) throws -> Step {

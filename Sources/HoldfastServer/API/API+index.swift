@@ -15,7 +15,7 @@ extension API {
         let rank = try parameters["rank"].map { try schema.tables[table].rankColumn($0) }
         return try self.page(page, of: table, rank: rank, for: key.user, Preconditions(request), store)
       }
-      let query = try IndexQuery(parameters, of: table, in: schema)
+      let query = try RecordQuery(parameters, of: table, in: schema)
       return try store.moment {
         try answer(query, for: key.user, Preconditions(request), store, keepsResult: keepsResult)
       }
@@ -23,12 +23,12 @@ extension API {
   }
 
   private func answer(
-    _ query: IndexQuery, for user: String, _ preconditions: Preconditions, _ store: any StoreReader,
+    _ query: RecordQuery, for user: String, _ preconditions: Preconditions, _ store: any StoreReader,
     keepsResult: Bool
   ) throws -> Step {
-    let sight = try store.sight(of: user, publicZones: schema.publicZones)
+    let visible = try store.visibleZones(of: user, publicZones: schema.publicZones)
     let scope = try CollectionScope(
-      sight, of: query.table, in: schema, zone: query.zone, user: user, epoch: store.history.epoch)
+      visible, of: query.table, in: schema, zone: query.zone, user: user, epoch: store.history.epoch)
     let validators = scope.validators
     if try preconditions.match(tag: validators.tag, seconds: validators.seconds) {
       return .answer(.notModified(validators))
@@ -37,9 +37,9 @@ extension API {
       return .answer(delta)
     }
 
-    let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: IndexQuery.resultLimit + 1)
-    if ids.count > IndexQuery.resultLimit {
-      throw Problem(.resultTooLarge, "There are more than \(IndexQuery.resultLimit).")
+    let ids = try store.ids(query, in: scope.zones.map(\.zone), limit: RecordQuery.resultLimit + 1)
+    if ids.count > RecordQuery.resultLimit {
+      throw Problem(.resultTooLarge, "There are more than \(RecordQuery.resultLimit).")
     }
     var writer = JSONWriter()
     writer.beginObject()

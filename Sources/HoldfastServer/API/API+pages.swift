@@ -38,8 +38,8 @@ extension API {
         (1...KeptResult.life).contains(head.expires - environment.now()),
         head.table == definition.name, start < head.count
       else { throw Problem(.pageExpired) }
-      let sight = try store.sight(of: user, publicZones: schema.publicZones)
-      let validators = CollectionScope(sight, epoch: store.history.epoch).validators
+      let visible = try store.visibleZones(of: user, publicZones: schema.publicZones)
+      let validators = CollectionScope(visible, epoch: store.history.epoch).validators
       if try preconditions.match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }
@@ -88,7 +88,7 @@ extension API {
           if ranks != nil, rank == nil { return written }
           records.write(record, created: creator, columns: form.columns, rank: rank, to: &writer)
         case .deleted(let tombstone):
-          records.writeShort(Expectation.Key(table: form.table, id: id), tombstone, to: &writer)
+          records.writeShort(Footprint.Key(table: form.table, id: id), tombstone, to: &writer)
         case nil: writeGone(id, of: form.table, to: &writer)
         }
         written += 1
@@ -97,7 +97,7 @@ extension API {
     return written
   }
 
-  /// Writes what is told of a record that has left the user's sight.
+  /// Writes what is told of a record that has left the user's visible.
   func writeGone(_ id: String, of table: Int, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("table")

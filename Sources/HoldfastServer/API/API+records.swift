@@ -19,7 +19,7 @@ extension API {
         return found
       }
     }
-    let key = Expectation.Key(table: table, id: id)
+    let key = Footprint.Key(table: table, id: id)
     switch found {
     case nil: return .problem(Problem(.recordUnknown))
     case .live(let record, let creator):
@@ -67,7 +67,7 @@ extension API {
     while done < ids.count, writer.count < limit {
       let some = ids[done..<min(done + next, ids.count)]
       let found = try store.records(Array(some), of: table, for: user)
-      for id in some { write(found[id], Expectation.Key(table: table, id: id), to: &writer) }
+      for id in some { write(found[id], Footprint.Key(table: table, id: id), to: &writer) }
       done += some.count
       // As many as are likely to fill the rest.
       next = max(1, (limit - writer.count) / max(writer.count / done, 1))
@@ -85,7 +85,7 @@ extension API {
     return writer.bytes
   }
 
-  private func write(_ found: SeenRecord?, _ key: Expectation.Key, to writer: inout JSONWriter) {
+  private func write(_ found: SeenRecord?, _ key: Footprint.Key, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("status")
     switch found {

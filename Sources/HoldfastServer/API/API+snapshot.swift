@@ -74,7 +74,7 @@ extension API {
     let coding: SnapshotCoding =
       request.acceptsCoding("zstd") ? .zstd : .identity
     if let answer = send(request, snapshot, coding) { return answer }
-    snapshots.cache.forget(snapshot)
+    snapshots.cache.purge(snapshot)
     return nil
   }
 

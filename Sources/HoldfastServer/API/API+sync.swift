@@ -35,8 +35,8 @@ extension API {
         let device = try device(of: request, reader)
         let body = try body()
         var command = try SyncCommand(body, body: request.body, key: device.key)
-        if body.client != device.client { command.news = body.client }
-        try command.requireAnswers(from: device.answered)
+        if body.client != device.client { command.newClient = body.client }
+        try command.requireAcknowledgements(from: device.acknowledgedRefusals)
         if !body.isWriting {
           let now = clock.trusted.now()
           let zones = try reader.store.zones(of: device.key)
@@ -55,7 +55,7 @@ extension API {
     }
     switch decision {
     case .answered(let response): return .answer(response)
-    case .read(let command): return .answer(try answer(command, refusedReturns: nil))
+    case .read(let command): return .answer(try answer(command, refusedRecoveries: nil))
     case .write(let command): return write(command)
     }
   }
@@ -72,8 +72,8 @@ extension API {
     .write(.sync(command)) { [self] result in
       do {
         switch result {
-        case .success(.synced(let refused)): return try answer(command, refusedReturns: refused)
-        case .success: return try answer(command, refusedReturns: nil)
+        case .success(.synced(let refused)): return try answer(command, refusedRecoveries: refused)
+        case .success: return try answer(command, refusedRecoveries: nil)
         case .failure(let problem): return .problem(problem)
         }
       } catch { return .problem(problem(of: error)) }
@@ -82,19 +82,19 @@ extension API {
 
   /// The answer of a request that has written all that it says: all of it is of one moment, so that a change set over several zones is in it
   /// whole or not at all.
-  private func answer(_ command: SyncCommand, refusedReturns: [RefusedReturn]?) throws -> HTTPResponse {
+  private func answer(_ command: SyncCommand, refusedRecoveries: [RefusedRecovery]?) throws -> HTTPResponse {
     try read { reader in
       try reader.store.moment {
         guard let device = try reader.store.device(command.key.token) else {
           return .problem(Problem(.tokenInvalid))
         }
         // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
-        try command.requireAnswers(from: device.answered)
+        try command.requireAcknowledgements(from: device.acknowledgedRefusals)
         let zones = try reader.store.zones(of: device.key)
         return .json(
           try reader.answer(
             command.request, of: device, zones: zones, clock: clock.now(milliseconds: environment.now()),
-            now: clock.trusted.now(), refusedReturns: refusedReturns))
+            now: clock.trusted.now(), refusedRecoveries: refusedRecoveries))
       }
     }
   }

@@ -7,8 +7,8 @@ extension API {
     try read { reader in
       let (key, store) = try sender(of: request, reader)
       try QueryParameters(request).requireOnly()
-      let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
-      let validators = CollectionScope(sight, epoch: store.history.epoch).validators
+      let visible = try store.visibleZones(of: key.user, publicZones: schema.publicZones)
+      let validators = CollectionScope(visible, epoch: store.history.epoch).validators
       if try Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
         return .answer(.notModified(validators))
       }
@@ -16,7 +16,7 @@ extension API {
       writer.beginObject()
       writer.key("zones")
       writer.beginArray()
-      for zone in sight.zones {
+      for zone in visible.zones {
         writer.beginObject()
         writer.key("zone")
         writer.string(zone.zone)
@@ -48,8 +48,8 @@ extension API {
         return token
       }
       return try store.transaction {
-        let sight = try store.sight(of: key.user, publicZones: schema.publicZones)
-        guard let found = sight.zone(name) else { throw Problem(.notFound) }
+        let visible = try store.visibleZones(of: key.user, publicZones: schema.publicZones)
+        guard let found = visible.zone(name) else { throw Problem(.notFound) }
         let asked = ZoneState(
           zone: found.zone,
           ack: SyncCommand.Ack(

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.
 final class API: Sendable {
-  let schema: Schema
+  let schema: SyncSchema
   let environment: ServerEnvironment
   let clock: ServiceClock
   let database: any ServerDatabase
@@ -71,10 +71,10 @@ final class API: Sendable {
   func stop() { isStopping.store(true, ordering: .releasing) }
 
   /// Lends a reader for the time that `body` runs.
-  func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
+  func read<Result>(_ body: (SyncAnswers) throws -> Result) throws -> Result {
     try database.read { store in
       try body(
-        Reader(
+        SyncAnswers(
           store, answerSize: environment.answerSize, zoneLimit: environment.limits.zonesOfDevice,
           schemaWords))
     }
@@ -227,7 +227,7 @@ final class API: Sendable {
   /// The device that sends the request, with the token of a session: programs have others, which are not taken here.
   ///
   /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `tokenLimited`.
-  func device(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+  func device(of request: HTTPRequest, _ reader: SyncAnswers) throws -> KnownDevice {
     let device = try anyDevice(of: request, reader)
     guard case .session = device.key.use else { throw Problem(.tokenLimited) }
     return device
@@ -236,14 +236,16 @@ final class API: Sendable {
   /// Who sends a request of REST, and all that the token lets be read.
   ///
   /// - Throws: `Problem`: `tokenMissing` or `tokenInvalid`.
-  func sender(of request: HTTPRequest, _ reader: Reader) throws -> (key: DeviceKey, store: any StoreReader) {
+  func sender(of request: HTTPRequest, _ reader: SyncAnswers) throws -> (
+    key: DeviceKey, store: any StoreReader
+  ) {
     let key = try anyDevice(of: request, reader).key
     guard let scope = key.use.scope else { return (key, reader.store) }
     return (key, ScopedReader(reader.store, scope, schema))
   }
 
   /// The device of the request's token, whatever that may be used for.
-  func anyDevice(of request: HTTPRequest, _ reader: Reader) throws -> KnownDevice {
+  func anyDevice(of request: HTTPRequest, _ reader: SyncAnswers) throws -> KnownDevice {
     let bearer = try bearer(of: request)
     guard var device = try reader.store.device(bearer.hash) else {
       keys.remove(bearer.hash)

@@ -21,7 +21,7 @@ enum Address: Equatable {
   /// The records of a table, by its index in the schema.
   case records(table: Int)
   case record(table: Int, id: String)
-  /// Where a record is brought back.
+  /// Where a record is restored.
   case restoration(table: Int, id: String)
   /// Where a value of a conflict is taken.
   case resolution(id: String)
@@ -58,7 +58,7 @@ enum Address: Equatable {
   /// What a request goes to.
   ///
   /// - Throws: `Problem.notFound` when there is nothing.
-  init(of request: HTTPRequest, in schema: Schema) throws(Problem) {
+  init(of request: HTTPRequest, in schema: SyncSchema) throws(Problem) {
     guard let parts = request.pathParts else { throw Problem(.notFound) }
     if parts.count > 2, parts[0] == "v1", parts[1] == "tables" {
       self = try Self.inTables(parts.dropFirst(2), schema)
@@ -91,7 +91,7 @@ enum Address: Equatable {
   }
 
   /// The address that ends with a name, or has one in the middle.
-  private static func named(_ parts: [String], _ schema: Schema) throws(Problem) -> Address {
+  private static func named(_ parts: [String], _ schema: SyncSchema) throws(Problem) -> Address {
     // Nothing has U+0000 in its name: PostgreSQL's texts can't.
     if parts.contains(where: { $0.utf8.contains(0) }) { throw Problem(.notFound) }
     if parts.count == 3, parts[0] == "v1", !parts[2].isEmpty {
@@ -127,7 +127,7 @@ enum Address: Equatable {
   }
 
   /// The address of what is behind `/v1/tables/`.
-  private static func inTables(_ parts: ArraySlice<String>, _ schema: Schema) throws(Problem) -> Address {
+  private static func inTables(_ parts: ArraySlice<String>, _ schema: SyncSchema) throws(Problem) -> Address {
     guard let name = parts.first, let table = schema.index(called: name) else {
       throw Problem(.notFound, "The schema has no table \((parts.first ?? "").prefix(64)).")
     }
@@ -143,7 +143,7 @@ enum Address: Equatable {
   }
 
   /// What may be done here, besides `HEAD` and `OPTIONS`.
-  private func actions(in schema: Schema) -> [String] {
+  private func actions(in schema: SyncSchema) -> [String] {
     switch self {
     case .sync, .accounts, .batch, .resolution, .acceptance, .membershipAcceptance, .invitationLook: ["POST"]
     case .sessions: ["POST", "DELETE"]
@@ -178,7 +178,7 @@ enum Address: Equatable {
   }
 
   /// The methods of the address. `HEAD` goes with `GET`, but for the stream of events, which has no end.
-  func methods(in schema: Schema) -> [String] {
+  func methods(in schema: SyncSchema) -> [String] {
     let actions = actions(in: schema)
     return actions + (actions.contains("GET") && self != .events ? ["HEAD"] : []) + ["OPTIONS"]
   }

@@ -16,7 +16,7 @@ struct InvitationBody {
         case "role": role = Role(rawValue: try reader.readString())
         case "expires_in": lifetime = try reader.readInt64()
         case "uses": uses = try reader.readInt64()
-        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
         }
       }
     }

@@ -5,14 +5,14 @@ struct RecordWriter: Sendable {
   private struct Source: Sendable {
     /// The name of the table as JSON.
     let name: [UInt8]
-    let columns: [Column]
+    let columns: [ColumnSchema]
     let keys: [JSONKeyFragment]
   }
 
   /// In the order of the schema.
   private let sources: [Source]
 
-  init(_ schema: Schema) {
+  init(_ schema: SyncSchema) {
     sources = schema.tables.map { table in
       Source(
         name: JSONValue.string(table.name).bytes, columns: table.columns,
@@ -27,7 +27,7 @@ struct RecordWriter: Sendable {
   ///   - columns: the indexes of the columns to show, in their order; nil for all.
   ///   - rank: its rank, or null; nil where none is asked for.
   func write(
-    _ record: Record, created: String?, columns: [Int]?, rank: Value? = nil, to writer: inout JSONWriter
+    _ record: StoredRecord, created: String?, columns: [Int]?, rank: Value? = nil, to writer: inout JSONWriter
   ) {
     let source = sources[record.table]
     writer.beginObject()
@@ -48,7 +48,7 @@ struct RecordWriter: Sendable {
   }
 
   /// Writes a live record without its columns, where there is no room for them.
-  func writeHead(of record: Record, created: String?, to writer: inout JSONWriter) {
+  func writeHead(of record: StoredRecord, created: String?, to writer: inout JSONWriter) {
     writer.beginObject()
     writeHead(
       sources[record.table], id: record.id, zone: record.zone, rev: record.rev, seq: record.seq, to: &writer)
@@ -100,10 +100,10 @@ struct RecordWriter: Sendable {
   }
 
   /// Writes a value of a column. PostgreSQL takes JSON that no device reads, and SQL may have put some there: it is sent as a string.
-  private static func write(_ value: Value, of column: Column, to writer: inout JSONWriter) {
+  private static func write(_ value: Value, of column: ColumnSchema, to writer: inout JSONWriter) {
     guard case .text(var text) = value, column.type == .json else { return writer.value(value, of: column) }
     let isReadable =
-      (try? JSONReader.read(text, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }) != nil
+      (try? JSONReader.read(text, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }) != nil
     if isReadable { text.withUTF8 { writer.rawValue($0) } } else { writer.string(text) }
   }
 }

@@ -6,7 +6,7 @@ enum Step: Sendable {
   /// The answer is there.
   case answer(HTTPResponse)
   /// The command is to be applied; the answer is made of its outcome, wherever the shell likes.
-  case write(Command, @Sendable (Result<Outcome, Problem>) -> HTTPResponse)
+  case write(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> HTTPResponse)
   /// A stream of events to a device, from after an event that it had.
   case events(DeviceKey, lastEventID: String?)
   /// Takes tens of milliseconds and much memory: a password is hashed.
@@ -16,7 +16,7 @@ enum Step: Sendable {
   /// Takes as long as the answer of somebody else's server.
   case fetch(@Sendable () -> Step)
   /// The command is to be applied first; what comes then is decided by its outcome.
-  case first(Command, @Sendable (Result<Outcome, Problem>) -> Step)
+  case first(ServiceCommand, @Sendable (Result<Outcome, Problem>) -> Step)
   /// Takes longer than the sender of another request may be kept waiting: much is read.
   case read(@Sendable () -> Step)
   /// Takes seconds and much disk: a snapshot is built. One after the other.

@@ -30,10 +30,10 @@ struct Credentials: Sendable {
             case "name": read.deviceName = try reader.readString()
             case "id" where allowsDeviceID: read.deviceID = try reader.readString()
             case "session" where allowsDeviceID: read.session = try reader.readInt64()
-            default: throw Problem(.invalidRequest, "device.\(key.string.prefix(64)) is not known here.")
+            default: throw Problem(.invalidRequest, "Unknown member \"device.\(key.string.prefix(64))\".")
             }
           }
-        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
         }
       }
     }
@@ -125,7 +125,7 @@ func readText(_ name: String, of body: [UInt8]) throws(Problem) -> String? {
   try readJSON(body) { reader in
     try reader.readObject { key, reader in
       guard key.matches(name) else {
-        throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
       }
       text = try reader.readString()
     }

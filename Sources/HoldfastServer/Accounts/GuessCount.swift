@@ -40,13 +40,13 @@ struct GuessCount {
 
     var count: Int { newer.count + older.count }
 
-    mutating func forget(_ key: TokenHash) {
+    mutating func purge(_ key: TokenHash) {
       newer[key] = nil
       older[key] = nil
     }
   }
 
-  /// A count is forgotten so long after its last failure.
+  /// A count is purged so long after its last failure.
   static let life: Int64 = 86_400_000
   /// How many counts each half of each of the three memories has.
   static let half = 50_000
@@ -66,7 +66,7 @@ struct GuessCount {
   /// How many counts are remembered.
   var size: Int { pairs.count + names.count + addresses.count }
 
-  /// Counts an attempt as a failure, until it is taken back.
+  /// Counts an attempt as a failure, until it is rolled back.
   ///
   /// - Throws: `Problem.tooManyAttempts`; then nothing is counted.
   mutating func begin(_ keys: Keys, at now: Int64) throws(Problem) {
@@ -88,21 +88,21 @@ struct GuessCount {
   }
 
   /// The attempt was no failure.
-  mutating func takeBack(_ keys: Keys, at now: Int64) {
+  mutating func rollBack(_ keys: Keys, at now: Int64) {
     func discount(_ memory: inout Memory, _ key: TokenHash) {
       var entry = memory.entry(key, at: now)
       entry.wrong -= 1
-      if entry.wrong > 0 { memory.set(entry, key) } else { memory.forget(key) }
+      if entry.wrong > 0 { memory.set(entry, key) } else { memory.purge(key) }
     }
     discount(&pairs, keys.pair)
     discount(&names, keys.name)
     discount(&addresses, keys.address)
   }
 
-  /// The password was right: its account and address begin anew.
+  /// The password was right: its account and address resync.
   mutating func succeed(_ keys: Keys, at now: Int64) {
-    takeBack(keys, at: now)
-    pairs.forget(keys.pair)
+    rollBack(keys, at: now)
+    pairs.purge(keys.pair)
   }
 
   /// Until when an entry has to wait.

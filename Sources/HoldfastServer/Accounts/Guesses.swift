@@ -28,7 +28,7 @@ final class Guesses: @unchecked Sendable {
     func succeed() { end { $0.succeed(keys, at: began) } }
 
     /// Nobody came to look at the password.
-    deinit { end { $0.takeBack(keys, at: began) } }
+    deinit { end { $0.rollBack(keys, at: began) } }
 
     private func end(_ body: (inout GuessCount) -> Void) {
       guesses.lock.hold {

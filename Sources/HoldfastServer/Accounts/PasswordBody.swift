@@ -15,7 +15,7 @@ struct PasswordBody: Sendable {
         case "old": old = try reader.readString()
         case "new": new = try reader.readString()
         case "keep_sessions": keepsSessions = try reader.readBool()
-        default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known here.")
+        default: throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
         }
       }
     }

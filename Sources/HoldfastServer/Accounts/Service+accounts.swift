@@ -4,7 +4,7 @@ extension Service {
   /// Makes an account, its private zone and its first device.
   ///
   /// - Throws: `Problem.nameTaken` before anything is written.
-  func signUp(_ signUp: SignUp, at now: Stamp) throws -> Session {
+  func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
     if try store.accounts.id(ofName: signUp.name) != nil { throw Problem(.nameTaken) }
     let user = try addUser(named: signUp.name, password: signUp.password, at: now)
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
@@ -21,24 +21,24 @@ extension Service {
   }
 
   /// Signs a user in, on a new device or on one that the user already had.
-  func signIn(_ signIn: SignIn, at now: Stamp) throws -> Session {
+  func signIn(_ signIn: SignIn, at now: Stamp) throws -> NewSession {
     guard let account = try store.accounts.account(signIn.user), account.password == signIn.password else {
       throw Problem(.credentialsWrong)
     }
     return try beginSession(signIn, userName: account.name, at: now)
   }
 
-  private func beginSession(_ signIn: SignIn, userName: String, at now: Stamp) throws -> Session {
+  private func beginSession(_ signIn: SignIn, userName: String, at now: Stamp) throws -> NewSession {
     let last = try signIn.device.flatMap { try store.devices.session(of: $0, user: signIn.user) }
     guard let device = signIn.device, let last, let session = number(behind: last, signIn) else {
       var session = try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
       session.applied = last?.applied
       return session
     }
-    moves.users.insert(signIn.user)
+    changes.users.insert(signIn.user)
     try store.devices.beginSession(
       session, of: device, name: signIn.deviceName, token: signIn.token, at: environment.now())
-    return Session(
+    return NewSession(
       user: signIn.user, userName: userName, device: device, deviceName: signIn.deviceName,
       number: session)
   }
@@ -117,7 +117,7 @@ extension Service {
 
   func revoke(_ number: Int64) throws {
     try store.devices.revoke(number, at: environment.now())
-    moves.devices.insert(number)
+    changes.devices.insert(number)
   }
 
   /// The number of a device's next session; nil when the sender can't go on as this device: another one has had a session as this device
@@ -134,7 +134,7 @@ extension Service {
   /// - Throws: `Problem.tokenInvalid` when the user is erased just now.
   func addDevice(
     to user: String, named name: String, token: TokenHash, issuedAfter: Int64? = nil, at now: Stamp
-  ) throws -> Session {
+  ) throws -> NewSession {
     guard let userName = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
     // Who has very many devices has left most of them. One that is in use was seen lately.
     if issuedAfter == nil,
@@ -147,6 +147,6 @@ extension Service {
       NewDevice(
         id: id, user: user, name: name, token: token, clock: now, seenAt: environment.now(),
         issuedAfter: issuedAfter))
-    return Session(user: user, userName: userName, device: id, deviceName: name, number: 1)
+    return NewSession(user: user, userName: userName, device: id, deviceName: name, number: 1)
   }
 }

@@ -41,12 +41,12 @@ struct TokenScope: Sendable, Equatable {
 
   func has(zone: String) -> Bool { zones?.contains(zone) ?? true }
 
-  func has(table: Table) -> Bool { tables?.contains(table.name) ?? true }
+  func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
 
   /// Checks that an item of a request may be tried: what depends on the record's zone is decided when it is written.
   ///
   /// - Throws: `Problem.tokenLimited`.
-  func check(_ item: RestItem, in schema: Schema) throws(Problem) {
+  func check(_ item: RestItem, in schema: SyncSchema) throws(Problem) {
     let table = schema.tables[item.operation.table]
     guard has(table: table) else { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
     if role == .viewer { throw Problem(.tokenLimited, "It may read only.") }
@@ -56,7 +56,7 @@ struct TokenScope: Sendable, Equatable {
   }
 
   /// A table that is not named, of which records may go, or change, with a record of `table`.
-  private func dependent(of table: Int, in schema: Schema) -> String? {
+  private func dependent(of table: Int, in schema: SyncSchema) -> String? {
     var reached: Set<Int> = [table]
     var waiting = [table]
     while let parent = waiting.popLast() {

@@ -29,7 +29,7 @@ extension Administration {
       ], rows: rows)
   }
 
-  /// Has devices begin their zones anew, with their edits kept, at their next sync: docs/FORGETTING.md, section 4.
+  /// Has devices resync their zones, with their edits kept, at their next sync: docs/RETENTION.md, section 4.
   ///
   /// - Parameter zone: the only zone concerned; nil for all.
   /// - Returns: how many zones of devices that are. One of which a device has nothing needs no reset.

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 extension Administration {
-  /// Erases a user: docs/LEAVING.md, section 2. Also while servers run, which end what this leaves.
+  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.
   ///
   /// - Parameter pause: lets time go by between two steps, in which servers write.
   /// - Returns: the user's id, and whether nothing is left.
@@ -18,7 +18,7 @@ extension Administration {
     }
     // What users who are erased at the same time leave to each other takes another pass.
     while try database.read({ try $0.isBeingErased(user) }) {
-      let step = try pass(Retention(), pause).run(Forgettable.Kind.ofErasures)
+      let step = try pass(Retention(), pause).run(Purgeable.Kind.ofErasures)
       if step.erasedRecords + step.remains + step.users == 0 { return (user, false) }
     }
     return (user, true)

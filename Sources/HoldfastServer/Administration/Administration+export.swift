@@ -12,7 +12,7 @@ extension Administration {
   /// How many bytes are written together.
   private static let portion = 1 << 20
 
-  /// Takes out all that a user may read but what is public, as of one moment: docs/LEAVING.md.
+  /// Takes out all that a user may read but what is public, as of one moment: docs/EXPORT-AND-ERASURE.md.
   ///
   /// - Parameters:
   ///   - name: the user's.

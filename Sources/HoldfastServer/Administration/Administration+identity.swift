@@ -90,14 +90,14 @@ extension Administration {
   func change<Result>(_ body: (Service, Stamp) throws -> Result) throws -> Result {
     let store = operators.store
     let service = Service(
-      store, schema, .much, rules: Rules(),
+      store, schema, .slow, rules: Rules(),
       clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
     _ = try store.begin([], isCareful: true)
     do {
       let result = try body(
         service, service.clock.advance(milliseconds: environment.now(), past: store.clockSeen))
-      try store.commit(announcing: service.moves)
+      try store.commit(announcing: service.changes)
       return result
     } catch {
       store.rollBack()

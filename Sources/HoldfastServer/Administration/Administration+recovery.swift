@@ -5,7 +5,7 @@ extension Administration {
   /// Who has claimed what of zones of which devices have more than the database.
   public func recoveryClaims() throws -> Listing {
     let (accounts, devices) = (operators.store.accounts, operators.store.devices)
-    let rows = try operators.claimants().map { claim in
+    let rows = try operators.zoneClaims().map { claim in
       let shown = claim.moment == nil ? "no" : "yes"
       let state =
         switch claim.state {
@@ -23,7 +23,7 @@ extension Administration {
       columns: ["zone", "user", "role", "proven", "device", "records", "claimed", "state"], rows: rows)
   }
 
-  /// Makes a user who has claimed a zone, of which the database knows nothing, its owner: the user's devices hand it back.
+  /// Makes a user who has claimed a zone, of which the database knows nothing, its owner: the user's devices recover it.
   ///
   /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when the zone is there.
   public func grantRecovery(of zone: String, toUser name: String) throws {
@@ -52,27 +52,27 @@ extension Administration {
   }
 
   private func decide(
-    _ zone: String, _ name: String, _ decision: (Service, inout Claimant, Stamp) throws -> Void
+    _ zone: String, _ name: String, _ decision: (Service, inout ZoneClaim, Stamp) throws -> Void
   ) throws {
     let store = operators.store
     let service = Service(
-      store, schema, .much, rules: Rules(), clock: try ServiceClock(of: store, environment),
+      store, schema, .slow, rules: Rules(), clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
     service.stores.ledger.beginBatch()
-    _ = try store.begin([Expectation(zones: [zone])], isCareful: true)
+    _ = try store.begin([Footprint(zones: [zone])], isCareful: true)
     do {
       let now = service.clock.advance(milliseconds: environment.now(), past: store.clockSeen)
       guard let user = try store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
-      guard var claim = try store.returns.claimants(of: zone).first(where: { $0.user == user }) else {
+      guard var claim = try store.recovery.zoneClaims(of: zone).first(where: { $0.user == user }) else {
         throw ServerError(
           .notFound, "\(name) has not claimed the zone \(zone). `holdfast restore --report` lists claims.")
       }
       try decision(service, &claim, now)
-      try store.returns.put(claim)
+      try store.recovery.put(claim)
       try service.stores.ledger.flush(at: now)
-      try store.commit(announcing: service.stores.ledger.moves)
+      try store.commit(announcing: service.stores.ledger.changes)
     } catch {
       store.rollBack()
       throw error

@@ -11,7 +11,7 @@ public final class Administration {
   }
 
   let database: any ServerDatabase
-  let schema: Schema
+  let schema: SyncSchema
   let environment: ServerEnvironment
   let operators: any StoreAdministration
   private let location: DatabaseLocation
@@ -37,7 +37,7 @@ public final class Administration {
     Listing(columns: ["user", "name", "created", "devices"], rows: try operators.users())
   }
 
-  /// Edits that met, newest first.
+  /// Concurrent edits, newest first.
   ///
   /// - Parameter limit: how many at the most.
   public func conflicts(limit: Int = 100) throws -> Listing {
@@ -60,7 +60,7 @@ public final class Administration {
     let wentBack = try location.whyHistoryWentBack().map {
       "history: the database is not the one that was served last. \($0) The next start of a server begins a new epoch."
     }
-    let clock = try operators.store.forgetting.time().flatMap {
+    let clock = try operators.store.purging.time().flatMap {
       TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
     }
     return try operators.doctor() + [wentBack, clock].compactMap { $0 }
@@ -76,12 +76,12 @@ public final class Administration {
     let stores = RecordStores(schema, on: store, random: environment.random)
     let clock = try ServiceClock(of: store, environment)
     stores.ledger.beginBatch()
-    _ = try store.begin([Expectation(zones: [zone])], isCareful: true)
+    _ = try store.begin([Footprint(zones: [zone])], isCareful: true)
     do {
       let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
       try grant(zone: zone, name: name, role: role, on: stores, at: now)
       try stores.ledger.flush(at: now)
-      try store.commit(announcing: stores.ledger.moves)
+      try store.commit(announcing: stores.ledger.changes)
     } catch {
       store.rollBack()
       throw error

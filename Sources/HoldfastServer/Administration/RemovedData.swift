@@ -26,7 +26,7 @@ extension DatabaseLocation {
   /// The schema that the database is served by.
   ///
   /// - Throws: `ServerError` when there is none.
-  public func storedSchema() throws -> Schema {
+  public func storedSchema() throws -> SyncSchema {
     try open(schema: nil, random: ServerEnvironment.system.random).schema
   }
 
@@ -39,7 +39,7 @@ extension DatabaseLocation {
     _ = try storedSchema()
     switch self {
     case .directory(let path):
-      let connection = try Connection(path: DataDirectory(path: path).database)
+      let connection = try SQLiteConnection(path: DataDirectory(path: path).database)
       return try connection.transaction(.immediate) {
         let found = try Self.removedData(connection)
         if isDropped { for data in found { try connection.execute(data.drop) } }
@@ -56,7 +56,7 @@ extension DatabaseLocation {
     }
   }
 
-  private static func removedData(_ connection: Connection) throws -> [RemovedData] {
+  private static func removedData(_ connection: SQLiteConnection) throws -> [RemovedData] {
     func count(_ sql: String) throws -> Int64 { try connection.value(sql)?.integer ?? 0 }
     let places = try connection.rows(
       """

@@ -13,14 +13,15 @@ struct BackupManifest {
   /// The format of Holdfast's own tables.
   let format: Int64
   let epoch: String
-  let schema: Schema
+  let schema: SyncSchema
   /// In milliseconds since 1970.
   let takenAt: Int64
   let zones: Int64
   let records: Int64
 
   init(
-    engine: Engine, format: Int64, epoch: String, schema: Schema, takenAt: Int64, zones: Int64, records: Int64
+    engine: Engine, format: Int64, epoch: String, schema: SyncSchema, takenAt: Int64, zones: Int64,
+    records: Int64
   ) {
     (self.engine, self.format, self.epoch, self.schema) = (engine, format, epoch, schema)
     (self.takenAt, self.zones, self.records) = (takenAt, zones, records)
@@ -49,7 +50,7 @@ struct BackupManifest {
     }
     guard let engine = json["engine"]?.stringValue.flatMap(Engine.init),
       let format = json["format"]?.integerValue, let epoch = json["epoch"]?.stringValue,
-      let schema = json["schema"].flatMap({ try? Schema(json: $0.bytes) }),
+      let schema = json["schema"].flatMap({ try? SyncSchema(json: $0.bytes) }),
       let takenAt = json["taken_at"]?.stringValue.flatMap({ Timestamp.milliseconds($0) }),
       let zones = json["zones"]?.integerValue, let records = json["records"]?.integerValue
     else { throw damaged }

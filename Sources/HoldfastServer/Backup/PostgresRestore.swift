@@ -42,13 +42,14 @@ struct PostgresRestore {
       })
   }
 
-  private func check(_ schema: Schema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws {
+  private func check(_ schema: SyncSchema, _ layout: PostgresLayout, _ connection: PostgresConnection) throws
+  {
     // What is checked at the commit is checked now, as the findings say it better.
     let known = KnownHistory(
       try PostgresEpoch.history(connection.query(PostgresEpoch.find)), Prover(key: []))
     let open = { () throws(PostgresError) in connection }
     let store = PostgresStore(
-      schema, known, layout: layout, lane: .patient, node: "", confirmed: { _, _ in }, openDirectly: open,
+      schema, known, layout: layout, lane: .slow, node: "", confirmed: { _, _ in }, openDirectly: open,
       open: open)
     let administration =
       layout.isDistributed

@@ -91,7 +91,7 @@ struct RestoredDirectory {
     }
     database.close()
     do {
-      let connection = try Connection(path: partial)
+      let connection = try SQLiteConnection(path: partial)
       _ = try connection.row("PRAGMA wal_checkpoint(TRUNCATE)")
       _ = try connection.row("PRAGMA journal_mode = DELETE")
     }

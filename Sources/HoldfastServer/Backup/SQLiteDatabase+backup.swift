@@ -14,9 +14,9 @@ extension SQLiteDatabase {
       throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
     }
     Glibc.close(made)
-    try Connection(path: self.path, access: .readWrite).backup(to: copy)
+    try SQLiteConnection(path: self.path, access: .readWrite).backup(to: copy)
     // A backup of what is damaged would be found out when it is needed.
-    try DamagedDatabase.check(Connection(path: copy, access: .readWrite), self.path, isWhole: true)
+    try DamagedDatabase.check(SQLiteConnection(path: copy, access: .readWrite), self.path, isWhole: true)
     let manifest = try Self.manifest(of: copy, at: now)
     let writer = try BackupWriter(path, manifest)
     let file = Glibc.open(copy, O_RDONLY | O_CLOEXEC)
@@ -36,14 +36,14 @@ extension SQLiteDatabase {
   }
 
   private static func manifest(of copy: String, at now: Int64) throws -> BackupManifest {
-    let connection = try Connection(path: copy, access: .readOnly)
+    let connection = try SQLiteConnection(path: copy, access: .readOnly)
     func meta(_ key: String) throws -> String {
       try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text ?? ""
     }
     func count(_ table: String) throws -> Int64 {
       try connection.value("SELECT count(*) FROM \"\(table)\"")?.integer ?? 0
     }
-    let schema = try Schema(json: Array(meta("schema").utf8))
+    let schema = try SyncSchema(json: Array(meta("schema").utf8))
     return BackupManifest(
       engine: .sqlite, format: try connection.value("PRAGMA user_version")?.integer ?? 0,
       epoch: try meta("epoch"), schema: schema, takenAt: now, zones: try count("holdfast_zones"),

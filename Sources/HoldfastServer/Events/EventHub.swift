@@ -18,7 +18,7 @@ struct EventHub {
     let bytes: [UInt8]
   }
 
-  private enum Untold {
+  private enum Unnotified {
     case nothing
     case zones(TextSet)
     case all
@@ -27,7 +27,7 @@ struct EventHub {
   private struct Stream {
     let token: TokenHash
     var listener: Listener
-    var untold = Untold.nothing
+    var unnotified = Unnotified.nothing
   }
 
   /// Heartbeats are spread over so many moments of the interval.
@@ -37,7 +37,7 @@ struct EventHub {
 
   private let text: EventText
   private let listener: (TokenHash) -> Listener?
-  private var log: MoveLog
+  private var log: ZoneChangeLog
   private var streams: [Int: Stream] = [:]
   private var ofDevice: [Int64: Int] = [:]
   private var ofUser: TextMap<Set<Int>> = [:]
@@ -50,7 +50,8 @@ struct EventHub {
   /// - Parameters:
   ///   - text: how events are written.
   ///   - listener: reads what the device of a token may hear of; nil when the token is no longer good, or nothing can be read.
-  init(_ text: EventText, log: MoveLog = MoveLog(), listener: @escaping (TokenHash) -> Listener?) {
+  init(_ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?)
+  {
     self.text = text
     self.log = log
     self.listener = listener
@@ -87,7 +88,7 @@ struct EventHub {
     )
   }
 
-  /// Forgets a stream.
+  /// Purges a stream.
   mutating func close(_ number: Int) {
     guard let stream = streams.removeValue(forKey: number) else { return }
     leave(number, stream.listener)
@@ -121,16 +122,16 @@ struct EventHub {
     }
   }
 
-  // MARK: Moves
+  // MARK: ZoneChanges
 
   /// Takes what a commit changed, after the commit.
   ///
   /// - Returns: the streams that have ended, because their token is no longer good.
-  mutating func moved(_ moves: Moves) -> [Int] {
-    if moves.isEmpty { return [] }
-    log.note(moves)
+  mutating func moved(_ changes: ZoneChanges) -> [Int] {
+    if changes.isEmpty { return [] }
+    log.note(changes)
     var ended: [Int] = []
-    for number in affected(moves) {
+    for number in affected(changes) {
       if let listener = streams[number].flatMap({ listener($0.token) }) {
         change(number, listener)
       } else {
@@ -139,7 +140,7 @@ struct EventHub {
       }
     }
     // In an order that a simulation can repeat.
-    for (zone, author) in moves.zones.sorted(by: { $0.key < $1.key }) {
+    for (zone, author) in changes.zones.sorted(by: { $0.key < $1.key }) {
       for number in ofZone[zone, default: []].union(ofAllZones).sorted()
       where author == nil || streams[number]?.listener.device != author {
         add(zone, to: number)
@@ -148,12 +149,12 @@ struct EventHub {
     return ended
   }
 
-  /// Moves may have been missed: whoever comes back with an id of before is told to pull.
-  mutating func forget() { log.forgetAll() }
+  /// ZoneChanges may have been missed: whoever comes back with an id of before is told to pull.
+  mutating func purge() { log.purgeAll() }
 
-  private func affected(_ moves: Moves) -> [Int] {
-    var numbers = Set(moves.devices.compactMap { ofDevice[$0] })
-    for user in moves.users { numbers.formUnion(ofUser[user, default: []]) }
+  private func affected(_ changes: ZoneChanges) -> [Int] {
+    var numbers = Set(changes.devices.compactMap { ofDevice[$0] })
+    for user in changes.users { numbers.formUnion(ofUser[user, default: []]) }
     return numbers.sorted()
   }
 
@@ -164,23 +165,23 @@ struct EventHub {
     streams[number]?.listener = new
     enter(number, new)
     wait(number)
-    streams[number]?.untold = .all
+    streams[number]?.unnotified = .all
   }
 
   private mutating func add(_ zone: String, to number: Int) {
     wait(number)
-    switch streams[number]?.untold {
-    case .nothing: streams[number]?.untold = .zones([zone])
+    switch streams[number]?.unnotified {
+    case .nothing: streams[number]?.unnotified = .zones([zone])
     case .zones(var zones):
-      streams[number]?.untold = .nothing
+      streams[number]?.unnotified = .nothing
       zones.insert(zone)
-      streams[number]?.untold = zones.count > Self.zoneLimit ? .all : .zones(zones)
+      streams[number]?.unnotified = zones.count > Self.zoneLimit ? .all : .zones(zones)
     case .all, nil: break
     }
   }
 
   private mutating func wait(_ number: Int) {
-    if case .nothing = streams[number]?.untold { waiting.append(number) }
+    if case .nothing = streams[number]?.unnotified { waiting.append(number) }
   }
 
   // MARK: Events
@@ -202,12 +203,12 @@ struct EventHub {
   private mutating func event(_ number: Int) -> Event? {
     guard let stream = streams[number] else { return nil }
     let zones: [String]
-    switch stream.untold {
+    switch stream.unnotified {
     case .nothing: return nil
     case .zones(let some): zones = some.sorted()
     case .all: zones = []
     }
-    streams[number]?.untold = .nothing
+    streams[number]?.unnotified = .nothing
     return Event(stream: number, bytes: text.moved(zones, counter: log.counter))
   }
 }

@@ -6,7 +6,7 @@ import HoldfastHTTP
 /// @unchecked Sendable: what is under `// Under the lock` is touched under the lock alone, what is under `// The thread's own` by the thread
 /// alone.
 final class EventStreams: @unchecked Sendable {
-  private enum News: Sendable {
+  private enum StreamChange: Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
     case ended(Int)
     case deaf
@@ -17,7 +17,7 @@ final class EventStreams: @unchecked Sendable {
   /// How many streams are told at once, so that a zone that all follow does not bring all devices in one moment.
   static let batch = 1000
   /// With so many moves waiting the thread is woken though nobody listens: it keeps them in less memory.
-  private static let moveLimit = 1000
+  private static let changeLimit = 1000
 
   private let limit: Int
   private let tick: Duration
@@ -25,9 +25,9 @@ final class EventStreams: @unchecked Sendable {
   private var lock: Lock { thread.lock }
 
   // Under the lock
-  private var news: [News] = []
-  /// All that moved since the thread looked; it looks at this before the news.
-  private var moves = Moves()
+  private var events: [StreamChange] = []
+  /// All that moved since the thread looked; it looks at this before the events.
+  private var changes = ZoneChanges()
   private var count = 0
   /// How many of them each user has.
   private var counts: TextMap<Int> = [:]
@@ -36,7 +36,7 @@ final class EventStreams: @unchecked Sendable {
   private var isDeaf = false
   /// Whether the thread is to be woken for what has come.
   private var isUrgent = false
-  /// Moves that come before then do not wake the thread.
+  /// ZoneChanges that come before then do not wake the thread.
   private var holdUntil = MonotonicTime(milliseconds: 0)
 
   // The thread's own
@@ -89,33 +89,35 @@ final class EventStreams: @unchecked Sendable {
       return true
     }
     lock.hold {
-      news.append(.opened(number, stream, device.token, lastEventID: lastEventID))
+      events.append(.opened(number, stream, device.token, lastEventID: lastEventID))
       wake()
     }
     return true
   }
 
   /// Takes what a commit changed, after the commit. Any thread; returns at once.
-  func moved(_ moves: Moves) {
-    if moves.isEmpty { return }
+  func moved(_ changes: ZoneChanges) {
+    if changes.isEmpty { return }
     lock.hold {
-      self.moves.add(moves)
-      if count > 0 ? MonotonicTime.exact >= holdUntil : self.moves.zones.count >= Self.moveLimit { wake() }
+      self.changes.add(changes)
+      if count > 0 ? MonotonicTime.exact >= holdUntil : self.changes.zones.count >= Self.changeLimit {
+        wake()
+      }
     }
   }
 
   /// Takes what is heard of the changes that others make. Any thread; returns at once.
   ///
   /// When something may have been missed all streams end: their devices come back, spread over time, and pull.
-  func hear(_ heard: HeardMoves) {
+  func hear(_ heard: Notification) {
     switch heard {
-    case .moves(let moves): moved(moves)
+    case .changes(let changes): moved(changes)
     case .hearing: lock.hold { isDeaf = false }
     case .leads: break
     case .deaf:
       lock.hold {
         isDeaf = true
-        news.append(.deaf)
+        events.append(.deaf)
         wake()
       }
     }
@@ -127,7 +129,7 @@ final class EventStreams: @unchecked Sendable {
   private func ended(_ number: Int, of user: String) {
     lock.hold {
       leave(user)
-      news.append(.ended(number))
+      events.append(.ended(number))
       wake()
     }
   }
@@ -148,9 +150,9 @@ final class EventStreams: @unchecked Sendable {
   // MARK: The thread
 
   private func work() {
-    while let (moves, news) = nextNews() {
-      for number in hub.moved(moves) { streams.removeValue(forKey: number)?.finish() }
-      for piece in news { take(piece) }
+    while let (changes, events) = nextEvents() {
+      for number in hub.moved(changes) { streams.removeValue(forKey: number)?.finish() }
+      for piece in events { take(piece) }
       let now = MonotonicTime.exact
       if hub.hasEvents, now >= lock.hold({ holdUntil }) {
         send(hub.takeEvents(Self.batch))
@@ -161,19 +163,19 @@ final class EventStreams: @unchecked Sendable {
   }
 
   /// Waits for something to do; nil when the thread is to end.
-  private func nextNews() -> (Moves, [News])? {
+  private func nextEvents() -> (ZoneChanges, [StreamChange])? {
     thread.next {
       let now = MonotonicTime.exact
       let isHeld = holdUntil > now
-      if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !moves.isEmpty) {
-        defer { (moves, news, isUrgent) = (Moves(), [], false) }
-        return .work((moves, news))
+      if isUrgent || isDue(now) || !isHeld && (hub.hasEvents || count > 0 && !changes.isEmpty) {
+        defer { (changes, events, isUrgent) = (ZoneChanges(), [], false) }
+        return .work((changes, events))
       }
       return .nothing(until: ((streams.isEmpty ? [] : [nextTick]) + (isHeld ? [holdUntil] : [])).min())
     }
   }
 
-  private func take(_ piece: News) {
+  private func take(_ piece: StreamChange) {
     switch piece {
     case .opened(let number, let stream, let token, let lastEventID):
       let (hello, older) = hub.open(number, token: token, lastEventID: lastEventID)
@@ -185,22 +187,22 @@ final class EventStreams: @unchecked Sendable {
       if streams.isEmpty { nextTick = .exact + tick }
       streams[number] = stream
       send([EventHub.Event(stream: number, bytes: hello)])
-    case .ended(let number): forget(number)
+    case .ended(let number): purge(number)
     case .deaf:
       for (number, stream) in streams {
         stream.finish()
         hub.close(number)
       }
       streams = [:]
-      hub.forget()
+      hub.purge()
     }
   }
 
   private func send(_ events: [EventHub.Event]) {
-    for event in events where streams[event.stream]?.send(event.bytes) == false { forget(event.stream) }
+    for event in events where streams[event.stream]?.send(event.bytes) == false { purge(event.stream) }
   }
 
-  private func forget(_ number: Int) {
+  private func purge(_ number: Int) {
     hub.close(number)
     streams[number] = nil
   }

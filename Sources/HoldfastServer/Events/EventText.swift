@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// Events as they are on the wire: PROTOCOL.md, section 3.1. Source: the HTML standard, section 9.2.5.
 struct EventText: Sendable {
-  /// Names this run of the server, as its counter begins anew with each.
+  /// Names this run of the server, as its counter resyncs with each.
   let run: String
   let heartbeatMilliseconds: Int64
 

@@ -9,7 +9,7 @@ extension DatabaseLocation {
       let directory = DataDirectory(path: path)
       // The file first: a running server writes it after the database.
       let mark = try SystemHistoryFile(directory).read().flatMap(HistoryMark.init)
-      let found = try SQLiteHistory(Connection(path: directory.database, access: .readWrite))
+      let found = try SQLiteHistory(SQLiteConnection(path: directory.database, access: .readWrite))
       if case .wentBack(let reason) = HistoryVerdict(mark, found) { return reason }
       return nil
     case .postgres(let location):

@@ -28,7 +28,7 @@ final class HistoryKeeper: @unchecked Sendable {
   func say(_ text: String) { log(text) }
 
   /// Begins a run on a database, and before it a new epoch if its history went back.
-  func begin(_ connection: Connection, _ schema: Schema) throws {
+  func begin(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
     let known = self.mark.withLock { $0 }
     let verdict = HistoryVerdict(known, try SQLiteHistory(connection))
     var mark = known ?? HistoryMark()
@@ -53,7 +53,7 @@ final class HistoryKeeper: @unchecked Sendable {
     try put(mark, isSynced: true)
     if case .wentBack(let reason) = verdict {
       log(
-        "The database is not the one that was served last. \(reason) The epoch \(found.epoch) has begun: devices hand back what the database lacks."
+        "The database is not the one that was served last. \(reason) The epoch \(found.epoch) has begun: devices recover what the database lacks."
       )
     }
   }
@@ -74,7 +74,7 @@ final class HistoryKeeper: @unchecked Sendable {
   func isBehind(_ commits: Int64) -> Bool { mark.withLock { $0.map { commits < $0.commits } ?? false } }
 
   /// The database goes on from where it is now, in another epoch.
-  func takeUp(_ connection: Connection) throws {
+  func takeUp(_ connection: SQLiteConnection) throws {
     guard var mark = mark.withLock({ $0 }) else { return }
     let found = try SQLiteHistory(connection)
     (mark.commits, mark.epoch) = (found.commits, found.epoch)
@@ -102,7 +102,7 @@ struct SQLiteHistory {
   let commits: Int64
   let epoch: String
 
-  init(_ connection: Connection) throws {
+  init(_ connection: SQLiteConnection) throws {
     func meta(_ key: String) throws -> String? {
       try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
     }

@@ -65,7 +65,7 @@ struct PostgresIdentity {
       NewEpoch(service.environment, because: .otherDatabase), on: connection)
     try store(connection)
     return """
-      The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices hand back what the \
+      The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices recover what the \
       database lacks.
       """
   }

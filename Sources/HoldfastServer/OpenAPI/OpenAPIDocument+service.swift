@@ -55,8 +55,9 @@ extension OpenAPIDocument {
     let fingerprint: JSONValue = ["type": "string", "pattern": "^[0-9a-f]{16}$"]
     let request = OpenAPISchema.object(
       [
-        .init("protocol", ["const": 1]), .init("answers", number), .init("acks", Self.anything),
-        .init("complete", ["type": "boolean"]), .init("heard", fingerprint), .init("digest", fingerprint),
+        .init("protocol", ["const": 1]), .init("acknowledged_refusals", number), .init("acks", Self.anything),
+        .init("complete", ["type": "boolean"]), .init("last_server_clock", fingerprint),
+        .init("digest", fingerprint),
         .init("first", number),
         .init("chain", fingerprint), .init("schema_version", number),
         .init("change_sets", OpenAPISchema.list(OpenAPISchema.list(Self.anything, atLeast: 1), atMost: 1000)),

@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension OpenAPIDocument {
   /// The addresses of a table.
-  func tablePaths(_ table: Table) -> [OpenAPIPath] {
+  func tablePaths(_ table: TableSchema) -> [OpenAPIPath] {
     let (collection, record) = ("/v1/tables/\(table.name)", "/v1/tables/\(table.name)/{id}")
     if table.zone == .server {
       return [
@@ -19,19 +19,19 @@ extension OpenAPIDocument {
     ]
   }
 
-  private func component(_ table: Table, _ name: String) -> JSONValue {
+  private func component(_ table: TableSchema, _ name: String) -> JSONValue {
     OpenAPISchema.reference("\(table.name)_\(name)")
   }
 
   private func recordAnswer(
-    _ status: Int, _ text: String, _ table: Table, _ headers: [OpenAPIHeader] = [.tag]
+    _ status: Int, _ text: String, _ table: TableSchema, _ headers: [OpenAPIHeader] = [.tag]
   ) -> (
     Int, JSONValue
   ) { OpenAPIOperation.answer(status, text, component(table, "record"), headers: headers) }
 
   // MARK: Reading
 
-  private func index(_ table: Table) -> OpenAPIOperation {
+  private func index(_ table: TableSchema) -> OpenAPIOperation {
     let page = component(table, "page")
     return OpenAPIOperation(
       method: "get", id: "index_\(table.name)", summary: "Records of \(table.name) that the user may read.",
@@ -49,7 +49,7 @@ extension OpenAPIDocument {
       ], problems: [404, 410, 422])
   }
 
-  private func indexParameters(_ table: Table) -> [JSONValue] {
+  private func indexParameters(_ table: TableSchema) -> [JSONValue] {
     let names = table.columns.map(\.name)
     func list(_ items: [String]) -> JSONValue {
       [
@@ -85,14 +85,14 @@ extension OpenAPIDocument {
   }
 
   /// The parameter that asks for ranks, of a table that has positions.
-  private func rank(_ table: Table) -> [JSONValue] {
+  private func rank(_ table: TableSchema) -> [JSONValue] {
     let positions = table.columns.filter { $0.type == .position }.map(\.name)
     if positions.isEmpty { return [] }
     let schema: JSONValue = ["type": "string", "enum": .array(positions.map { .string($0) })]
     return [OpenAPIParameter.make("rank", in: "query", "Shows the place in the list, from 1.", schema)]
   }
 
-  private func filters(of column: Column) -> [(name: String, type: JSONValue)] {
+  private func filters(of column: ColumnSchema) -> [(name: String, type: JSONValue)] {
     let value = filterValue(of: column)
     let null: (String, JSONValue) = (".null", ["type": "boolean"])
     switch column.type {
@@ -107,7 +107,7 @@ extension OpenAPIDocument {
     }
   }
 
-  private func filterValue(of column: Column) -> JSONValue {
+  private func filterValue(of column: ColumnSchema) -> JSONValue {
     switch column.type {
     case .integer: ["type": "integer", "format": "int64"]
     case .real: ["type": "number"]
@@ -118,7 +118,7 @@ extension OpenAPIDocument {
     }
   }
 
-  private func read(_ table: Table) -> OpenAPIOperation {
+  private func read(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "get", id: "read_\(table.name)", summary: "One record.",
       parameters: [OpenAPIParameter.id.reference, OpenAPIParameter.ifNoneMatch.reference] + rank(table),
@@ -131,7 +131,7 @@ extension OpenAPIDocument {
   private static let writeProblems = [403, 404, 409, 410, 412, 422, 507]
   private static let types = ["application/json"]
 
-  private func create(_ table: Table) -> OpenAPIOperation {
+  private func create(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "post", id: "create_\(table.name)", summary: "Creates a record, or many.",
       parameters: OpenAPIParameter.requestIDs, body: (component(table, "creates"), Self.types),
@@ -143,7 +143,7 @@ extension OpenAPIDocument {
       ], problems: Self.writeProblems)
   }
 
-  private func bulkUpdate(_ table: Table) -> OpenAPIOperation {
+  private func bulkUpdate(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "patch", id: "update_many_\(table.name)", summary: "Updates many records.",
       parameters: OpenAPIParameter.requestIDs, body: (component(table, "updates"), Self.types),
@@ -151,7 +151,7 @@ extension OpenAPIDocument {
       problems: Self.writeProblems)
   }
 
-  private func bulkDelete(_ table: Table) -> OpenAPIOperation {
+  private func bulkDelete(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "delete", id: "delete_many_\(table.name)", summary: "Deletes many records.",
       parameters: [OpenAPIParameter.ids.reference, OpenAPIParameter.atomic.reference]
@@ -160,7 +160,7 @@ extension OpenAPIDocument {
       problems: Self.writeProblems)
   }
 
-  private func update(_ table: Table) -> OpenAPIOperation {
+  private func update(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "patch", id: "update_\(table.name)", summary: "Changes columns: a merge patch (RFC 7396).",
       parameters: [OpenAPIParameter.id.reference, OpenAPIParameter.ifMatch.reference]
@@ -169,7 +169,7 @@ extension OpenAPIDocument {
       answers: [recordAnswer(200, "The record.", table)], problems: Self.writeProblems)
   }
 
-  private func replace(_ table: Table) -> OpenAPIOperation {
+  private func replace(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "put", id: "replace_\(table.name)", summary: "Replaces all columns, or creates the record.",
       parameters: [
@@ -183,7 +183,7 @@ extension OpenAPIDocument {
       ], problems: Self.writeProblems)
   }
 
-  private func delete(_ table: Table) -> OpenAPIOperation {
+  private func delete(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "delete", id: "delete_\(table.name)", summary: "Deletes a record; always succeeds.",
       parameters: [OpenAPIParameter.id.reference, OpenAPIParameter.ifMatch.reference]
@@ -194,7 +194,7 @@ extension OpenAPIDocument {
       ], problems: Self.writeProblems)
   }
 
-  private func resolve(_ table: Table) -> OpenAPIOperation {
+  private func resolve(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "post", id: "resolve_\(table.name)", summary: "Takes a value of a conflict into its record.",
       parameters: [OpenAPIParameter.id.reference] + OpenAPIParameter.requestIDs,
@@ -206,7 +206,7 @@ extension OpenAPIDocument {
       ], problems: Self.writeProblems)
   }
 
-  private func restore(_ table: Table) -> OpenAPIOperation {
+  private func restore(_ table: TableSchema) -> OpenAPIOperation {
     OpenAPIOperation(
       method: "post", id: "restore_\(table.name)", summary: "Brings a deleted record back.",
       parameters: [OpenAPIParameter.id.reference] + OpenAPIParameter.requestIDs,

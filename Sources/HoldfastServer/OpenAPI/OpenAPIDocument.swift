@@ -4,10 +4,10 @@ public import HoldfastCore
 ///
 /// Source: <https://spec.openapis.org/oas/v3.1.0>.
 public struct OpenAPIDocument: Sendable {
-  let schema: Schema
+  let schema: SyncSchema
 
   /// The document of a schema.
-  public init(_ schema: Schema) { self.schema = schema }
+  public init(_ schema: SyncSchema) { self.schema = schema }
 
   /// The document.
   public var json: JSONValue {

@@ -2,9 +2,9 @@ import HoldfastCore
 
 /// The JSON Schemas of what goes over the wire (JSON Schema 2020-12).
 struct OpenAPISchema {
-  let schema: Schema
+  let schema: SyncSchema
 
-  init(_ schema: Schema) { self.schema = schema }
+  init(_ schema: SyncSchema) { self.schema = schema }
 
   /// A reference to a component.
   static func reference(_ name: String) -> JSONValue { ["$ref": .string("#/components/schemas/\(name)")] }
@@ -111,7 +111,7 @@ struct OpenAPISchema {
 
   // MARK: Tables
 
-  private func components(of table: Table) -> [JSONValue.Member] {
+  private func components(of table: TableSchema) -> [JSONValue.Member] {
     let isMember = table.zone == .explicit
     let all = table.columns.map { JSONValue.Member($0.name, given(to: $0)) }
     let needed = table.columns.filter { $0.required && $0.defaultValue == nil }.map(\.name)
@@ -160,7 +160,7 @@ struct OpenAPISchema {
   }
 
   /// The bodies of updates.
-  private func updates(of table: Table, _ all: [JSONValue.Member]) -> [JSONValue.Member] {
+  private func updates(of table: TableSchema, _ all: [JSONValue.Member]) -> [JSONValue.Member] {
     let offline: [JSONValue.Member] = [
       .init("base", Self.object(table.columns.map { .init($0.name, value(of: $0)) })),
       .init("at", ["type": "string", "format": "date-time"]),
@@ -174,7 +174,7 @@ struct OpenAPISchema {
   }
 
   /// What an update gives a column: a value, or what to add to the one that is there.
-  private func increment(of column: Column, or value: JSONValue) -> JSONValue {
+  private func increment(of column: ColumnSchema, or value: JSONValue) -> JSONValue {
     let texts = Self.list(["type": "string"])
     switch column.policy {
     case .counter:
@@ -186,8 +186,8 @@ struct OpenAPISchema {
   }
 
   /// The bodies that choose from a conflict.
-  private func choices(of table: Table) -> [JSONValue.Member] {
-    let column = table.columns.filter { $0.name == Table.resolutionColumn }.map {
+  private func choices(of table: TableSchema) -> [JSONValue.Member] {
+    let column = table.columns.filter { $0.name == TableSchema.resolutionColumn }.map {
       JSONValue.Member($0.name, value(of: $0))
     }
     let take = Self.object(
@@ -206,7 +206,7 @@ struct OpenAPISchema {
   }
 
   /// What a write takes for a column: a position may be said by a place in the list.
-  private func given(to column: Column) -> JSONValue {
+  private func given(to column: ColumnSchema) -> JSONValue {
     if column.type != .position { return value(of: column) }
     let places = ["after", "before"].map { name in
       Self.object([.init(name, Self.identifier)], required: [name])
@@ -216,7 +216,7 @@ struct OpenAPISchema {
   }
 
   /// The values of a column.
-  private func value(of column: Column) -> JSONValue {
+  private func value(of column: ColumnSchema) -> JSONValue {
     var members: [JSONValue.Member] = []
     func type(_ name: String) {
       members.append(.init("type", column.required ? .string(name) : .array([.string(name), "null"])))

@@ -34,7 +34,7 @@ public struct Adoption {
   /// and puts back what is missing. One transaction, in which nobody else writes the tables.
   ///
   /// - Throws: `ServerError`; nothing has changed then.
-  public func apply(_ schema: Schema) throws {
+  public func apply(_ schema: SyncSchema) throws {
     _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, heals: true, random: random)
   }
 

@@ -2,14 +2,14 @@ import HoldfastCore
 
 /// Whether a table of the database is what the schema says of it.
 struct AdoptionCheck {
-  private let schema: Schema
+  private let schema: SyncSchema
   private let index: Int
   private let catalog: PostgresCatalog
   private let isAdopted: Bool
-  private var table: Table { schema.tables[index] }
+  private var table: TableSchema { schema.tables[index] }
   private var place: String { "tables.\(table.name)" }
 
-  init(_ schema: Schema, _ index: Int, _ catalog: PostgresCatalog, isAdopted: Bool) {
+  init(_ schema: SyncSchema, _ index: Int, _ catalog: PostgresCatalog, isAdopted: Bool) {
     self.schema = schema
     self.index = index
     self.catalog = catalog
@@ -65,7 +65,7 @@ struct AdoptionCheck {
   }
 
   private func referenceFaults(
-    _ column: Column, _ reference: Reference, at place: String, _ target: String?
+    _ column: ColumnSchema, _ reference: Reference, at place: String, _ target: String?
   ) -> [SchemaError.Fault] {
     let keys = catalog.references.filter { $0.column == column.name }
     guard let key = keys.first(where: { $0.target == target && $0.targetColumn == "id" }) else {
@@ -79,7 +79,7 @@ struct AdoptionCheck {
       return [.init("\(place).on_delete", "ON DELETE SET DEFAULT can't be kept; choose another action.")]
     }
     // Across zones the service does itself what the schema says, before the key looks: the key then holds only writers in SQL.
-    let isAcross = Schema.isAcross(reference, of: table, in: schema.tables)
+    let isAcross = SyncSchema.isAcross(reference, of: table, in: schema.tables)
     return action == reference.onDelete || isAcross && action == .restrict
       ? [] : [.init("\(place).on_delete", "The foreign key says \(action.rawValue); say the same here.")]
   }

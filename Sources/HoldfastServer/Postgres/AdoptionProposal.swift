@@ -26,7 +26,7 @@ struct AdoptionProposal {
         notes += obstacles.map { "\(name) is left out. \($0)" }
       }
     }
-    var tables: [Table] = []
+    var tables: [TableSchema] = []
     for (name, catalog) in found { tables.append(table(name, catalog, found, &notes)) }
     for index in tables.indices { tables[index].zone = zone(of: index, in: tables, &notes) }
     for index in tables.indices { freeOthers(index, &tables, found[index].catalog, &notes) }
@@ -38,7 +38,7 @@ struct AdoptionProposal {
     }
     let database = try connection.query("SELECT current_database()::text").text(0, 0)
     do {
-      let schema = try Schema(name: String(database.prefix(16)), tables: tables)
+      let schema = try SyncSchema(name: String(database.prefix(16)), tables: tables)
       return Adoption.Proposal(text: AdoptionText(schema).text, notes: notes)
     } catch { throw ServerError(.refused, (notes + [error.description]).joined(separator: "\n")) }
   }
@@ -55,8 +55,8 @@ struct AdoptionProposal {
   private func table(
     _ name: String, _ catalog: PostgresCatalog, _ all: [(name: String, catalog: PostgresCatalog)],
     _ notes: inout [String]
-  ) -> Table {
-    var columns: [Column] = []
+  ) -> TableSchema {
+    var columns: [ColumnSchema] = []
     for found in catalog.columns where found.name != "id" {
       if let reason = AdoptionFitness.reason(against: found) {
         let warning =
@@ -70,15 +70,15 @@ struct AdoptionProposal {
     let unique = catalog.unique.filter { group in
       group.allSatisfy { name in columns.contains { $0.name == name } }
     }
-    return Table(name, zone: .root, columns: columns, unique: unique)
+    return TableSchema(name, zone: .root, columns: columns, unique: unique)
   }
 
   private func column(
     _ found: PostgresCatalog.Column, of table: String, _ catalog: PostgresCatalog,
     _ all: [(name: String, catalog: PostgresCatalog)], _ notes: inout [String]
-  ) -> Column? {
+  ) -> ColumnSchema? {
     guard let place = found.column else { return nil }
-    var column = Column(found.name, place.kind.columnType)
+    var column = ColumnSchema(found.name, place.kind.columnType)
     column.required = found.isRequired && found.defaultExpression == nil
     switch place.kind {
     case .smallint: (column.minimum, column.maximum) = (Int64(Int16.min), Int64(Int16.max))
@@ -106,7 +106,7 @@ struct AdoptionProposal {
           "\(table).\(found.name): its ON DELETE can't be kept; it is a plain value, not a reference.")
         continue
       }
-      return Column(
+      return ColumnSchema(
         found.name, .reference, required: column.required,
         reference: Reference(to: target.name, onDelete: action))
     }
@@ -119,11 +119,11 @@ struct AdoptionProposal {
 
   /// A foreign key into another zone that keeps its records from being deleted becomes a reference that does not.
   private func freeOthers(
-    _ index: Int, _ tables: inout [Table], _ catalog: PostgresCatalog, _ notes: inout [String]
+    _ index: Int, _ tables: inout [TableSchema], _ catalog: PostgresCatalog, _ notes: inout [String]
   ) {
     for (number, column) in tables[index].columns.enumerated() {
       guard let reference = column.reference, reference.onDelete == .restrict,
-        Schema.isAcross(reference, of: tables[index], in: tables)
+        SyncSchema.isAcross(reference, of: tables[index], in: tables)
       else { continue }
       let isRequired = catalog.column(column.name)?.isRequired ?? true
       let onDelete: Reference.OnDelete = isRequired ? .cascade : .setNull
@@ -136,7 +136,7 @@ struct AdoptionProposal {
   }
 
   /// The rule of a table: under the first record that it must refer to; else each record is a zone of its own.
-  private func zone(of index: Int, in tables: [Table], _ notes: inout [String]) -> ZoneRule {
+  private func zone(of index: Int, in tables: [TableSchema], _ notes: inout [String]) -> ZoneRule {
     let table = tables[index]
     for column in table.columns where column.required {
       guard let target = column.reference?.table, target != table.name else { continue }
@@ -152,7 +152,7 @@ struct AdoptionProposal {
   }
 
   /// Whether the required references of a table lead to another one.
-  private func leads(_ start: String, to end: String, in tables: [Table]) -> Bool {
+  private func leads(_ start: String, to end: String, in tables: [TableSchema]) -> Bool {
     var seen: TextSet = []
     var waiting = [start]
     while let name = waiting.popLast() {
@@ -173,7 +173,7 @@ struct AdoptionProposal {
 /// What the database puts where nothing is given, where that is a constant that a schema can say.
 enum AdoptionDefault {
   /// The value of an expression such as `false`, `0` or `'todo'::text`; nil for another.
-  static func value(of expression: String?, for column: Column) -> Value? {
+  static func value(of expression: String?, for column: ColumnSchema) -> Value? {
     guard let expression else { return nil }
     let value: Value? =
       switch column.type {

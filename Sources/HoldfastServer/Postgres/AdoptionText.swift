@@ -2,16 +2,16 @@ import HoldfastCore
 
 /// `holdfast.json` as people edit it: a line for each column.
 struct AdoptionText {
-  private let schema: Schema
+  private let schema: SyncSchema
 
-  init(_ schema: Schema) { self.schema = schema }
+  init(_ schema: SyncSchema) { self.schema = schema }
 
   /// The text of the file.
   var text: String {
     let tables = schema.json["tables"]?.members ?? []
     return """
       {
-        "holdfast": \(Schema.formatVersion),
+        "holdfast": \(SyncSchema.formatVersion),
         "name": \(line(.string(schema.name))),
         "tables": {
       \(tables.map { "    \(line(.string($0.name))): \(table($0.value))" }.joined(separator: ",\n"))

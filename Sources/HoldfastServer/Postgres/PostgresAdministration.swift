@@ -3,15 +3,15 @@ import HoldfastPostgres
 
 /// What operators ask, in PostgreSQL.
 class PostgresAdministration: StoreAdministration {
-  var store: any Store { postgres }
-  let schema: Schema
+  var store: any StoreWriter { postgres }
+  let schema: SyncSchema
   let layout: PostgresLayout
   private let postgres: PostgresStore
   var connection: PostgresConnection {
     get throws { try postgres.connection }
   }
 
-  init(_ store: PostgresStore, _ schema: Schema, _ layout: PostgresLayout) {
+  init(_ store: PostgresStore, _ schema: SyncSchema, _ layout: PostgresLayout) {
     postgres = store
     self.schema = schema
     self.layout = layout
@@ -46,10 +46,10 @@ class PostgresAdministration: StoreAdministration {
 
   func reset(_ device: String, zone: String?) throws -> Int {
     let numbers = try postgres.connection.query(
-      PostgresForgettingStatements.findNumber, PostgresParameters(device))
+      PostgresPurgeStatements.findNumber, PostgresParameters(device))
     if numbers.isEmpty { return 0 }
     return try postgres.connection.query(
-      PostgresForgettingStatements.resetAcks, PostgresParameters(numbers.int64(0, 0), zone)
+      PostgresPurgeStatements.resetAcks, PostgresParameters(numbers.int64(0, 0), zone)
     ).count
   }
 
@@ -135,14 +135,14 @@ class PostgresAdministration: StoreAdministration {
       SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
       WHERE z.seq > z.purged AND r.seq IS NULL
       """)
-    let forgotten = try rows(
+    let purged = try rows(
       """
       SELECT r.zone, min(r.seq)::text FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
       WHERE r.state > 0 AND r.seq <= z.purged GROUP BY r.zone
       """)
     return beyond.map { "seq: \($0[1]) of zone \($0[0]) is beyond its zone" }
       + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
-      + forgotten.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
+      + purged.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
   }
 
   /// A root record that SQL made without saying for whom has no member at all until somebody is made one.

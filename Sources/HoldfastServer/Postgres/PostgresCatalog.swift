@@ -81,7 +81,7 @@ struct PostgresCatalog {
   func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 
   /// The table as the triggers and the store take it; nil when a column is not there, or of a type that no value of the schema has.
-  func relation(for table: Table, isAdopted: Bool) -> PostgresRelation? {
+  func relation(for table: TableSchema, isAdopted: Bool) -> PostgresRelation? {
     guard let id = column("id")?.column else { return nil }
     let columns = table.columns.compactMap { column($0.name)?.column }
     guard columns.count == table.columns.count else { return nil }

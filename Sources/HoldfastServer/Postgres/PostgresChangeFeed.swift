@@ -58,7 +58,7 @@ struct PostgresChangeFeed: Sendable {
   /// Whether zones are on different shards.
   private let isDistributed: Bool
 
-  init(_ schema: Schema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
     self.mismatches = mismatches
     var sources: TextMap<Source> = [:]
     for (table, relation) in zip(schema.tables, layout.relations) {
@@ -260,7 +260,7 @@ struct PostgresChangeFeed: Sendable {
   /// character, depth without end. It is sent as a string, so that it stops nothing and can be seen.
   private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
     do {
-      try JSONReader.read(json, maximumDepth: Column.jsonDepthLimit) { try $0.skipValue() }
+      try JSONReader.read(json, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }
       writer.rawValue(json)
     } catch { writer.string(utf8: json) }
   }

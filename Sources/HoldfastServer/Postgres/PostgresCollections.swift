@@ -22,12 +22,12 @@ struct PostgresCollections: Sendable {
   static let findIDs: PostgresStatement =
     "SELECT ids FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2 AND chunk = $3"
 
-  let schema: Schema
+  let schema: SyncSchema
   let layout: PostgresLayout
   /// By table, in the order of the schema: the rows of the ledger of the zone `$1` after `$2`, `$3` at the most, with the values of live records.
   let changes: [PostgresStatement]
 
-  init(_ schema: Schema, _ layout: PostgresLayout) {
+  init(_ schema: SyncSchema, _ layout: PostgresLayout) {
     self.schema = schema
     self.layout = layout
     changes = layout.relations.map { relation in
@@ -44,9 +44,11 @@ struct PostgresCollections: Sendable {
   }
 
   /// A live row of the ledger with its values as a record.
-  func record(_ rows: PostgresRows, _ row: Int, _ place: PostgresWorkingSet.Place, of table: Int) -> Record {
+  func record(_ rows: PostgresRows, _ row: Int, _ place: PostgresWorkingSet.Place, of table: Int)
+    -> StoredRecord
+  {
     let columns = layout.relations[table].columns
-    return Record(
+    return StoredRecord(
       table: table, id: rows.text(row, 0), zone: rows.text(row, 1), seq: place.seq, rev: place.rev,
       stamps: place.stamps ?? "", values: columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) })
   }

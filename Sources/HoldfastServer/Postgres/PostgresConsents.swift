@@ -122,7 +122,7 @@ final class PostgresConsents: ConsentTable {
     return inviters
   }
 
-  private func key(_ id: String) -> Expectation.Key { Expectation.Key(table: store.members, id: id) }
+  private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: store.members, id: id) }
 }
 
 extension PostgresReader {

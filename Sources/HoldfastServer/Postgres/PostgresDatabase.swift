@@ -4,7 +4,7 @@ import HoldfastPostgres
 /// The server's database in PostgreSQL: opened and checked here; connections to it.
 struct PostgresDatabase: ServerDatabase {
   let location: PostgresLocation
-  let schema: Schema
+  let schema: SyncSchema
   let known: KnownHistory
   let layout: PostgresLayout
   var readerCount: Int? { location.readers }
@@ -25,7 +25,7 @@ struct PostgresDatabase: ServerDatabase {
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
   init(
-    _ location: PostgresLocation, schema: Schema?, removals: Removals = .refuse,
+    _ location: PostgresLocation, schema: SyncSchema?, removals: Removals = .refuse,
     service: DatabaseService? = nil, random: (Int) -> [UInt8]
   ) throws {
     self.location = location
@@ -53,23 +53,25 @@ struct PostgresDatabase: ServerDatabase {
     }
   }
 
-  func store() throws -> any Store { store(.fast) }
+  func store() throws -> any StoreWriter { store(.fast) }
 
-  func patientStore() throws -> (any Store)? { store(.patient) }
+  func slowStore() throws -> (any StoreWriter)? { store(.slow) }
 
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     try readers.withConnection { _, reader in try body(reader) }
   }
 
-  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)? {
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) throws -> (
+    any NotificationListener
+  )? {
     try PostgresListener(location, watch, node: node, mayLead: mayLead, hear)
   }
 
   func inTurn(_ body: () throws -> Void) throws {
-    let connection = try location.connectDirectly(.forgets)
+    let connection = try location.connectDirectly(.purges)
     // With it goes the lock.
     defer { connection.close() }
-    if try PostgresLock.forgetting.take(over: connection) { try body() }
+    if try PostgresLock.purging.take(over: connection) { try body() }
   }
 
   func isUnavailable(_ error: any Error) -> Bool {
@@ -84,7 +86,7 @@ struct PostgresDatabase: ServerDatabase {
   func close() { readers.close() }
 
   func administration() throws -> any StoreAdministration {
-    let store = store(.patient)
+    let store = store(.slow)
     return layout.isDistributed
       ? PostgresShardAdministration(store, schema, layout) : PostgresAdministration(store, schema, layout)
   }
@@ -143,12 +145,12 @@ public struct PostgresLocation: Sendable {
   enum Purpose: String {
     /// The fast lane.
     case writes
-    /// The patient lane, and operators.
+    /// The slow lane, and operators.
     case waits
     case reads
     case listens
-    /// Holding the turn of who makes a pass over what may be forgotten.
-    case forgets
+    /// Holding the turn of who makes a pass over what may be purged.
+    case purges
     /// Making and extending the database.
     case opens
   }

@@ -9,7 +9,7 @@ final class PostgresDevices: DeviceTable {
     var token: [UInt8]?
     var confirmed: Int64
     var chain: Int64
-    var answered: Int64
+    var acknowledgedRefusals: Int64
     var applied: [UInt8]
     let issuedAfter: Int64?
     var clock: Int64
@@ -20,11 +20,11 @@ final class PostgresDevices: DeviceTable {
     /// The last numbers of the refusals that it has not dealt with.
     var refusals: [Int64] = []
     var ackCount: Int64 = 0
-    /// Up to where refusals are to be forgotten.
-    var forgotten: Int64 = 0
-    var hasForgottenAcks = false
-    var isForgotten = false
-    let isUnheard: Bool
+    /// Up to where refusals are to be purged.
+    var purged: Int64 = 0
+    var clearsAcks = false
+    var hasPurgedAcks = false
+    let isUnseenSinceRestore: Bool
   }
 
   struct AckKey: Hashable {
@@ -87,7 +87,7 @@ final class PostgresDevices: DeviceTable {
   private static let writeClient: PostgresStatement =
     "UPDATE holdfast.devices SET app = $2, app_schema = $3 WHERE number = $1"
   private static let rememberDevice: PostgresStatement =
-    "UPDATE holdfast.devices SET forgotten = false WHERE number = $1"
+    "UPDATE holdfast.devices SET acks_purged = false WHERE number = $1"
 
   init(_ store: PostgresStore) { self.store = store }
 
@@ -104,10 +104,12 @@ final class PostgresDevices: DeviceTable {
     guard let row = rows[key.number], row.token == key.token.withBytes({ Array($0) }) else { return nil }
     return DeviceState(
       id: row.id, user: row.user, confirmed: row.confirmed,
-      chain: Fingerprint(value: UInt64(bitPattern: row.chain)), answered: row.answered,
+      chain: Fingerprint(value: UInt64(bitPattern: row.chain)),
+      acknowledgedRefusals: row.acknowledgedRefusals,
       applied: AppliedChangeSets(bytes: row.applied), clock: Stamp(rawValue: row.clock),
       isSessionUsed: row.isSessionUsed,
-      issuedAfter: row.issuedAfter, isForgotten: row.isForgotten, isUnheard: row.isUnheard)
+      issuedAfter: row.issuedAfter, hasPurgedAcks: row.hasPurgedAcks,
+      isUnseenSinceRestore: row.isUnseenSinceRestore)
   }
 
   func owner(of number: Int64) throws -> (id: String, user: String)? {
@@ -120,7 +122,7 @@ final class PostgresDevices: DeviceTable {
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
     rows[number]?.confirmed = state.confirmed
     rows[number]?.chain = Int64(bitPattern: state.chain.value)
-    rows[number]?.answered = state.answered
+    rows[number]?.acknowledgedRefusals = state.acknowledgedRefusals
     rows[number]?.applied = state.applied.bytes
     rows[number]?.clock = clock.rawValue
     rows[number]?.seenAt = now
@@ -132,10 +134,10 @@ final class PostgresDevices: DeviceTable {
     rows[number]?.refusals.count { $0 > last } ?? 0
   }
 
-  func forgetRefusals(_ number: Int64, upTo last: Int64) throws {
+  func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
     guard rows[number]?.refusals.contains(where: { $0 <= last }) == true else { return }
     rows[number]?.refusals.removeAll { $0 <= last }
-    rows[number]?.forgotten = last
+    rows[number]?.purged = last
     newRefusals.removeAll { $0.device == number && $0.last <= last }
   }
 
@@ -156,7 +158,7 @@ final class PostgresDevices: DeviceTable {
       return !ack.epoch.isEmpty && ack.epoch != epoch
     }
     if acks.contains(where: isForeign) { return true }
-    if rows[number]?.hasForgottenAcks == true { return false }
+    if rows[number]?.clearsAcks == true { return false }
     let found = try store.connection.query(Self.findForeignAcks, PostgresParameters(number, epoch))
     return found.indices.contains { acks[AckKey(device: number, zone: found.text($0, 0))] == nil }
   }
@@ -178,12 +180,12 @@ final class PostgresDevices: DeviceTable {
     if let pending = acks[key], !doubtedAcks.contains(key) {
       return pending.map { $0.seq >= seq } ?? false
     }
-    if rows[device]?.hasForgottenAcks == true { return false }
+    if rows[device]?.clearsAcks == true { return false }
     return try !store.connection.query(Self.findAck, PostgresParameters(device, zone, seq)).isEmpty
   }
 
-  func forgetAcks(_ number: Int64) throws {
-    rows[number]?.hasForgottenAcks = true
+  func purgeAcks(_ number: Int64) throws {
+    rows[number]?.clearsAcks = true
     acks = acks.filter { $0.key.device != number }
   }
 
@@ -199,7 +201,7 @@ final class PostgresDevices: DeviceTable {
 
   func remember(_ number: Int64) throws {
     try store.connection.run(Self.rememberDevice, PostgresParameters(number))
-    rows[number]?.isForgotten = false
+    rows[number]?.hasPurgedAcks = false
   }
 
   func noteLoss(of zone: String, by user: String, at seq: Int64) throws { losses.append((zone, user, seq)) }

@@ -73,11 +73,11 @@ enum PostgresEpoch {
       UPDATE holdfast.zones SET restored = seq;
       DELETE FROM holdfast.acks WHERE NOT lost;
       UPDATE holdfast.acks SET epoch = '', seq = 0, purged = 0;
-      UPDATE holdfast.devices SET unheard = true;
-      DELETE FROM holdfast.handed;
-      DELETE FROM holdfast.claims;
-      DELETE FROM holdfast.claimants;
-      INSERT INTO holdfast.handed (zone, record_table, id, base, rev, seq, deleted)
+      UPDATE holdfast.devices SET unseen_since_restore = true;
+      DELETE FROM holdfast.recovered_records;
+      DELETE FROM holdfast.claimed_seqs;
+      DELETE FROM holdfast.zone_claims;
+      INSERT INTO holdfast.recovered_records (zone, record_table, id, base, rev, seq, deleted)
       SELECT r.zone, r.record_table, r.id, r.rev, 0, r.seq, r.state > 0 FROM holdfast.records r;
       SELECT pg_notify('holdfast', '0 *');
       """)

@@ -41,19 +41,19 @@ struct PostgresErasure {
 
   let connection: PostgresConnection
 
-  /// Forgets some of it. What a device has of answers and refusals is bounded, and goes at once.
-  func forgetRemains(of user: String) throws -> Forgotten {
+  /// Purges some of it. What a device has of answers and refusals is bounded, and goes at once.
+  func purgeRemains(of user: String) throws -> Purged {
     let devices = try connection.pipeline { pipe in
       for statement in Self.findDevices { pipe.send(statement, PostgresParameters(user)) }
     }
     var count = 0
     if let found = devices.first(where: { !$0.isEmpty }) {
-      count += try forgetRemains(ofDevice: found.int64(0, 0))
+      count += try purgeRemains(ofDevice: found.int64(0, 0))
     }
     let invitations = try connection.query(
-      Self.findInvitations, PostgresParameters(user, Int64(ForgettingTerms.step)))
+      Self.findInvitations, PostgresParameters(user, Int64(RetentionTerms.step)))
     let left = try connection.query(
-      Self.findDepartures, PostgresParameters(user, Int64(ForgettingTerms.step))
+      Self.findDepartures, PostgresParameters(user, Int64(RetentionTerms.step))
     ).texts
     try connection.pipeline { pipe in
       for zone in left { pipe.send(Self.dropDeparture, PostgresParameters(zone, user)) }
@@ -66,20 +66,20 @@ struct PostgresErasure {
       try connection.query($0, PostgresParameters(user)).count
     }
     count += invitations.count + left.count + results.reduce(0, +)
-    return Forgotten(remains: count, hasMore: count > 0)
+    return Purged(remains: count, hasMore: count > 0)
   }
 
-  private func forgetRemains(ofDevice device: Int64) throws -> Int {
-    let limit = Int64(ForgettingTerms.step)
+  private func purgeRemains(ofDevice device: Int64) throws -> Int {
+    let limit = Int64(RetentionTerms.step)
     let zones = try connection.query(
-      PostgresForgettingStatements.findAcks, PostgresParameters(device, limit)
+      PostgresPurgeStatements.findAcks, PostgresParameters(device, limit)
     ).texts
     let created = try connection.query(Self.findCreated, PostgresParameters(device, limit)).texts
     let gone = try connection.pipeline { pipe in
       pipe.send(Self.dropRefusals, PostgresParameters(device))
       pipe.send(Self.dropRequests, PostgresParameters(device))
       if let last = zones.last {
-        pipe.send(PostgresForgettingStatements.dropAcks, PostgresParameters(device, last))
+        pipe.send(PostgresPurgeStatements.dropAcks, PostgresParameters(device, last))
       }
       if let last = created.last { pipe.send(Self.dropCreated, PostgresParameters(device, last)) }
     }
@@ -87,13 +87,13 @@ struct PostgresErasure {
   }
 
   /// Ends the erasure, if nothing is left.
-  func end(_ user: String) throws -> Forgotten {
-    guard try forgetRemains(of: user).remains == 0,
+  func end(_ user: String) throws -> Purged {
+    guard try purgeRemains(of: user).remains == 0,
       try connection.query(Self.findAccess, PostgresParameters(user)).isEmpty,
       try connection.query(Self.findMember, PostgresParameters(user)).isEmpty
-    else { return Forgotten() }
+    else { return Purged() }
     let ended = try connection.query(
       Self.setEnded, PostgresParameters(user, Erasure.done.rawValue, Erasure.begun.rawValue))
-    return Forgotten(users: ended.count)
+    return Purged(users: ended.count)
   }
 }

@@ -14,7 +14,7 @@ struct PostgresExtension {
   private let heals: Bool
   /// What was repaired, a line for each table.
   private(set) var repaired: [String] = []
-  private var schema: Schema { tables.schema }
+  private var schema: SyncSchema { tables.schema }
 
   init(
     _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
@@ -31,7 +31,7 @@ struct PostgresExtension {
   /// - Parameter old: the schema that the database has; nil for a new one.
   /// - Returns: the tables as they are now.
   /// - Throws: `ServerError`.
-  mutating func extend(from old: Schema?) throws -> [PostgresRelation] {
+  mutating func extend(from old: SyncSchema?) throws -> [PostgresRelation] {
     var difference: SchemaDifference?
     if let old, old != schema {
       let found = try SchemaDifference(serving: schema, after: old, removals)

@@ -54,7 +54,7 @@ struct PostgresLayout: Sendable {
   /// Whether the tables are distributed by zone.
   let isDistributed: Bool
 
-  init(_ schema: Schema, relations: [Relation], isDistributed: Bool) {
+  init(_ schema: SyncSchema, relations: [Relation], isDistributed: Bool) {
     self.relations = relations
     self.isDistributed = isDistributed
     order = schema.parentsFirst

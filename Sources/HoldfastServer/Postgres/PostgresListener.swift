@@ -7,7 +7,7 @@ import Synchronization
 /// When the connection is lost, what was said meanwhile is lost with it: `deaf` is heard, and `hearing` when there is another.
 ///
 /// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
-final class PostgresListener: MoveListener, @unchecked Sendable {
+final class PostgresListener: NotificationListener, @unchecked Sendable {
   /// How long a connection may be silent before it is asked whether it lives.
   private static let check = Duration.seconds(10)
   /// How long the pause is after a failure.
@@ -17,7 +17,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
   private let watch: PostgresHistoryWatch
   private let node: String
   private let mayLead: Bool
-  private let hear: @Sendable (HeardMoves) -> Void
+  private let hear: @Sendable (Notification) -> Void
   private let waker: PostgresWaker
   private let isStopping = Atomic<Bool>(false)
   private let lock = Lock()
@@ -25,7 +25,7 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
 
   init(
     _ location: PostgresLocation, _ watch: PostgresHistoryWatch, node: String, mayLead: Bool,
-    _ hear: @escaping @Sendable (HeardMoves) -> Void
+    _ hear: @escaping @Sendable (Notification) -> Void
   ) throws {
     self.location = location
     self.watch = watch
@@ -74,13 +74,13 @@ final class PostgresListener: MoveListener, @unchecked Sendable {
       let notifications = try connection.notifications(timeout: Self.check, waker: waker)
       if notifications.isEmpty { try connection.execute("") }
       for notification in notifications where !notification.payload.utf8.starts(with: node.utf8) {
-        guard let moves = Moves(payload: notification.payload) else {
+        guard let changes = ZoneChanges(payload: notification.payload) else {
           hear(.deaf)
           hear(.hearing)
           if leads { hear(.leads) }
           continue
         }
-        hear(.moves(moves))
+        hear(.changes(changes))
       }
     }
   }

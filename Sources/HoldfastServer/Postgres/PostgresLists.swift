@@ -12,14 +12,14 @@ struct PostgresLists {
     }
   }
 
-  private let schema: Schema
+  private let schema: SyncSchema
   private var places: [RecordList: [Place]] = [:]
   /// Where a record is in them.
-  private var known: [Expectation.Key: [(list: RecordList, place: Place)]] = [:]
+  private var known: [Footprint.Key: [(list: RecordList, place: Place)]] = [:]
 
-  init(_ schema: Schema) { self.schema = schema }
+  init(_ schema: SyncSchema) { self.schema = schema }
 
-  /// Forgets all: what has changed is another set now.
+  /// Purges all: what has changed is another set now.
   mutating func removeAll() {
     if places.isEmpty { return }
     places.removeAll()
@@ -27,7 +27,7 @@ struct PostgresLists {
   }
 
   /// A record has changed.
-  mutating func put(_ key: Expectation.Key, _ entry: PostgresWorkingSet.Entry?) {
+  mutating func put(_ key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?) {
     if places.isEmpty { return }
     for (list, place) in known.removeValue(forKey: key) ?? [] {
       if let index = places[list]?.lowerBound(of: place) { places[list]?.remove(at: index) }
@@ -42,7 +42,7 @@ struct PostgresLists {
   /// The position nearest to a mark among the records that have changed.
   mutating func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String,
-    _ changed: [Expectation.Key: PostgresWorkingSet.Entry]
+    _ changed: [Footprint.Key: PostgresWorkingSet.Entry]
   ) -> String? {
     if places[list] == nil { learn(list, changed) }
     guard let places = places[list] else { return nil }
@@ -62,7 +62,7 @@ struct PostgresLists {
     return nil
   }
 
-  private mutating func learn(_ list: RecordList, _ changed: [Expectation.Key: PostgresWorkingSet.Entry]) {
+  private mutating func learn(_ list: RecordList, _ changed: [Footprint.Key: PostgresWorkingSet.Entry]) {
     var found: [Place] = []
     for (key, entry) in changed where key.table == list.table {
       for (other, place) in Self.all(of: key, entry, schema) where other == list {
@@ -75,7 +75,7 @@ struct PostgresLists {
 
   /// The lists that a record is in, and its places there.
   private static func all(
-    of key: Expectation.Key, _ entry: PostgresWorkingSet.Entry?, _ schema: Schema
+    of key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?, _ schema: SyncSchema
   ) -> [(list: RecordList, place: Place)] {
     guard let entry, let zone = entry.home, let values = entry.values else { return [] }
     let columns = schema.tables[key.table].columns

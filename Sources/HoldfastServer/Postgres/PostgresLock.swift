@@ -6,8 +6,8 @@ enum PostgresLock: Int64 {
   case opening = 5_216_694_956_356_254_582
   /// Telling the team's program what moved: of several servers one does.
   case leading = 5_216_694_956_356_254_583
-  /// A pass over what may be forgotten.
-  case forgetting = 5_216_694_956_356_254_584
+  /// A pass over what may be purged.
+  case purging = 5_216_694_956_356_254_584
   /// Making the schema's indexes.
   case indexes = 5_216_694_956_356_254_585
 

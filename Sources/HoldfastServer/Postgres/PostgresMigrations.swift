@@ -5,7 +5,7 @@ import HoldfastPostgres
 enum PostgresMigrations {
   static let all: [(number: Int64, sql: String)] = [
     (1, PostgresTables.own), (2, PostgresRequestStatements.tables),
-    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.forgetting),
+    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.purging),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
     (9, PostgresTables.bases), (10, PostgresTables.consents + PostgresTables.proofs),
   ]
@@ -13,7 +13,7 @@ enum PostgresMigrations {
   /// The same for a database whose tables are distributed: the numbers are those of `all`.
   static let distributed: [(number: Int64, sql: String)] = [
     (1, PostgresShards.own), (2, PostgresRequestStatements.tables),
-    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardForgetting),
+    (3, PostgresTables.results), (4, PostgresTables.identity), (5, PostgresTables.shardRetention),
     (6, PostgresTables.access), (7, PostgresTables.restoring), (8, PostgresTables.erasing),
     (9, PostgresTables.bases), (10, PostgresTables.consents + PostgresTables.proofs),
   ]

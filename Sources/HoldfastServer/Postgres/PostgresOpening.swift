@@ -6,7 +6,7 @@ import HoldfastPostgres
 struct PostgresOpening {
   /// What was found or made.
   struct Opened {
-    let schema: Schema
+    let schema: SyncSchema
     let history: History
     let prover: Prover
     let layout: PostgresLayout
@@ -39,7 +39,8 @@ struct PostgresOpening {
   /// - Parameter fill: fills a new database, in the transaction that makes it; one that stands is refused then.
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   static func open(
-    _ location: PostgresLocation, schema: Schema?, standing: Standing = .refuse, removals: Removals = .refuse,
+    _ location: PostgresLocation, schema: SyncSchema?, standing: Standing = .refuse,
+    removals: Removals = .refuse,
     service: DatabaseService? = nil, heals: Bool = false, random: (Int) -> [UInt8],
     fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
   ) throws -> Opened {
@@ -48,7 +49,7 @@ struct PostgresOpening {
     let opening = PostgresOpening(
       connection: connection, standing: standing, removals: removals, service: service, heals: heals,
       distribution: location.distribution)
-    let (opened, later) = try opening.openPatiently(schema, random, fill)
+    let (opened, later) = try opening.openWaiting(schema, random, fill)
     try PostgresIndexes.make(later, opened.layout, on: connection)
     return opened
   }
@@ -57,8 +58,8 @@ struct PostgresOpening {
   private static let (attempts, patience, pause) = (400, "1s", "0.5")
 
   /// Opens the database, and steps back when a table that it alters is held for long: whoever writes to it waits behind it.
-  private func openPatiently(
-    _ given: Schema?, _ random: (Int) -> [UInt8],
+  private func openWaiting(
+    _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
   ) throws -> (Opened, PostgresTables) {
     for _ in 0..<Self.attempts {
@@ -76,7 +77,7 @@ struct PostgresOpening {
 
   /// - Returns: also the tables, whose indexes are made after the transaction.
   private func open(
-    _ given: Schema?, _ random: (Int) -> [UInt8],
+    _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
   ) throws -> (Opened, PostgresTables) {
     try connection.execute(
@@ -90,10 +91,10 @@ struct PostgresOpening {
       if fill != nil, format != nil {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
-      let schema: Schema
-      var old: Schema?
+      let schema: SyncSchema
+      var old: SyncSchema?
       if let format {
-        let stored = try Schema(json: Array(meta("schema").utf8))
+        let stored = try SyncSchema(json: Array(meta("schema").utf8))
         old = stored
         schema = given ?? stored
         if format < PostgresMigrations.newest { try migrate(after: format) }

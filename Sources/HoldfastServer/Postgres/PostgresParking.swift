@@ -23,7 +23,7 @@ struct PostgresParking {
 
   /// By table.
   private(set) var parked: [Int: [Parked]] = [:]
-  private var columns: [Expectation.Key: Set<Int>] = [:]
+  private var columns: [Footprint.Key: Set<Int>] = [:]
 
   /// Finds them.
   init(_ store: PostgresStore) {
@@ -53,7 +53,7 @@ struct PostgresParking {
   }
 
   /// The columns of a record that have to be written again.
-  func columns(of key: Expectation.Key) -> Set<Int> { columns[key] ?? [] }
+  func columns(of key: Footprint.Key) -> Set<Int> { columns[key] ?? [] }
 
   /// Sends the statements.
   func send(_ store: PostgresStore, _ pipe: PostgresPipeline) {
@@ -67,7 +67,7 @@ struct PostgresParking {
   }
 
   private static func statement(
-    _ place: Place, _ table: Table, _ layout: PostgresLayout, _ index: Int
+    _ place: Place, _ table: TableSchema, _ layout: PostgresLayout, _ index: Int
   ) -> PostgresStatement {
     let relation = layout.relations[index]
     let setting =
@@ -93,7 +93,7 @@ struct PostgresParking {
   }
 
   private static func place(
-    _ columns: [Int], _ table: Table, _ relation: PostgresLayout.Relation, _ isDistributed: Bool
+    _ columns: [Int], _ table: TableSchema, _ relation: PostgresLayout.Relation, _ isDistributed: Bool
   ) -> Place? {
     if relation.hasZone, !isDistributed { return .zone }
     // A reference is the last choice, as it may be checked at once.
@@ -109,7 +109,7 @@ struct PostgresParking {
 
   /// An expression for a value that no other record has; nil for a type that has too few of them. Cluster nodes take no volatile function here.
   private static func otherValue(
-    of index: Int, _ table: Table, _ relation: PostgresLayout.Relation
+    of index: Int, _ table: TableSchema, _ relation: PostgresLayout.Relation
   ) -> String? {
     let (column, limit) = (relation.columns[index], table.columns[index].lengthLimit)
     let digits = "md5(t.id::text)"

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 
 extension PostgresReader {
-  func sight(of user: String, publicZones: [String]) throws -> Sight {
+  func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
     var names = PostgresParameters()
     names.append(array: publicZones)
     // The zones are read before all else: what is read later of other shards is no older than they say.
@@ -11,34 +11,34 @@ extension PostgresReader {
       pipe.send(PostgresCollections.findZones, names)
       pipe.send(PostgresCollections.findLosses, PostgresParameters(user))
     }
-    var zones: [Sight.Zone] = []
+    var zones: [VisibleZones.Zone] = []
     var known: TextSet = []
     for rows in answers.prefix(2) {
       for row in rows.indices where !rows.text(row, 3).isEmpty && known.insert(rows.text(row, 0)).inserted {
         zones.append(
-          Sight.Zone(
+          VisibleZones.Zone(
             zone: rows.text(row, 0), seq: rows.int64(row, 1), purged: rows.int64(row, 2),
             role: rows.text(row, 3)))
       }
     }
-    return Sight(zones, losses: answers[2].isEmpty ? 0 : answers[2].int64(0, 0))
+    return VisibleZones(zones, losses: answers[2].isEmpty ? 0 : answers[2].int64(0, 0))
   }
 
-  func sight(ofZones zones: [String]?) throws -> Sight {
+  func visibleZones(among zones: [String]?) throws -> VisibleZones {
     var names = PostgresParameters()
     if let zones { names.append(array: zones) }
     let rows = try connection.query(
       zones == nil ? PostgresCollections.findAllZones : PostgresCollections.findZones, names)
-    return Sight(
+    return VisibleZones(
       rows.indices.map {
-        Sight.Zone(
+        VisibleZones.Zone(
           zone: rows.text($0, 0), seq: rows.int64($0, 1), purged: rows.int64($0, 2), role: Role.owner.rawValue
         )
       }, losses: 0)
   }
 
-  func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String] {
-    let index = PostgresIndexStatement(
+  func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
+    let index = PostgresQueryStatement(
       query, collections.schema.tables[query.table], collections.layout.relations[query.table], zones: zones,
       limit: limit)
     return try connection.queryOnce(index.statement, index.parameters).texts

@@ -22,7 +22,7 @@ extension PostgresReader {
           if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
           continue
         }
-        let record = Record(
+        let record = StoredRecord(
           table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
           values: source.columns.indices.map { rows.value(row, 9 + $0, source.columns[$0].type) })
         found[id] = .live(record, creator: requests[id])

@@ -22,26 +22,26 @@ class PostgresReader: StoreReader {
 
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
-    SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.answered, d.session_used,
-      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.forgotten, d.app, d.app_schema,
+    SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.acknowledged_refusals, d.session_used,
+      r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.acks_purged, d.app, d.app_schema,
       d.session_at
     FROM holdfast.devices d LEFT JOIN holdfast.refusals r ON r.device = d.number
     WHERE d.token_hash = $1 ORDER BY r.first
     """
-  private static let findAllUntold = PostgresStatement(untold(""))
-  private static let findUntold = PostgresStatement(untold("AND z.zone = ANY ($2)"))
+  private static let findAllUnnotified = PostgresStatement(unnotified(""))
+  private static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
 
-  private static func untold(_ condition: String) -> String {
+  private static func unnotified(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public,
       (SELECT string_agg(m."user", ' ') FROM holdfast.access m WHERE m.zone = z.zone)
-    FROM holdfast.zones z LEFT JOIN holdfast.told t ON t.zone = z.zone
+    FROM holdfast.zones z LEFT JOIN holdfast.notified t ON t.zone = z.zone
     WHERE z.seq > coalesce(t.seq, 0) \(condition) ORDER BY z.zone LIMIT $1
     """
   }
 
   private static let findClaims: PostgresStatement =
-    "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.claimants c WHERE c.account = $1"
+    "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"
   private static let findRestored: PostgresStatement =
     "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findUser: PostgresStatement = """
@@ -100,9 +100,9 @@ class PostgresReader: StoreReader {
         number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
         use: try .init(scope: rows.optionalText(0, 11))),
       confirmed: rows.int64(0, 2), chain: Fingerprint(value: UInt64(bitPattern: rows.int64(0, 3))),
-      seenAt: rows.int64(0, 4), sessionAt: rows.int64(0, 16), answered: rows.int64(0, 5),
+      seenAt: rows.int64(0, 4), sessionAt: rows.int64(0, 16), acknowledgedRefusals: rows.int64(0, 5),
       isSessionUsed: rows.bool(0, 6),
-      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), isForgotten: rows.bool(0, 13),
+      issuedAfter: rows.isNull(0, 12) ? nil : rows.int64(0, 12), hasPurgedAcks: rows.bool(0, 13),
       client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
@@ -183,19 +183,19 @@ class PostgresReader: StoreReader {
     throw ServerError(.damaged, "The refusals of a device are read with it alone.")
   }
 
-  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
+  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
     var parameters = PostgresParameters(Int64(limit))
     if let zones { parameters.append(array: zones) }
-    let rows = try findUntold(parameters, isForAll: zones == nil)
+    let rows = try findUnnotified(parameters, isForAll: zones == nil)
     return rows.indices.map { row in
-      UntoldZone(
+      UnnotifiedZone(
         zone: rows.text(row, 0), seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
         users: (rows.optionalText(row, 3) ?? "").split(separator: " ").map(String.init))
     }
   }
 
-  func findUntold(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
-    try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
+  func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
+    try connection.query(isForAll ? Self.findAllUnnotified : Self.findUnnotified, parameters)
   }
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result {
@@ -213,12 +213,12 @@ class PostgresReader: StoreReader {
     try feed.zone(zone, for: user, on: connection)
   }
 
-  func claims(of user: String) throws -> TextMap<Claimant.Mark> {
+  func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
     let rows = try connection.query(Self.findClaims, PostgresParameters(user))
     let claims = rows.indices.map {
       (
         rows.text($0, 0),
-        Claimant.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2), isProven: rows.bool($0, 3))
+        ZoneClaim.Mark(device: rows.int64($0, 1), state: rows.int64($0, 2), isProven: rows.bool($0, 3))
       )
     }
     return TextMap(claims)
@@ -244,13 +244,13 @@ class PostgresReader: StoreReader {
   }
 
   func lag(of user: String?) throws -> [DeviceLag] {
-    try PostgresForgetting(connection: connection).lag(of: user)
+    try PostgresPurge(connection: connection).lag(of: user)
   }
 
-  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
-    -> FoundForgettable
+  func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
+    -> FoundPurgeable
   {
-    try PostgresForgetting(connection: connection).find(kind, after: place, terms, limit: limit)
+    try PostgresPurge(connection: connection).find(kind, after: place, terms, limit: limit)
   }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws

@@ -5,7 +5,7 @@ import HoldfastPostgres
 struct PostgresRecordStatements: Sendable {
   /// Those of one table.
   struct Source: Sendable {
-    let table: Table
+    let table: TableSchema
     let columns: [PostgresLayout.Column]
     /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read; all where it is null.
     let find: PostgresStatement
@@ -19,7 +19,7 @@ struct PostgresRecordStatements: Sendable {
 
   let sources: [Source]
 
-  init(_ schema: Schema, _ layout: PostgresLayout) {
+  init(_ schema: SyncSchema, _ layout: PostgresLayout) {
     sources = zip(schema.tables, layout.relations).map { table, relation in
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       let name = PostgresName.literal(relation.table)

@@ -6,7 +6,7 @@ final class PostgresRecordTable: RecordTable {
   /// How many records one statement looks for at the most.
   private static let together = 5000
 
-  let table: Table
+  let table: TableSchema
   private let index: Int
   private unowned let store: PostgresStore
   /// By unique group: who has which values among the records that the transaction has changed, as of a version of them.
@@ -18,22 +18,22 @@ final class PostgresRecordTable: RecordTable {
     table = store.schema.tables[index]
   }
 
-  func record(_ id: String) throws -> Record? {
-    let key = Expectation.Key(table: index, id: id)
+  func record(_ id: String) throws -> StoredRecord? {
+    let key = Footprint.Key(table: index, id: id)
     let entry = try store.entry(key)
     guard let zone = entry.home, let place = entry.places[zone], let values = entry.values else { return nil }
-    return Record(
+    return StoredRecord(
       table: index, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
       values: values)
   }
 
   func zone(of id: String) throws -> String? {
-    try store.glance(Expectation.Key(table: index, id: id)).home
+    try store.glance(Footprint.Key(table: index, id: id)).home
   }
 
-  func insert(_ record: Record) throws { put(record) }
+  func insert(_ record: StoredRecord) throws { put(record) }
 
-  func update(_ record: Record) throws { put(record) }
+  func update(_ record: StoredRecord) throws { put(record) }
 
   func remove(_ id: String) throws {
     change(id) { entry in
@@ -65,7 +65,7 @@ final class PostgresRecordTable: RecordTable {
       else { return nil }
       let rows = try store.connection.query(statement, parameters)
       for row in rows.indices where rows.text(row, 0) != id {
-        if store.working.changed[Expectation.Key(table: index, id: rows.text(row, 0))] == nil {
+        if store.working.changed[Footprint.Key(table: index, id: rows.text(row, 0))] == nil {
           return rows.text(row, 1)
         }
       }
@@ -79,7 +79,7 @@ final class PostgresRecordTable: RecordTable {
     for start in stride(from: 0, to: values.count, by: Self.together) {
       let some = Array(values[start..<min(start + Self.together, values.count)])
       for (id, value) in try store.writing.references(of: index, by: column, to: some)
-      where store.working.changed[Expectation.Key(table: index, id: id)] == nil {
+      where store.working.changed[Footprint.Key(table: index, id: id)] == nil {
         found[value, default: []].append(id)
       }
     }
@@ -92,13 +92,13 @@ final class PostgresRecordTable: RecordTable {
     return values.flatMap { value in (found[value] ?? []).map { ($0, value) } }
   }
 
-  func expect(_ ids: [String]) throws {
+  func prefetch(_ ids: [String]) throws {
     for start in stride(from: 0, to: ids.count, by: Self.together) {
-      try store.expect(index, Array(ids[start..<min(start + Self.together, ids.count)]))
+      try store.prefetch(index, Array(ids[start..<min(start + Self.together, ids.count)]))
     }
   }
 
-  private func put(_ record: Record) {
+  private func put(_ record: StoredRecord) {
     change(record.id) { entry in
       if let home = entry.home, home != record.zone { entry.places[home] = nil }
       entry.places[record.zone] = PostgresWorkingSet.Place(
@@ -108,7 +108,7 @@ final class PostgresRecordTable: RecordTable {
   }
 
   private func change(_ id: String, _ body: (inout PostgresWorkingSet.Entry) -> Void) {
-    let key = Expectation.Key(table: index, id: id)
+    let key = Footprint.Key(table: index, id: id)
     store.working.change(key, body)
     store.lists.put(key, store.working[key])
   }
@@ -124,7 +124,7 @@ final class PostgresRecordTable: RecordTable {
     return ids
   }
 
-  func holder(of group: [String], like record: Record) throws -> String? {
+  func holder(of group: [String], like record: StoredRecord) throws -> String? {
     guard let number = table.unique.firstIndex(of: group) else { return nil }
     let columns = group.compactMap { table.index(of: $0) }
     let values = columns.map { record.values[$0] }
@@ -134,7 +134,7 @@ final class PostgresRecordTable: RecordTable {
     // A zone that is made by this transaction has no other records in the database.
     if store.zonesMade.contains(record.zone) { return nil }
     return try store.writing.ids(of: index, sharing: number, values, in: record.zone).first {
-      $0 != record.id && store.working.changed[Expectation.Key(table: index, id: $0)] == nil
+      $0 != record.id && store.working.changed[Footprint.Key(table: index, id: $0)] == nil
     }
   }
 }

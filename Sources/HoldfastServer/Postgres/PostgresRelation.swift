@@ -17,7 +17,7 @@ struct PostgresRelation: Sendable, Hashable {
   /// The tables of a schema, all made by Holdfast itself.
   ///
   /// - Parameter namespace: the schema of the database that they are in; nil for the one that `search_path` names first.
-  static func own(_ schema: Schema, namespace: String?) -> [PostgresRelation] {
+  static func own(_ schema: SyncSchema, namespace: String?) -> [PostgresRelation] {
     let tables = PostgresTables(schema: schema, namespace: namespace)
     return schema.tables.enumerated().map { index, table in
       .own(table, relation: tables.relation(of: index))
@@ -25,7 +25,7 @@ struct PostgresRelation: Sendable, Hashable {
   }
 
   /// A table that Holdfast makes itself.
-  static func own(_ table: Table, relation: String) -> PostgresRelation {
+  static func own(_ table: TableSchema, relation: String) -> PostgresRelation {
     PostgresRelation(
       relation: relation, isAdopted: false,
       id: PostgresColumn(
@@ -37,7 +37,7 @@ struct PostgresRelation: Sendable, Hashable {
 
 extension PostgresColumn {
   /// A column of a table that Holdfast makes itself.
-  static func own(_ column: Column, isBuiltIn: Bool) -> PostgresColumn {
+  static func own(_ column: ColumnSchema, isBuiltIn: Bool) -> PostgresColumn {
     let (kind, type): (Kind, String) =
       switch column.type {
       case .text, .timestamp, .reference, .position: (.text, "text")
@@ -55,7 +55,7 @@ extension PostgresColumn {
 
 extension PostgresLayout {
   /// How the store reads and writes tables that stand as `relations` say.
-  init(_ schema: Schema, _ relations: [PostgresRelation], isDistributed: Bool) {
+  init(_ schema: SyncSchema, _ relations: [PostgresRelation], isDistributed: Bool) {
     self.init(
       schema,
       relations: zip(schema.tables, relations).map { table, relation in
@@ -64,7 +64,7 @@ extension PostgresLayout {
           idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
           columns: zip(table.columns, relation.columns).map { column, place in
             // A null that the column takes stays one.
-            Column(
+            PostgresLayout.Column(
               name: place.quoted, read: place.read("t"), cast: place.cast,
               filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,
               type: column.type)

@@ -44,7 +44,7 @@ enum PostgresRequestStatements {
     WHERE c.account = $1 AND c.record_table = $2 AND c.record_id = ANY ($3)
     """
 
-  private static let forget: PostgresStatement =
+  private static let purge: PostgresStatement =
     "DELETE FROM holdfast.requests WHERE device = $1 AND number <= $2"
   // One of the id may be there still whose time is over.
   private static let put: PostgresStatement = """
@@ -64,9 +64,9 @@ enum PostgresRequestStatements {
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[], $7::text[])
     """
 
-  /// Writes what a transaction adds and forgets.
+  /// Writes what a transaction adds and purges.
   static func write(_ requests: PostgresRequests, isDistributed: Bool, _ pipe: PostgresPipeline) {
-    for (device, number) in requests.forgotten { pipe.send(forget, PostgresParameters(device, number)) }
+    for (device, number) in requests.purged { pipe.send(purge, PostgresParameters(device, number)) }
     for addition in requests.additions {
       let (request, answer) = (addition.answered.request, addition.answered.answer)
       pipe.send(

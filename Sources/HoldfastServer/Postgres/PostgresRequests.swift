@@ -21,7 +21,7 @@ final class PostgresRequests: RequestTable {
   }
 
   private struct Creator: Hashable {
-    let record: Expectation.Key
+    let record: Footprint.Key
     let user: String
   }
 
@@ -38,8 +38,8 @@ final class PostgresRequests: RequestTable {
   private var creations: [Key: Creation] = [:]
   private var lines: [Int64: Line] = [:]
   private var creators: [Creator: String?] = [:]
-  /// Up to which number a device's answers are forgotten.
-  private(set) var forgotten: [Int64: Int64] = [:]
+  /// Up to which number a device's answers are purged.
+  private(set) var purged: [Int64: Int64] = [:]
   private(set) var additions: [Addition] = []
   private(set) var newRecords: [(request: RequestKey, device: Int64, user: String, record: CreatedRecord)] =
     []
@@ -52,7 +52,7 @@ final class PostgresRequests: RequestTable {
     creations.removeAll(keepingCapacity: true)
     lines.removeAll(keepingCapacity: true)
     creators.removeAll(keepingCapacity: true)
-    forgotten.removeAll(keepingCapacity: true)
+    purged.removeAll(keepingCapacity: true)
     additions.removeAll(keepingCapacity: true)
     newRecords.removeAll(keepingCapacity: true)
   }
@@ -66,18 +66,18 @@ final class PostgresRequests: RequestTable {
   }
 
   /// Asks for what the commands will want to know; behind the lock of their devices.
-  func ask(_ expectations: [Expectation], _ pipe: PostgresPipeline) -> Asked {
+  func ask(_ footprints: [Footprint], _ pipe: PostgresPipeline) -> Asked {
     var asked = Asked()
-    for expectation in expectations {
-      if let id = expectation.request, let device = expectation.device {
+    for footprint in footprints {
+      if let id = footprint.request, let device = footprint.device {
         let number = pipe.send(PostgresRequestStatements.find, PostgresParameters(device.number, id))
         pipe.send(PostgresRequestStatements.findCreated, PostgresParameters(device.number, id))
         pipe.send(PostgresRequestStatements.findLast, PostgresParameters(device.number))
         pipe.send(PostgresRequestStatements.findOldest, PostgresParameters(device.number))
         asked.requests.append((device.number, id, number))
       }
-      guard let user = expectation.user else { continue }
-      for (table, keys) in Dictionary(grouping: expectation.shown, by: \.table) {
+      guard let user = footprint.user else { continue }
+      for (table, keys) in Dictionary(grouping: footprint.shown, by: \.table) {
         let ids = keys.map(\.id)
         let number = pipe.send(PostgresRequestStatements.findCreators, parameters(table, ids, user))
         asked.creators.append((table, ids, user, number))
@@ -108,7 +108,7 @@ final class PostgresRequests: RequestTable {
   }
 
   private func creator(_ table: Int, _ id: String, _ user: String) -> Creator {
-    Creator(record: Expectation.Key(table: table, id: id), user: user)
+    Creator(record: Footprint.Key(table: table, id: id), user: user)
   }
 
   private func parameters(_ table: Int, _ ids: [String], _ user: String) -> PostgresParameters {
@@ -145,7 +145,7 @@ final class PostgresRequests: RequestTable {
     creations[Key(device: device, id: id)].map { ($0.request, $0.records) }
   }
 
-  func creator(of record: Expectation.Key, for user: String) throws -> String? {
+  func creator(of record: Footprint.Key, for user: String) throws -> String? {
     let key = Creator(record: record, user: user)
     if let known = creators[key] { return known }
     let rows = try store.connection.query(
@@ -162,7 +162,7 @@ final class PostgresRequests: RequestTable {
     if let expired = RequestRetention.expired(
       line.oldest, number: line.number, total: line.end, now: answered.at)
     {
-      forgotten[device] = expired
+      purged[device] = expired
       line.oldest.removeAll { $0.number <= expired }
     }
     lines[device] = line

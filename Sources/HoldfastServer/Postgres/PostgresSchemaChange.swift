@@ -5,18 +5,18 @@ import HoldfastPostgres
 /// the opening. docs/SCHEMA-CHANGES.md says what becomes of what.
 struct PostgresSchemaChange {
   private let connection: PostgresConnection
-  private let old: Schema
+  private let old: SyncSchema
   private let difference: SchemaDifference
   /// The tables of before, by the relations that they have now.
   private let before: PostgresTables
   private let adopted: TextSet
-  private var new: Schema { after.schema }
+  private var new: SyncSchema { after.schema }
   /// The tables of the new schema; `known` has those that it kept.
   private(set) var after: PostgresTables
 
   /// - Parameter tables: of the new schema, with the relations that are known, by the names of before.
   init(
-    _ connection: PostgresConnection, from old: Schema, _ tables: PostgresTables,
+    _ connection: PostgresConnection, from old: SyncSchema, _ tables: PostgresTables,
     _ difference: SchemaDifference
   ) throws(PostgresError) {
     self.connection = connection
@@ -81,7 +81,7 @@ struct PostgresSchemaChange {
     try connection.run(
       "UPDATE holdfast.tables SET name = $1, relation = $2 WHERE name = $3",
       PostgresParameters(renaming.new, relation, renaming.old))
-    for table in ["records", "created", "handed", "conflicts"] {
+    for table in ["records", "created", "recovered_records", "conflicts"] {
       try connection.run(
         PostgresStatement("UPDATE holdfast.\(table) SET record_table = $1 WHERE record_table = $2"),
         PostgresParameters(renaming.new, renaming.old))
@@ -206,7 +206,7 @@ struct PostgresSchemaChange {
   }
 
   /// The indexes that have a column which is gone.
-  private func indexes(of kept: SchemaDifference.Kept, _ table: Table) -> [String] {
+  private func indexes(of kept: SchemaDifference.Kept, _ table: TableSchema) -> [String] {
     let links = old.links(of: kept.before).filter { kept.names[table.columns[$0.column].name] == nil }
     let groups = table.unique.indices.filter { kept.groups([table.unique[$0]]).isEmpty }
     return links.map { before.indexName(for: $0) }

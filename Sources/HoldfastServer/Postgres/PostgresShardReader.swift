@@ -9,13 +9,13 @@ final class PostgresShardReader: PostgresReader {
     SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
     WHERE z.zone = ANY ($1)
     """
-  private static let findAllUntold = PostgresStatement(untold(""))
-  private static let findUntold = PostgresStatement(untold("AND z.zone = ANY ($2)"))
+  private static let findAllUnnotified = PostgresStatement(unnotified(""))
+  private static let findUnnotified = PostgresStatement(unnotified("AND z.zone = ANY ($2)"))
 
-  private static func untold(_ condition: String) -> String {
+  private static func unnotified(_ condition: String) -> String {
     """
     SELECT z.zone, z.seq, z.public, string_agg(m."user", ' ') FROM holdfast.zones z
-    LEFT JOIN holdfast.told t ON t.zone = z.zone LEFT JOIN holdfast.access m ON m.zone = z.zone
+    LEFT JOIN holdfast.notified t ON t.zone = z.zone LEFT JOIN holdfast.access m ON m.zone = z.zone
     WHERE z.seq > coalesce(t.seq, 0) \(condition) GROUP BY z.zone, z.seq, z.public ORDER BY z.zone LIMIT $1
     """
   }
@@ -45,8 +45,8 @@ final class PostgresShardReader: PostgresReader {
     try zones(of: device.number, user: device.user)
   }
 
-  override func findUntold(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
-    try connection.query(isForAll ? Self.findAllUntold : Self.findUntold, parameters)
+  override func findUnnotified(_ parameters: PostgresParameters, isForAll: Bool) throws -> PostgresRows {
+    try connection.query(isForAll ? Self.findAllUnnotified : Self.findUnnotified, parameters)
   }
 
   /// Looks up in which zones the records are, then reads each zone's. What has gone to another zone between the two is looked up again.

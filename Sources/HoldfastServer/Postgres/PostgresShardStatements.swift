@@ -58,8 +58,8 @@ struct PostgresShardStatements {
     ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev, state = excluded.state,
       stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq
     """
-  static let putTold: PostgresStatement = """
-    INSERT INTO holdfast.told AS t (zone, seq) VALUES ($1, $2)
+  static let putNotified: PostgresStatement = """
+    INSERT INTO holdfast.notified AS t (zone, seq) VALUES ($1, $2)
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
 
@@ -75,8 +75,8 @@ struct PostgresShardStatements {
     WHERE number = $1
     """
   static let moveDevice: PostgresStatement = """
-    UPDATE holdfast.devices SET confirmed = $2, chain = $3, answered = $4, clock = $5, seen_at = $6,
-      session_used = true, unheard = false, applied = $7 WHERE number = $1
+    UPDATE holdfast.devices SET confirmed = $2, chain = $3, acknowledged_refusals = $4, clock = $5, seen_at = $6,
+      session_used = true, unseen_since_restore = false, applied = $7 WHERE number = $1
     """
   static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 AND last <= $2"
@@ -85,7 +85,7 @@ struct PostgresShardStatements {
     """
   static let clearAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND NOT lost"
   static let dropAck: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone = $2"
-  // A zone that was lost in between must be begun anew, or given up.
+  // A zone that was lost in between must be resynced, or given up.
   static let putAck: PostgresStatement = """
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (device, zone) DO UPDATE
@@ -100,11 +100,11 @@ struct PostgresShardStatements {
   /// In the order of the schema.
   let records: [Records]
 
-  init(_ schema: Schema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard,
+      SELECT number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore,
         clock, session_used
       FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
@@ -114,7 +114,7 @@ struct PostgresShardStatements {
     records = zip(schema.tables, layout.relations).map { Self.records($0, $1) }
   }
 
-  private static func records(_ table: Table, _ relation: PostgresLayout.Relation) -> Records {
+  private static func records(_ table: TableSchema, _ relation: PostgresLayout.Relation) -> Records {
     let names = relation.columns.map { ", \($0.name)" }.joined()
     let values = relation.columns.enumerated().map { ", $\($0 + 3)\($1.cast)" }.joined()
     let columns = relation.columns.map { ", \($0.read)" }.joined()

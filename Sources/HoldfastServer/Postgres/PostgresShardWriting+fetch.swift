@@ -3,14 +3,14 @@ import HoldfastPostgres
 
 extension PostgresShardWriting {
   /// The rows of the ledger of records, as they were found without locks.
-  private typealias Places = [Expectation.Key: TextMap<PostgresWorkingSet.Place>]
+  private typealias Places = [Footprint.Key: TextMap<PostgresWorkingSet.Place>]
 
   /// Looks up in which zones the records are, then begins the transaction, locks and reads, a zone at a time.
-  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
-    let wish = PostgresStore.Wish(expectations)
-    let places = try find(wish.wanted)
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+    let joined = PostgresStore.JoinedFootprint(footprints)
+    let places = try find(joined.wanted)
     var ids: TextMap<[Int: [String]]> = [:]
-    for zone in wish.zones { ids[zone] = [:] }
+    for zone in joined.zones { ids[zone] = [:] }
     for (key, places) in places {
       for (zone, place) in places where place.state != .departed {
         ids[zone, default: [:]][key.table, default: []].append(key.id)
@@ -27,23 +27,23 @@ extension PostgresShardWriting {
         PostgresShardStatements.configure, PostgresParameters(store.lane == .fast ? "500ms" : "1s"))
       pipe.send(PostgresEpoch.share)
       pipe.send(PostgresEpoch.find)
-      for device in wish.devices {
+      for device in joined.devices {
         let number = PostgresParameters(device)
         pipe.send(statements.lockDevice, number)
         pipe.send(PostgresShardStatements.findRefusals, number)
         pipe.send(PostgresShardStatements.countAcks, number)
       }
-      requests = store.requestTable.ask(expectations, pipe)
-      if !wish.users.isEmpty {
+      requests = store.requestTable.ask(footprints, pipe)
+      if !joined.users.isEmpty {
         var users = PostgresParameters()
-        users.append(array: wish.users)
+        users.append(array: joined.users)
         names = pipe.send(PostgresStatements.findNames, users)
       }
       for zone in zones {
         starts.append(pipe.send(statements.lockZone, PostgresParameters(zone)))
         pipe.send(PostgresShardStatements.findZone, PostgresParameters(zone))
         var users = PostgresParameters(zone)
-        users.append(array: wish.users)
+        users.append(array: joined.users)
         pipe.send(PostgresShardStatements.findRoles, users)
         for (table, ids) in ids[zone] ?? [:] {
           var wanted = PostgresParameters(zone)
@@ -54,7 +54,7 @@ extension PostgresShardWriting {
     }
     store.transaction = answers[1].int64(0, 0)
     try store.learn(history: answers[3])
-    for index in wish.devices.indices {
+    for index in joined.devices.indices {
       let start = 4 + 3 * index
       store.learn(devices: answers[start], refusals: answers[start + 1], acks: answers[start + 2])
     }
@@ -63,10 +63,10 @@ extension PostgresShardWriting {
     var held: TextSet = []
     for (zone, start) in zip(zones, starts) {
       held.formUnion(store.learn(zones: answers[start], there: answers[start + 1], [zone]))
-      store.learn(roles: answers[start + 2], of: [zone], users: wish.users)
+      store.learn(roles: answers[start + 2], of: [zone], users: joined.users)
     }
     learn(places, found.map { ($0.zone, $0.table, answers[$0.number]) })
-    return store.waiting(expectations, held: held, busy: [])
+    return store.waiting(footprints, held: held, busy: [])
   }
 
   /// Reads a record, wherever it is.
@@ -87,7 +87,7 @@ extension PostgresShardWriting {
     }
     learn(places, zip(wanted, answers).map { ($0.key, table, $1) })
     // They moved between the two.
-    try read(ids.filter { store.working[Expectation.Key(table: table, id: $0)] == nil }, of: table)
+    try read(ids.filter { store.working[Footprint.Key(table: table, id: $0)] == nil }, of: table)
   }
 
   /// The rows of the ledger of records; each record has an entry.
@@ -103,9 +103,9 @@ extension PostgresShardWriting {
       }
     }
     for (table, rows) in zip(tables, answers) {
-      for id in wanted[table] ?? [] { places[Expectation.Key(table: table, id: id)] = [:] }
+      for id in wanted[table] ?? [] { places[Footprint.Key(table: table, id: id)] = [:] }
       for row in rows.indices {
-        let key = Expectation.Key(table: table, id: rows.text(row, 0))
+        let key = Footprint.Key(table: table, id: rows.text(row, 0))
         places[key, default: [:]][rows.text(row, 1)] = PostgresWorkingSet.Place(rows, row)
       }
     }
@@ -121,7 +121,7 @@ extension PostgresShardWriting {
     for (zone, table, rows) in found {
       let columns = store.layout.relations[table].columns
       for row in rows.indices {
-        let key = Expectation.Key(table: table, id: rows.text(row, 0))
+        let key = Footprint.Key(table: table, id: rows.text(row, 0))
         let place = PostgresWorkingSet.Place(rows, row)
         entries[key]?.places[zone] = place
         if place.state != .live { continue }

@@ -3,26 +3,26 @@ import HoldfastPostgres
 
 extension PostgresShardWriting {
   private typealias Entry = PostgresWorkingSet.Entry
-  private typealias Changes = [(key: Expectation.Key, before: Entry?, now: Entry)]
+  private typealias Changes = [(key: Footprint.Key, before: Entry?, now: Entry)]
 
   /// Writes all that has changed in one round trip, a row at a time.
-  func write(andCommit moves: Moves?) throws(PostgresError) {
-    let changes = store.working.changed.map { (key: $0, before: store.working.stored[$0], now: $1) }
-    if changes.isEmpty, moves == nil { return }
-    let losses = moves == nil ? [] : try losses()
+  func write(andCommit changes: ZoneChanges?) throws(PostgresError) {
+    let records = store.working.changed.map { (key: $0, before: store.working.stored[$0], now: $1) }
+    if records.isEmpty, changes == nil { return }
+    let losses = changes == nil ? [] : try losses()
     let parking = PostgresParking(store)
     try store.connection.pipeline { pipe in
       writeZones(pipe)
-      writePlaces(changes, pipe)
+      writePlaces(records, pipe)
       parking.send(store, pipe)
-      writeRecords(changes, parking, pipe)
-      if let moves {
+      writeRecords(records, parking, pipe)
+      if let changes {
         writeRoles(pipe)
         store.consentTable.write(to: pipe)
         writeDevices(pipe)
         writeAcks(losses, pipe)
         PostgresRequestStatements.write(store.requestTable, isDistributed: true, pipe)
-        for payload in moves.payloads(from: store.node) {
+        for payload in changes.payloads(from: store.node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
         pipe.send(PostgresStatements.commit)
@@ -123,11 +123,11 @@ extension PostgresShardWriting {
         pipe.send(
           PostgresShardStatements.moveDevice,
           PostgresParameters(
-            number, row.confirmed, row.chain, row.answered, row.clock,
+            number, row.confirmed, row.chain, row.acknowledgedRefusals, row.clock,
             row.seenAt, row.applied))
       }
-      if row.forgotten > 0 {
-        pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.forgotten))
+      if row.purged > 0 {
+        pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.purged))
       }
     }
     for refusal in devices.newRefusals {
@@ -149,7 +149,7 @@ extension PostgresShardWriting {
   }
 
   private func writeAcks(_ losses: [(device: Int64, zone: String)], _ pipe: PostgresPipeline) {
-    for (number, row) in store.deviceTable.rows where row.hasForgottenAcks {
+    for (number, row) in store.deviceTable.rows where row.clearsAcks {
       pipe.send(PostgresShardStatements.clearAcks, PostgresParameters(number))
     }
     for (key, ack) in store.deviceTable.acks {

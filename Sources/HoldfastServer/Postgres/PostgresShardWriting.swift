@@ -45,7 +45,7 @@ final class PostgresShardWriting: PostgresWriting {
   private func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
     let links = store.schema.links(of: table)
     guard let link = links.first(where: { $0.column == column }), link.isInZone else { return [] }
-    let key = Expectation.Key(table: link.target, id: id)
+    let key = Footprint.Key(table: link.target, id: id)
     let entries = [store.working.stored[key], store.working.changed[key]]
     return TextSet(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
   }
@@ -55,10 +55,10 @@ final class PostgresShardWriting: PostgresWriting {
     return try store.connection.query(statements.records[table].findSame[group], parameters).texts
   }
 
-  func setTold(_ zones: [ToldZone]) throws {
+  func setNotified(_ zones: [NotifiedZone]) throws {
     try store.connection.pipeline { pipe in
       for zone in zones {
-        pipe.send(PostgresShardStatements.putTold, PostgresParameters(zone.zone, zone.seq))
+        pipe.send(PostgresShardStatements.putNotified, PostgresParameters(zone.zone, zone.seq))
       }
     }
   }

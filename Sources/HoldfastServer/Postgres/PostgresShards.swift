@@ -18,7 +18,7 @@ enum PostgresShards {
       CREATE TABLE holdfast.devices (
         number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
         token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-        answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+        acknowledged_refusals bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
         session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
         applied bytea NOT NULL DEFAULT '', \(PostgresTables.deviceCheck)
       ) WITH (fillfactor = 50);
@@ -32,16 +32,16 @@ enum PostgresShards {
     ("holdfast.meta", .everywhere, 1), ("holdfast.tables", .everywhere, 1),
     ("holdfast.accounts", .everywhere, 1),
     ("holdfast.zones", .by("zone"), 1), ("holdfast.records", .by("zone"), 1),
-    ("holdfast.told", .by("zone"), 1),
+    ("holdfast.notified", .by("zone"), 1),
     ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
     ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
     ("holdfast.created", .by("device"), 2),
     ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
     ("holdfast.identities", .everywhere, 4), ("holdfast.access", .by("zone"), 6),
     ("holdfast.invitations", .by("zone"), 6),
-    ("holdfast.handed", .by("zone"), 7), ("holdfast.claims", .by("zone"), 7),
+    ("holdfast.recovered_records", .by("zone"), 7), ("holdfast.claimed_seqs", .by("zone"), 7),
     ("holdfast.departures", .by("zone"), 10), ("holdfast.blocks", .everywhere, 10),
-    ("holdfast.keys", .everywhere, 10), ("holdfast.claimants", .by("zone"), 10),
+    ("holdfast.keys", .everywhere, 10), ("holdfast.zone_claims", .by("zone"), 10),
   ]
 
   /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.
@@ -77,8 +77,8 @@ extension PostgresTables {
   ]
 
   /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another
-  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was forgotten.
-  func shardReference(of link: Schema.Link, isChecked: Bool) -> String? {
+  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was purged.
+  func shardReference(of link: SyncSchema.Link, isChecked: Bool) -> String? {
     if !link.isInZone { return nil }
     let (table, column) = (
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name

@@ -61,11 +61,11 @@ struct PostgresStatements {
 
     """
 
-  init(_ schema: Schema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, answered, applied, issued_after, forgotten, unheard,
+      SELECT number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore,
         clock, session_used
       FROM holdfast.devices
       WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)

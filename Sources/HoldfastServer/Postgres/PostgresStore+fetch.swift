@@ -3,7 +3,7 @@ import HoldfastPostgres
 
 extension PostgresStore {
   /// What a batch of commands wants, gathered.
-  struct Wish {
+  struct JoinedFootprint {
     var devices: [Int64] = []
     var users: [String] = []
     var zones: [String] = []
@@ -11,16 +11,16 @@ extension PostgresStore {
     var written: [Int: [String]] = [:]
     var wanted: [Int: [String]] = [:]
 
-    init(_ expectations: [Expectation]) {
-      for expectation in expectations {
-        if let device = expectation.device { devices.append(device.number) }
-        if let user = expectation.user { users.append(user) }
-        zones += expectation.zones
-        for key in expectation.records {
+    init(_ footprints: [Footprint]) {
+      for footprint in footprints {
+        if let device = footprint.device { devices.append(device.number) }
+        if let user = footprint.user { users.append(user) }
+        zones += footprint.zones
+        for key in footprint.records {
           written[key.table, default: []].append(key.id)
           wanted[key.table, default: []].append(key.id)
         }
-        for key in expectation.parents { wanted[key.table, default: []].append(key.id) }
+        for key in footprint.parents { wanted[key.table, default: []].append(key.id) }
       }
     }
   }
@@ -28,8 +28,8 @@ extension PostgresStore {
   /// Begins the transaction, locks and reads in one round trip.
   ///
   /// - Returns: the commands whose device, zone or record somebody else has locked.
-  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
-    let wish = Wish(expectations)
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+    let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
@@ -40,34 +40,34 @@ extension PostgresStore {
       configured = pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
       pipe.send(PostgresEpoch.share)
       history = pipe.send(PostgresEpoch.find)
-      if !wish.devices.isEmpty {
+      if !joined.devices.isEmpty {
         var numbers = PostgresParameters()
-        numbers.append(array: wish.devices)
+        numbers.append(array: joined.devices)
         devices = pipe.send(statements.lockDevices, numbers)
         refusals = pipe.send(PostgresStatements.findRefusals, numbers)
         acks = pipe.send(PostgresStatements.countAcks, numbers)
       }
-      requests = requestTable.ask(expectations, pipe)
-      for (table, ids) in wish.written.sorted(by: { $0.key < $1.key }) {
+      requests = requestTable.ask(footprints, pipe)
+      for (table, ids) in joined.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
         // No record of the table has any other; its type would not even take one.
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
-      guard !wish.zones.isEmpty || !wish.wanted.isEmpty else { return }
+      guard !joined.zones.isEmpty || !joined.wanted.isEmpty else { return }
       var keys = PostgresParameters()
-      keys.append(array: wish.zones)
+      keys.append(array: joined.zones)
       keys.append(
-        array: wish.wanted.flatMap { table, ids in ids.map { _ in layout.relations[table].table } })
-      keys.append(array: wish.wanted.flatMap(\.value))
+        array: joined.wanted.flatMap { table, ids in ids.map { _ in layout.relations[table].table } })
+      keys.append(array: joined.wanted.flatMap(\.value))
       zones = pipe.send(statements.lockZones, keys)
       there = pipe.send(PostgresStatements.findZones, keys)
       var users = PostgresParameters()
-      users.append(array: wish.users)
-      keys.append(array: wish.users)
+      users.append(array: joined.users)
+      keys.append(array: joined.users)
       roles = pipe.send(PostgresStatements.findRoles, keys)
       names = pipe.send(PostgresStatements.findNames, users)
-      for (table, ids) in wish.wanted {
+      for (table, ids) in joined.wanted {
         var parameters = PostgresParameters()
         parameters.append(array: ids)
         found.append((table, pipe.send(statements.records[table].find, parameters)))
@@ -79,37 +79,37 @@ extension PostgresStore {
     requestTable.learn(requests, answers)
     var held: TextSet = []
     if zones >= 0 {
-      held = learn(zones: answers[zones], there: answers[there], wish.zones)
-      learn(roles: answers[roles], of: Array(zoneTable.known.keys), users: wish.users)
+      held = learn(zones: answers[zones], there: answers[there], joined.zones)
+      learn(roles: answers[roles], of: Array(zoneTable.known.keys), users: joined.users)
       learn(names: answers[names])
     }
     for (table, number) in found {
-      learn(answers[number], of: table, ids: wish.wanted[table] ?? [])
+      learn(answers[number], of: table, ids: joined.wanted[table] ?? [])
     }
-    var busy: Set<Expectation.Key> = []
+    var busy: Set<Footprint.Key> = []
     for (table, number) in locked {
       let free = TextSet(answers[number].indices.map { answers[number].text($0, 0) })
-      for id in wish.written[table] ?? [] where !free.contains(id) {
-        let key = Expectation.Key(table: table, id: id)
+      for id in joined.written[table] ?? [] where !free.contains(id) {
+        let key = Footprint.Key(table: table, id: id)
         if working[key]?.home != nil { busy.insert(key) }
       }
     }
-    return waiting(expectations, held: held, busy: busy)
+    return waiting(footprints, held: held, busy: busy)
   }
 
   func waiting(
-    _ expectations: [Expectation], held: TextSet, busy: Set<Expectation.Key>
+    _ footprints: [Footprint], held: TextSet, busy: Set<Footprint.Key>
   ) -> Set<Int> {
     var waiting: Set<Int> = []
-    for (index, expectation) in expectations.enumerated() {
-      let isDeviceHeld = expectation.device.map { deviceTable.rows[$0.number] == nil } ?? false
+    for (index, footprint) in footprints.enumerated() {
+      let isDeviceHeld = footprint.device.map { deviceTable.rows[$0.number] == nil } ?? false
       let isZoneHeld =
         !held.isEmpty
-        && (expectation.zones.contains { held.contains($0) }
-          || (expectation.records + expectation.parents).contains { key in
+        && (footprint.zones.contains { held.contains($0) }
+          || (footprint.records + footprint.parents).contains { key in
             working[key]?.places.contains { $0.value.state != .departed && held.contains($0.key) } ?? false
           })
-      let isRecordHeld = !busy.isEmpty && expectation.records.contains { busy.contains($0) }
+      let isRecordHeld = !busy.isEmpty && footprint.records.contains { busy.contains($0) }
       if isDeviceHeld || isZoneHeld || isRecordHeld { waiting.insert(index) }
     }
     return waiting
@@ -119,11 +119,12 @@ extension PostgresStore {
     for row in devices.indices {
       deviceTable.rows[devices.int64(row, 0)] = PostgresDevices.Row(
         id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
-        confirmed: devices.int64(row, 4), chain: devices.int64(row, 5), answered: devices.int64(row, 6),
+        confirmed: devices.int64(row, 4), chain: devices.int64(row, 5),
+        acknowledgedRefusals: devices.int64(row, 6),
         applied: devices.bytes(row, 7),
         issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8), clock: devices.int64(row, 11),
-        isSessionUsed: devices.bool(row, 12), isForgotten: devices.bool(row, 9),
-        isUnheard: devices.bool(row, 10))
+        isSessionUsed: devices.bool(row, 12), hasPurgedAcks: devices.bool(row, 9),
+        isUnseenSinceRestore: devices.bool(row, 10))
     }
     for row in refusals.indices {
       deviceTable.rows[refusals.int64(row, 0)]?.refusals.append(refusals.int64(row, 1))
@@ -171,18 +172,18 @@ extension PostgresStore {
         entries[id]?.values = columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) }
       }
     }
-    for (id, entry) in entries { working.learn(Expectation.Key(table: table, id: id), entry) }
+    for (id, entry) in entries { working.learn(Footprint.Key(table: table, id: id), entry) }
   }
 
   /// A record as it is now, as far as that can be said without the lock of its zone.
-  func glance(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
+  func glance(_ key: Footprint.Key) throws -> PostgresWorkingSet.Entry {
     if let known = working[key] { return known }
     try writing.read([key.id], of: key.table)
     return working[key] ?? PostgresWorkingSet.Entry()
   }
 
   /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked.
-  func entry(_ key: Expectation.Key) throws -> PostgresWorkingSet.Entry {
+  func entry(_ key: Footprint.Key) throws -> PostgresWorkingSet.Entry {
     while true {
       let entry = try glance(key)
       let open = entry.places.filter { $0.value.state != .departed && !zoneTable.isLocked($0.key) }
@@ -194,13 +195,13 @@ extension PostgresStore {
   }
 
   /// Reads records that are looked at soon, and locks their zones.
-  func expect(_ table: Int, _ ids: [String]) throws {
-    let unknown = ids.filter { working[Expectation.Key(table: table, id: $0)] == nil }
+  func prefetch(_ table: Int, _ ids: [String]) throws {
+    let unknown = ids.filter { working[Footprint.Key(table: table, id: $0)] == nil }
     if unknown.isEmpty { return }
     try writing.read(unknown, of: table)
     var open: TextSet = []
     for id in unknown {
-      for (zone, place) in working[Expectation.Key(table: table, id: id)]?.places ?? [:]
+      for (zone, place) in working[Footprint.Key(table: table, id: id)]?.places ?? [:]
       where place.state != .departed && !zoneTable.isLocked(zone) {
         open.insert(zone)
       }

@@ -28,10 +28,10 @@ extension PostgresStore {
       stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq
     """
   private static let moveDevices: PostgresStatement = """
-    UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, answered = u.answered, clock = u.clock,
-      seen_at = u.seen_at, session_used = true, unheard = false, applied = u.applied
+    UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, acknowledged_refusals = u.acknowledged_refusals, clock = u.clock,
+      seen_at = u.seen_at, session_used = true, unseen_since_restore = false, applied = u.applied
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
-      AS u (number, confirmed, chain, answered, clock, applied, seen_at) WHERE d.number = u.number
+      AS u (number, confirmed, chain, acknowledged_refusals, clock, applied, seen_at) WHERE d.number = u.number
     """
   private static let dropRefusals: PostgresStatement = """
     DELETE FROM holdfast.refusals r USING unnest($1::bigint[], $2::bigint[]) AS u (device, last)
@@ -47,7 +47,7 @@ extension PostgresStore {
     DELETE FROM holdfast.acks a USING unnest($1::bigint[], $2::text[]) AS u (device, zone)
     WHERE a.device = u.device AND a.zone = u.zone
     """
-  // A zone that was lost in between must be begun anew, or given up.
+  // A zone that was lost in between must be resynced, or given up.
   private static let putAcks: PostgresStatement = """
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[])
@@ -65,9 +65,9 @@ extension PostgresStore {
     """
 
   /// Writes all that has changed, in one round trip; see `PostgresWriting`.
-  func write(andCommit moves: Moves?) throws(PostgresError) {
+  func write(andCommit changes: ZoneChanges?) throws(PostgresError) {
     let changed = working.changed
-    if changed.isEmpty, moves == nil { return }
+    if changed.isEmpty, changes == nil { return }
     let parking = PostgresParking(self)
     try connection.pipeline { pipe in
       writeZones(pipe)
@@ -76,13 +76,13 @@ extension PostgresStore {
         parking.send(self, pipe)
         writeRecords(changed, parking, pipe)
       }
-      if let moves {
+      if let changes {
         writeRoles(pipe)
         consentTable.write(to: pipe)
         writeDevices(pipe)
         writeAcks(pipe)
         PostgresRequestStatements.write(requestTable, isDistributed: false, pipe)
-        for payload in moves.payloads(from: node) {
+        for payload in changes.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
         pipe.send(PostgresStatements.commit)
@@ -128,10 +128,10 @@ extension PostgresStore {
   }
 
   private func writePlaces(
-    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
+    _ changed: [Footprint.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
   ) {
-    var dropped: [(key: Expectation.Key, zone: String)] = []
-    var put: [(key: Expectation.Key, zone: String, place: PostgresWorkingSet.Place)] = []
+    var dropped: [(key: Footprint.Key, zone: String)] = []
+    var put: [(key: Footprint.Key, zone: String, place: PostgresWorkingSet.Place)] = []
     for (key, entry) in changed {
       let before = working.stored[key]?.places ?? [:]
       for zone in before.keys where entry.places[zone] == nil { dropped.append((key, zone)) }
@@ -161,7 +161,7 @@ extension PostgresStore {
 
   /// Writes the tables: new records parents first, then changes, then deletions children first.
   private func writeRecords(
-    _ changed: [Expectation.Key: PostgresWorkingSet.Entry], _ parking: PostgresParking,
+    _ changed: [Footprint.Key: PostgresWorkingSet.Entry], _ parking: PostgresParking,
     _ pipe: PostgresPipeline
   ) {
     var added: [Int: [Row]] = [:]
@@ -229,17 +229,17 @@ extension PostgresStore {
       parameters.append(array: moved.lazy.map(\.key))
       parameters.append(array: moved.lazy.map(\.value.confirmed))
       parameters.append(array: moved.lazy.map(\.value.chain))
-      parameters.append(array: moved.lazy.map(\.value.answered))
+      parameters.append(array: moved.lazy.map(\.value.acknowledgedRefusals))
       parameters.append(array: moved.lazy.map(\.value.clock))
       parameters.append(array: moved.lazy.map(\.value.applied))
       parameters.append(array: moved.lazy.map(\.value.seenAt))
       pipe.send(Self.moveDevices, parameters)
     }
-    let forgetful = deviceTable.rows.filter { $0.value.forgotten > 0 }
-    if !forgetful.isEmpty {
+    let purging = deviceTable.rows.filter { $0.value.purged > 0 }
+    if !purging.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: forgetful.lazy.map(\.key))
-      parameters.append(array: forgetful.lazy.map(\.value.forgotten))
+      parameters.append(array: purging.lazy.map(\.key))
+      parameters.append(array: purging.lazy.map(\.value.purged))
       pipe.send(Self.dropRefusals, parameters)
     }
     let refusals = deviceTable.newRefusals
@@ -255,7 +255,7 @@ extension PostgresStore {
   }
 
   private func writeAcks(_ pipe: PostgresPipeline) {
-    let cleared = deviceTable.rows.filter(\.value.hasForgottenAcks).keys
+    let cleared = deviceTable.rows.filter(\.value.clearsAcks).keys
     if !cleared.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: cleared)

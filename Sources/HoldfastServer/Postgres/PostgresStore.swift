@@ -2,16 +2,16 @@ import HoldfastCore
 import HoldfastPostgres
 
 /// The store in PostgreSQL: docs/POSTGRES.md, section 2. What the rules change is kept in memory and written at the end.
-final class PostgresStore: Store {
+final class PostgresStore: StoreWriter {
   /// How a store meets what somebody else has locked.
   enum Lane: Sendable {
-    /// Commands that would have to wait are left to the patient lane.
+    /// Commands that would have to wait are left to the slow lane.
     case fast
     /// Waits, a second at a time.
-    case patient
+    case slow
   }
 
-  let schema: Schema
+  let schema: SyncSchema
   let layout: PostgresLayout
   let lane: Lane
   /// Who this server is among those on the database.
@@ -23,10 +23,10 @@ final class PostgresStore: Store {
   private(set) lazy var accountTable = PostgresAccounts(self)
   private(set) lazy var requestTable = PostgresRequests(self)
   private(set) lazy var results: any ResultTable = PostgresResults(self)
-  private(set) lazy var forgetting: any ForgettingTable = PostgresForgettingTable(self)
+  private(set) lazy var purging: any PurgeTable = PostgresPurgeTable(self)
   private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
   private(set) lazy var consentTable = PostgresConsents(self)
-  private(set) lazy var returns: any ReturnTable = PostgresReturns(self)
+  private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
   /// How it reaches the tables.
   private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
@@ -84,7 +84,7 @@ final class PostgresStore: Store {
   ///   - openDirectly: makes a connection for what no request does.
   ///   - open: makes a connection; called again when one was lost.
   init(
-    _ schema: Schema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
+    _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
     confirmed: @escaping @Sendable (Int64, String) -> Void,
     openDirectly: @escaping () throws(PostgresError) -> PostgresConnection,
     open: @escaping () throws(PostgresError) -> PostgresConnection
@@ -100,9 +100,10 @@ final class PostgresStore: Store {
     self.open = open
     self.openDirectly = openDirectly
     statements = PostgresStatements(schema, layout, lane)
-    guard let members = schema.index(of: Table.members.name), let user = Table.members.index(of: "user"),
-      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group"),
-      let inviter = Table.members.index(of: Table.inviterColumn)
+    guard let members = schema.index(of: TableSchema.members.name),
+      let user = TableSchema.members.index(of: "user"),
+      let role = TableSchema.members.index(of: "role"), let group = TableSchema.members.index(of: "group"),
+      let inviter = TableSchema.members.index(of: TableSchema.inviterColumn)
     else { preconditionFailure("Every schema has the built-in tables.") }
     (self.members, memberUser, memberRole, memberGroup, memberInviter) = (members, user, role, group, inviter)
     tables = schema.tables.indices.map { PostgresRecordTable($0, self) }
@@ -120,16 +121,16 @@ final class PostgresStore: Store {
 
   func latestClock() throws -> Stamp { try writing.latestClock() }
 
-  func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
-    do { return try start(expectations, isCareful: isCareful) } catch let error as PostgresError {
+  func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
+    do { return try start(footprints, isCareful: isCareful) } catch let error as PostgresError {
       // The database may have been started again since the last use. Nothing was written yet.
       guard error.isConnectionLost, opened != nil else { throw error }
       rollBack()
-      return try start(expectations, isCareful: isCareful)
+      return try start(footprints, isCareful: isCareful)
     }
   }
 
-  private func start(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+  private func start(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
     working.removeAll()
     lists.removeAll()
     zonesMade.removeAll(keepingCapacity: true)
@@ -142,7 +143,7 @@ final class PostgresStore: Store {
     requestTable.begin()
     part = Part()
     self.isCareful = isCareful
-    let waiting = try writing.fetch(expectations)
+    let waiting = try writing.fetch(footprints)
     clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
     return waiting
   }
@@ -165,14 +166,14 @@ final class PostgresStore: Store {
     return true
   }
 
-  func commit(announcing moves: Moves) throws {
-    try writing.write(andCommit: moves)
+  func commit(announcing changes: ZoneChanges) throws {
+    try writing.write(andCommit: changes)
     confirmed(transaction, history.epoch)
   }
 
   func rollBack() {
     guard let opened else { return }
-    // Outside of a transaction it has no effect but to forget what was wrong with its values.
+    // Outside of a transaction it has no effect but to purge what was wrong with its values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
     opened.close()
     self.opened = nil
@@ -228,7 +229,7 @@ final class PostgresStore: Store {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.isTransient || writing.isLateLock(error) { return .transient }
-    // A statement that is stopped again, alone and prepared anew, takes too long by itself.
+    // A statement that is stopped again, alone and prepared again, takes too long by itself.
     if error.isUnavailability, error.code != .queryCanceled {
       // Inside a function it may be of one command alone.
       return error.context == nil ? .unavailable : .transient

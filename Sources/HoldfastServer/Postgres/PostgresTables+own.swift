@@ -6,7 +6,7 @@ extension PostgresTables {
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
         account text COLLATE "C" NOT NULL REFERENCES holdfast.accounts (id), name text NOT NULL,
         token_hash bytea UNIQUE, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-        answered bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
+        acknowledged_refusals bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
         session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
         applied bytea NOT NULL DEFAULT '', \(PostgresTables.deviceCheck)
       ) WITH (fillfactor = 50);
@@ -26,7 +26,7 @@ extension PostgresTables {
   /// What holds of a device.
   static let deviceCheck = """
     CHECK (
-      confirmed BETWEEN 0 AND \(greatestCount) AND answered BETWEEN 0 AND \(greatestCount)
+      confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
       AND session BETWEEN 1 AND \(greatestCount))
     """
 
@@ -63,7 +63,7 @@ extension PostgresTables {
       device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
       seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false, PRIMARY KEY (device, zone), CHECK (seq >= 0)
     ) WITH (fillfactor = 70);
-    CREATE TABLE holdfast.told (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
+    CREATE TABLE holdfast.notified (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
     CREATE TABLE holdfast.refusals (
       device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
       problem bytea NOT NULL, PRIMARY KEY (device, first), CHECK (first > 0 AND operation BETWEEN first AND last)

@@ -4,7 +4,7 @@ import HoldfastSQLite
 /// The SQL that makes the server's database in PostgreSQL: Holdfast's own tables in the schema `holdfast`, and the schema's with the same
 /// names. docs/POSTGRES.md, section 1, says what is where.
 struct PostgresTables {
-  let schema: Schema
+  let schema: SyncSchema
   /// The schema of the database that the app's tables are in; nil for the one that `search_path` names first.
   var namespace: String?
   /// The relations of tables that are known already, by their names in the schema.
@@ -41,7 +41,7 @@ struct PostgresTables {
       sql += "CREATE UNIQUE INDEX \(name) ON \(relation) (\"zone\"\(columns));\n"
     }
     for columns in table.serverIndexes { sql += self.index(columns, of: index) + ";\n" }
-    if isDistributed, table.name == Table.conflicts.name {
+    if isDistributed, table.name == TableSchema.conflicts.name {
       sql += "CREATE INDEX conflicts_of_time ON \(relation) (id);\n"
     }
     if table.zone == .explicit {
@@ -80,7 +80,7 @@ struct PostgresTables {
   /// The statement that adds a reference's foreign key; nil for one without.
   ///
   /// - Parameter isChecked: false leaves the rows that are there unchecked, for a column that was just added and is null in all of them.
-  func reference(of link: Schema.Link, isChecked: Bool = true) -> String? {
+  func reference(of link: SyncSchema.Link, isChecked: Bool = true) -> String? {
     if isDistributed { return shardReference(of: link, isChecked: isChecked) }
     let (table, column) = (
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
@@ -99,7 +99,7 @@ struct PostgresTables {
   }
 
   /// The statement that checks a foreign key which was added unchecked; nil for a reference without.
-  func validation(of link: Schema.Link) -> String? {
+  func validation(of link: SyncSchema.Link) -> String? {
     if isDistributed, !link.isInZone { return nil }
     let (table, column) = (
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
@@ -111,7 +111,7 @@ struct PostgresTables {
   /// The statement that makes the index by which the children of a record are found.
   ///
   /// - Parameter concurrently: without keeping writers out; not inside a transaction.
-  func index(for link: Schema.Link, concurrently: Bool = false) -> String {
+  func index(for link: SyncSchema.Link, concurrently: Bool = false) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     return """
       CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(indexName(for: link)) \
@@ -120,7 +120,7 @@ struct PostgresTables {
   }
 
   /// The name, quoted, of the index that `index(for:)` makes.
-  func indexName(for link: Schema.Link) -> String {
+  func indexName(for link: SyncSchema.Link) -> String {
     let table = schema.tables[link.table]
     return PostgresName.made("holdfast", table.name, "of", table.columns[link.column].name)
   }

@@ -30,7 +30,7 @@ final class PostgresTombstones: TombstoneTable {
     }
   }
 
-  private func key(_ table: String, _ id: String) -> Expectation.Key {
-    Expectation.Key(table: store.schema.index(of: table) ?? 0, id: id)
+  private func key(_ table: String, _ id: String) -> Footprint.Key {
+    Footprint.Key(table: store.schema.index(of: table) ?? 0, id: id)
   }
 }

@@ -9,7 +9,7 @@ import HoldfastCore
 ///
 /// The functions run with the rights of who installed them, as a writer of the team's tables need not know Holdfast's.
 struct PostgresTriggers {
-  let schema: Schema
+  let schema: SyncSchema
   /// One entry for each table of the schema, at its index.
   let relations: [PostgresRelation]
 

@@ -11,8 +11,8 @@ final class PostgresWholeWriting: PostgresWriting {
     SELECT greatest((SELECT coalesce(max(clock), 0) FROM holdfast.zones),
       (SELECT coalesce(max(clock), 0) FROM holdfast.devices))
     """
-  private static let putTold: PostgresStatement = """
-    INSERT INTO holdfast.told AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
+  private static let putNotified: PostgresStatement = """
+    INSERT INTO holdfast.notified AS t (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])
     ON CONFLICT (zone) DO UPDATE SET seq = greatest(t.seq, excluded.seq)
     """
   private static let addDevice: PostgresStatement = """
@@ -62,8 +62,8 @@ final class PostgresWholeWriting: PostgresWriting {
     Stamp(rawValue: try store.connection.query(Self.findClock).int64(0, 0))
   }
 
-  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int> {
-    try store.fetch(expectations)
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+    try store.fetch(footprints)
   }
 
   func read(_ ids: [String], of table: Int) throws {
@@ -73,7 +73,7 @@ final class PostgresWholeWriting: PostgresWriting {
     store.learn(rows, of: table, ids: ids)
   }
 
-  func write(andCommit moves: Moves?) throws(PostgresError) { try store.write(andCommit: moves) }
+  func write(andCommit changes: ZoneChanges?) throws(PostgresError) { try store.write(andCommit: changes) }
 
   func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
   {
@@ -89,11 +89,11 @@ final class PostgresWholeWriting: PostgresWriting {
     return try store.connection.query(findSame[table][group], parameters).texts
   }
 
-  func setTold(_ zones: [ToldZone]) throws {
+  func setNotified(_ zones: [NotifiedZone]) throws {
     var parameters = PostgresParameters()
     parameters.append(array: zones.lazy.map(\.zone))
     parameters.append(array: zones.lazy.map(\.seq))
-    try store.connection.run(Self.putTold, parameters)
+    try store.connection.run(Self.putNotified, parameters)
   }
 
   func add(_ device: NewDevice) throws {
@@ -123,7 +123,7 @@ extension PostgresRows {
 
 extension PostgresParameters {
   /// A zone, and the values of a unique group of a table.
-  init(_ zone: String, _ values: [Value], of table: Table, _ group: Int) {
+  init(_ zone: String, _ values: [Value], of table: TableSchema, _ group: Int) {
     self.init(zone)
     for (name, value) in zip(table.unique[group], values) {
       if let column = table.index(of: name) { append(value, table.columns[column].type) }

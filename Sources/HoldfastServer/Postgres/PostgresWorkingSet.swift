@@ -1,8 +1,8 @@
 import HoldfastCore
 
-/// The records that a transaction has read, and what it makes of them: written in bulk, and taken back in memory.
+/// The records that a transaction has read, and what it makes of them: written in bulk, and rolled back in memory.
 struct PostgresWorkingSet {
-  typealias Key = Expectation.Key
+  typealias Key = Footprint.Key
 
   /// A row of the ledger.
   struct Place: Equatable {
@@ -43,7 +43,7 @@ struct PostgresWorkingSet {
   /// Takes in what was read.
   mutating func learn(_ key: Key, _ entry: Entry) { stored[key] = entry }
 
-  /// Forgets all.
+  /// Purges all.
   mutating func removeAll() {
     version += 1
     stored.removeAll(keepingCapacity: true)

@@ -13,7 +13,7 @@ protocol PostgresWriting: AnyObject {
   /// Begins the transaction, locks and reads.
   ///
   /// - Returns: the commands whose device, zone or record somebody else has locked.
-  func fetch(_ expectations: [Expectation]) throws(PostgresError) -> Set<Int>
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int>
 
   /// Reads records of a table into the working set.
   func read(_ ids: [String], of table: Int) throws
@@ -21,7 +21,7 @@ protocol PostgresWriting: AnyObject {
   /// Writes all that has changed.
   ///
   /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
-  func write(andCommit moves: Moves?) throws(PostgresError)
+  func write(andCommit changes: ZoneChanges?) throws(PostgresError)
 
   /// The ids of the records in the database whose column has one of some values, each with the value.
   func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
@@ -30,7 +30,7 @@ protocol PostgresWriting: AnyObject {
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]
 
   /// Remembers up to where the team's program was told of zones.
-  func setTold(_ zones: [ToldZone]) throws
+  func setNotified(_ zones: [NotifiedZone]) throws
 
   /// Adds a device.
   func add(_ device: NewDevice) throws

@@ -85,7 +85,7 @@ final class PostgresZones: ZoneTable {
     store.zonesMoved.append((name, seq, clock.rawValue))
   }
 
-  func setTold(_ zones: [ToldZone]) throws { try store.writing.setTold(zones) }
+  func setNotified(_ zones: [NotifiedZone]) throws { try store.writing.setNotified(zones) }
 
   func role(of user: String, in zone: String) throws -> Role? {
     let membership = Membership(zone: zone, user: user)
@@ -159,7 +159,7 @@ final class PostgresZones: ZoneTable {
   }
 
   private func isChanged(_ id: String) -> Bool {
-    store.working.changed[Expectation.Key(table: store.members, id: id)] != nil
+    store.working.changed[Footprint.Key(table: store.members, id: id)] != nil
   }
 
   func hasOwner(_ zone: String) throws -> Bool {

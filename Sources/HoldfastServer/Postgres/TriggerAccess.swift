@@ -2,8 +2,8 @@ import HoldfastCore
 
 // Who may do what follows what SQL makes of members: docs/SHARING.md, section 1.
 extension PostgresTriggers {
-  /// `grant_access(wanted)` works out anew who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
-  /// that the user's devices begin it anew should it come back, and all whom it concerns are told.
+  /// `grant_access(wanted)` works out again who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
+  /// that the user's devices resync it should it come back, and all whom it concerns are told.
   var grantAccess: String {
     let roots = schema.tables.indices.filter { schema.tables[$0].zone == .root }.map { name($0) }
     let root =
@@ -42,9 +42,9 @@ extension PostgresTriggers {
         ), given AS (
           INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d
           ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role WHERE a.role <> excluded.role RETURNING a."user" AS account
-        ) SELECT array_agg(DISTINCT '@' || holdfast.word(u.account)) INTO told
+        ) SELECT array_agg(DISTINCT '@' || holdfast.escape_word(u.account)) INTO told
           FROM (SELECT g.account FROM gone g UNION ALL SELECT g.account FROM given g) u;
-        PERFORM holdfast.tell(told);
+        PERFORM holdfast.notify_nodes(told);
       """)
   }
 

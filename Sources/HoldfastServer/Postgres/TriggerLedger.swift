@@ -48,8 +48,8 @@ extension PostgresTriggers {
             SELECT r.seq FROM holdfast.records r WHERE r.zone = u.zone ORDER BY r.seq DESC LIMIT 1) l, LATERAL (
             SELECT h.ctid AS tid FROM holdfast.zones h WHERE h.zone = u.zone AND h.seq < l.seq OFFSET 0) h
         ) k WHERE z.ctid = k.tid RETURNING z.zone
-      ) SELECT array_agg(holdfast.word(g.zone) ORDER BY g.zone) INTO moved FROM given g;
-      PERFORM holdfast.tell(moved);
+      ) SELECT array_agg(holdfast.escape_word(g.zone) ORDER BY g.zone) INTO moved FROM given g;
+      PERFORM holdfast.notify_nodes(moved);
     END $$;
     CREATE OR REPLACE FUNCTION holdfast.locate(of text, ids text[]) RETURNS text[] LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$

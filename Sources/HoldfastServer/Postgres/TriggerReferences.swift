@@ -36,14 +36,14 @@ extension PostgresTriggers {
   }
 
   /// References inside a zone that do not decide it.
-  private func inner(_ links: [Schema.Link]) -> [Schema.Link] {
+  private func inner(_ links: [SyncSchema.Link]) -> [SyncSchema.Link] {
     links.filter { link in
       guard link.isInZone, let (parent, _) = parent(of: link.table) else { return link.isInZone }
       return parent.column != link.column
     }
   }
 
-  private func check(_ link: Schema.Link, of side: String) -> String {
+  private func check(_ link: SyncSchema.Link, of side: String) -> String {
     let (child, parent) = (zoneSource(link.table), zoneSource(link.target))
     let (table, target) = (relations[link.table], relations[link.target])
     let column = table.columns[link.column]

@@ -18,7 +18,7 @@ extension PostgresTriggers {
       declare: [
         "now bigint := holdfast.now()", "keys text[]", "stand boolean[]", "places text[]", "former text[]",
         "states smallint[]", "revs bigint[]", "marks text[]", "zones text[]", "seqs numeric", "moved text[]",
-        "made text[]", "buried text[]",
+        "made text[]", "tombstoned text[]",
       ]
         + (isUsers(index) || schema.tables[index].zone == .root
           ? ["home text := holdfast.account_home()"] : []),
@@ -47,12 +47,12 @@ extension PostgresTriggers {
             array_agg(f.id) FILTER (WHERE f.stands AND f.state = 1 AND f.former <> f.zone),
             (SELECT array_agg(p.zone) FROM place p),
             (SELECT sum(z.seq) FROM place p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
-            INTO keys, stand, places, former, states, revs, marks, moved, made, buried, zones, seqs FROM found f;
+            INTO keys, stand, places, former, states, revs, marks, moved, made, tombstoned, zones, seqs FROM found f;
       \(complaint(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
         END LOOP;
-        IF buried IS NOT NULL THEN
+        IF tombstoned IS NOT NULL THEN
           UPDATE holdfast.records l SET state = 2 FROM (
-            SELECT r.tid FROM unnest(buried) u (id), LATERAL (SELECT r.ctid AS tid FROM holdfast.records r
+            SELECT r.tid FROM unnest(tombstoned) u (id), LATERAL (SELECT r.ctid AS tid FROM holdfast.records r
               WHERE r.record_table = \(name(index)) AND r.id = u.id AND r.state = 1 OFFSET 0) r
           ) k WHERE l.ctid = k.tid;
         END IF;
@@ -152,7 +152,7 @@ extension PostgresTriggers {
 
   /// Makes `holdfast.account` the owner of the zones of root records that are new.
   private func owner(_ index: Int) -> String {
-    guard schema.tables[index].zone == .root, let members = schema.index(of: Table.members.name) else {
+    guard schema.tables[index].zone == .root, let members = schema.index(of: TableSchema.members.name) else {
       return ""
     }
     return """

@@ -6,10 +6,10 @@ extension PostgresTriggers {
   ///   were looked up, none of them has moved meanwhile.
   /// - `expect(taken, wanted, of)` fails when the service wrote another number of records than it meant to.
   /// - `account_home()` is the user whom `holdfast.account` names.
-  /// - `word(name)` is a name as it stands in a notification, and `tell(words)` sends words to all servers; see `Moves.payloads`.
+  /// - `word(name)` is a name as it stands in a notification, and `tell(words)` sends words to all servers; see `ZoneChanges.payloads`.
   static let shared = """
-    CREATE OR REPLACE FUNCTION holdfast.word(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-      SELECT \(Moves.escapes.reduce("replace(name, '%', '%25')") { "replace(\($0), '\($1.0)', '\($1.1)')" })
+    CREATE OR REPLACE FUNCTION holdfast.escape_word(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+      SELECT \(ZoneChanges.escapes.reduce("replace(name, '%', '%25')") { "replace(\($0), '\($1.0)', '\($1.1)')" })
     $$;
     CREATE OR REPLACE FUNCTION holdfast.now() RETURNS bigint LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
@@ -46,7 +46,7 @@ extension PostgresTriggers {
       END IF;
       RETURN home;
     END $$;
-    CREATE OR REPLACE FUNCTION holdfast.tell(words text[]) RETURNS void LANGUAGE plpgsql VOLATILE
+    CREATE OR REPLACE FUNCTION holdfast.notify_nodes(words text[]) RETURNS void LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       payload text;

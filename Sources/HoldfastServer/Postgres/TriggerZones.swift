@@ -50,7 +50,7 @@ extension PostgresTriggers {
   }
 
   /// The reference that decides a table's zone, and its column; nil when another rule does.
-  func parent(of index: Int) -> (link: Schema.Link, column: PostgresColumn)? {
+  func parent(of index: Int) -> (link: SyncSchema.Link, column: PostgresColumn)? {
     guard case .parent(let name) = schema.tables[index].zone,
       let link = schema.links(of: index).first(where: { schema.tables[index].columns[$0.column].name == name }
       )

@@ -35,34 +35,34 @@ extension Service {
   func take(_ claims: [RecoveryClaim], by author: Author) throws {
     let now = environment.now()
     guard history.isRecovering(at: clock.trusted.now()), !claims.isEmpty else { return }
-    var unproven = try store.returns.unprovenClaims(of: author.user)
+    var unproven = try store.recovery.unprovenClaims(of: author.user)
     for claim in claims where mayBeClaimed(claim.zone) {
-      let restored = try store.returns.restored(claim.zone)
-      let claimants = try store.returns.claimants(of: claim.zone)
-      let known = claimants.first { $0.user == author.user }
+      let restored = try store.recovery.restored(claim.zone)
+      let zoneClaims = try store.recovery.zoneClaims(of: claim.zone)
+      let known = zoneClaims.first { $0.user == author.user }
       if known?.state == .refused { continue }
-      var claimant = Claimant(
+      var zoneClaim = ZoneClaim(
         zone: claim.zone, user: author.user, role: Role(rawValue: claim.role), moment: nil,
         device: author.device, records: claim.records, at: now, state: known?.state ?? .waiting)
       if let (role, moment) = proven(claim, of: author.user, restored: restored) {
-        (claimant.role, claimant.moment) = (role, moment)
+        (zoneClaim.role, zoneClaim.moment) = (role, moment)
       }
-      if let known, let before = known.moment, claimant.moment.map({ $0 < before }) ?? true {
+      if let known, let before = known.moment, zoneClaim.moment.map({ $0 < before }) ?? true {
         // An older proof, as that of another device of the user, takes nothing from a later one.
-        (claimant.role, claimant.moment) = (known.role, before)
+        (zoneClaim.role, zoneClaim.moment) = (known.role, before)
       }
-      if claimant.role == .owner, claimant.moment != nil, restored ?? 0 == 0 {
+      if zoneClaim.role == .owner, zoneClaim.moment != nil, restored ?? 0 == 0 {
         try inPart {
-          try recover(&claimant, besides: claimants.filter { $0.user != author.user }, at: author.clock)
+          try recover(&zoneClaim, besides: zoneClaims.filter { $0.user != author.user }, at: author.clock)
         }
       }
-      if known == nil, claimant.moment == nil {
+      if known == nil, zoneClaim.moment == nil {
         // Anybody can invent zones: an operator is to find those that were not.
-        if unproven >= Claimant.unprovenLimit { continue }
+        if unproven >= ZoneClaim.unprovenLimit { continue }
         unproven += 1
       }
-      try store.returns.put(claimant)
-      returns.claim(claim.zone, claimant.moment?.seq ?? 0)
+      try store.recovery.put(zoneClaim)
+      recovery.claim(claim.zone, zoneClaim.moment?.seq ?? 0)
     }
   }
 
@@ -83,34 +83,34 @@ extension Service {
   /// What a claim proves of a moment that the database has not.
   private func proven(
     _ claim: RecoveryClaim, of user: String, restored: Int64?
-  ) -> (Role, Claimant.Moment)? {
+  ) -> (Role, ZoneClaim.Moment)? {
     guard let shown = store.prover.role(shownBy: claim.proof, of: user, in: claim.zone),
       let ago = history.earlier.firstIndex(of: shown.epoch)
     else { return nil }
-    let moment = Claimant.Moment(epochsAgo: Int64(ago), seq: shown.seq)
+    let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
     // What the backup has of it, it says itself.
-    if let restored, restored > 0, moment <= Claimant.Moment(epochsAgo: 0, seq: restored) { return nil }
+    if let restored, restored > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored) { return nil }
     return (shown.role, moment)
   }
 
   /// Makes a proven owner the owner of a zone that the backup lacks, unless somebody has proved a later moment of it.
-  private func recover(_ claimant: inout Claimant, besides others: [Claimant], at now: Stamp) throws {
-    let zone = claimant.zone
+  private func recover(_ zoneClaim: inout ZoneClaim, besides others: [ZoneClaim], at now: Stamp) throws {
+    let zone = zoneClaim.zone
     if try !stores.ledger.exists(zone) {
       Trace.took(.zoneRecovered)
       try stores.ledger.create(zone)
     } else if try stores.ledger.isPublic(zone) {
       return
     } else if let best = others.compactMap(\.recovered).max() {
-      guard let moment = claimant.moment, moment > best else { return }
+      guard let moment = zoneClaim.moment, moment > best else { return }
     } else if others.contains(where: { $0.state == .granted }) {
       return
-    } else if try store.zones.ownRole(of: claimant.user, in: zone) != .owner {
+    } else if try store.zones.ownRole(of: zoneClaim.user, in: zone) != .owner {
       // Who has made it since can show nothing.
       try removeMembers(of: zone, at: now)
     }
-    try makeOwner(claimant.user, of: zone, at: now)
-    claimant.state = .granted
+    try makeOwner(zoneClaim.user, of: zone, at: now)
+    zoneClaim.state = .granted
   }
 
   /// Makes a user an owner of a zone that is there.
@@ -144,7 +144,7 @@ extension Prover {
   func isBehind(
     _ request: SyncRequest, _ confirmed: Int64, _ chain: Fingerprint, of device: Int64, in epoch: String
   ) -> Bool {
-    guard !request.proof.isEmpty, request.answers >= confirmed,
+    guard !request.proof.isEmpty, request.acknowledgedRefusals >= confirmed,
       let shown = progress(shownBy: request.proof, of: device), shown.epoch == epoch
     else { return false }
     return shown.confirmed > confirmed || shown.confirmed == confirmed && shown.chain != chain.text

@@ -53,7 +53,7 @@ struct RestItem: Sendable {
 
   let verb: Verb
   /// What is to be done, as far as it is known without the record.
-  let operation: Operation
+  let operation: RecordOperation
   let condition: Condition?
   /// The columns of JSON that are merged into what is there.
   let patches: [Int]
@@ -65,7 +65,7 @@ struct RestItem: Sendable {
   var places: [Int: Place] = [:]
 
   /// The record.
-  var key: Expectation.Key { Expectation.Key(table: operation.table, id: operation.id) }
+  var key: Footprint.Key { Footprint.Key(table: operation.table, id: operation.id) }
 }
 
 /// The value that somebody takes of a conflict.
@@ -81,7 +81,7 @@ enum RestResult {
   /// The record as it is now.
   case record(ShownRecord, isNew: Bool)
   /// What stays of it.
-  case deleted(Expectation.Key, Tombstone)
+  case deleted(Footprint.Key, Tombstone)
   /// There was nothing, and there is nothing.
   case nothing
   case failure(RestFailure)
@@ -89,7 +89,7 @@ enum RestResult {
 
 /// A record in an answer.
 struct ShownRecord {
-  let record: Record
+  let record: StoredRecord
   /// The id of the request by which the sender created it, if any.
   let creator: String?
   /// Whether there is room for its columns; else it has no values.
@@ -105,7 +105,7 @@ struct RestFailure {
   /// A record, or what stays of it.
   enum Shown {
     case record(ShownRecord)
-    case deleted(Expectation.Key, Tombstone)
+    case deleted(Footprint.Key, Tombstone)
   }
 }
 

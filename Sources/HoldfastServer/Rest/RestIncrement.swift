@@ -14,7 +14,7 @@ struct RestIncrement: Sendable {
   /// Reads one; nil, with nothing read, when the member is no object, or its column neither a counter nor a set.
   ///
   /// - Throws: `Problem.invalidValue` when the object is another.
-  init?(_ key: JSONKey, of table: Table, _ reader: inout JSONReader) throws {
+  init?(_ key: JSONKey, of table: TableSchema, _ reader: inout JSONReader) throws {
     guard let index = table.index(called: key),
       table.columns[index].policy == .counter || table.columns[index].policy == .set,
       try reader.peekKind() == .object
@@ -45,7 +45,7 @@ struct RestIncrement: Sendable {
   /// What it makes of a value.
   ///
   /// - Throws: `Problem` when that is none that the column takes.
-  func applied(to current: Value, _ column: Column) throws(Problem) -> Value {
+  func applied(to current: Value, _ column: ColumnSchema) throws(Problem) -> Value {
     let value: Value
     switch change {
     case .number(let number):

@@ -11,10 +11,10 @@ extension RestReader {
     guard choices.count == 1, let choice = choices.first else {
       throw Problem(.invalidRequest, "Say either take or value.")
     }
-    guard Identifier.isPossible(id), let table = schema.index(of: Table.conflicts.name) else {
+    guard Identifier.isPossible(id), let table = schema.index(of: TableSchema.conflicts.name) else {
       throw Problem(.recordUnknown)
     }
-    let operation = Operation(
+    let operation = RecordOperation(
       kind: .update, table: table, id: id, rev: .max, stamp: Stamp(rawValue: .max), settings: [])
     let item = RestItem(verb: .resolve, operation: operation, condition: nil, patches: [], choice: choice)
     return (.single, [.success(item)])

@@ -7,7 +7,7 @@ struct RestReader {
   /// The greatest number of items in a request.
   static let itemLimit = 1000
 
-  let schema: Schema
+  let schema: SyncSchema
   /// Makes the id of a record that was sent without one.
   let newID: () -> String
 
@@ -133,7 +133,8 @@ struct RestReader {
   private func checked(_ fields: RestFields, _ place: Place) throws -> RestItem {
     for name in fields.names {
       if !place.members.contains(name) {
-        throw Problem(.invalidOperation, "\(name.prefix(64)) is not known here.")
+        throw Problem(
+          .invalidOperation, "Unknown member \"\(name.prefix(64))\". Put column values inside \"columns\".")
       }
       if fields.isWrong(name) { throw Problem(.invalidOperation, "\(name) has a wrong type.") }
     }
@@ -147,7 +148,7 @@ struct RestReader {
     try checkMembers(fields, verb, table)
     let (settings, patches, changes) = try settings(fields, verb, table)
     try table.checkWritable(settings)
-    let kind: Operation.Kind =
+    let kind: RecordOperation.Kind =
       switch verb {
       case .update, .resolve: .update
       case .delete: .delete
@@ -155,7 +156,7 @@ struct RestReader {
       }
     return RestItem(
       verb: verb,
-      operation: Operation(
+      operation: RecordOperation(
         // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
@@ -169,7 +170,7 @@ struct RestReader {
     return index
   }
 
-  private func id(_ given: String?, _ verb: RestItem.Verb, _ table: Table) throws(Problem) -> String {
+  private func id(_ given: String?, _ verb: RestItem.Verb, _ table: TableSchema) throws(Problem) -> String {
     guard let given else {
       if verb == .create { return newID() }
       throw Problem(.invalidOperation, "id is missing.")
@@ -192,7 +193,7 @@ struct RestReader {
 
   /// What the sender saw in the columns before.
   private func bases(
-    _ fields: RestFields, _ table: Table, of values: [Value?]
+    _ fields: RestFields, _ table: TableSchema, of values: [Value?]
   ) throws -> [Value?] {
     var bases = [Value?](repeating: nil, count: table.columns.count)
     guard let base = fields.base else { return bases }
@@ -212,7 +213,8 @@ struct RestReader {
     return bases
   }
 
-  private func checkMembers(_ fields: RestFields, _ verb: RestItem.Verb, _ table: Table) throws(Problem) {
+  private func checkMembers(_ fields: RestFields, _ verb: RestItem.Verb, _ table: TableSchema) throws(Problem)
+  {
     func refuse(_ name: String) -> Problem {
       Problem(.invalidOperation, "\(name) says nothing of op \(verb.rawValue).")
     }
@@ -236,8 +238,8 @@ struct RestReader {
   }
 
   private func settings(
-    _ fields: RestFields, _ verb: RestItem.Verb, _ table: Table
-  ) throws -> ([Operation.Setting], patches: [Int], ChangesInPlace) {
+    _ fields: RestFields, _ verb: RestItem.Verb, _ table: TableSchema
+  ) throws -> ([RecordOperation.Setting], patches: [Int], ChangesInPlace) {
     var changes = ChangesInPlace()
     if verb == .delete { return ([], [], changes) }
     guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
@@ -264,7 +266,7 @@ struct RestReader {
     for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
-      values[index].map { Operation.Setting(column: index, value: $0, base: bases[index]) }
+      values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
     }
     let patches = settings.filter { setting in
       verb == .update && table.columns[setting.column].type == .json

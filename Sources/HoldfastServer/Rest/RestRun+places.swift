@@ -5,32 +5,36 @@ extension RestRun {
   /// Fills in the positions that an operation makes, by their columns.
   ///
   /// - Throws: `Problem.invalidValue` naming the column, where a neighbour is not in the list.
-  func place(_ operation: Operation, _ places: [Int: RestItem.Place], _ sight: Sight) throws -> Operation {
+  func place(_ operation: RecordOperation, _ places: [Int: RestItem.Place], _ visible: VisibleRecord) throws
+    -> RecordOperation
+  {
     var settings = operation.settings
-    if operation.kind == .update, case .deleted = sight {
+    if operation.kind == .update, case .deleted = visible {
       // What is not there any more has no place, and no other value is lost.
       return operation.made(.update, settings: settings.filter { places[$0.column] == nil })
     }
     var values = [Value](repeating: .null, count: stores.schema.tables[operation.table].columns.count)
-    if case .live(let record) = sight { values = record.values }
+    if case .live(let record) = visible { values = record.values }
     for setting in settings { values[setting.column] = setting.value }
-    let zone = try zone(of: operation, values, sight)
+    let zone = try zone(of: operation, values, visible)
     for (index, setting) in settings.enumerated() {
       guard let place = places[setting.column] else { continue }
       let list = zone.map {
         RecordList(setting.column, of: operation.table, zone: $0, values: values, in: stores.schema)
       }
       let position = try position(place, in: list, for: operation, setting.column)
-      settings[index] = Operation.Setting(column: setting.column, value: .text(position.string))
+      settings[index] = RecordOperation.Setting(column: setting.column, value: .text(position.string))
     }
     return operation.made(operation.kind, settings: settings)
   }
 
   /// The zone that a record will be in; nil for one that is not there yet, or that the sender may not read.
-  private func zone(of operation: Operation, _ values: [Value], _ sight: Sight) throws -> String? {
+  private func zone(of operation: RecordOperation, _ values: [Value], _ visible: VisibleRecord) throws
+    -> String?
+  {
     let table = stores.schema.tables[operation.table]
     let zone: String?
-    switch (table.zone, sight) {
+    switch (table.zone, visible) {
     case (.parent(let name), _):
       let link = stores.schema.links(of: operation.table).first { table.columns[$0.column].name == name }
       zone = try link.flatMap { link in
@@ -48,7 +52,7 @@ extension RestRun {
   }
 
   private func position(
-    _ place: RestItem.Place, in list: RecordList?, for operation: Operation, _ column: Int
+    _ place: RestItem.Place, in list: RecordList?, for operation: RecordOperation, _ column: Int
   ) throws -> Position {
     func next(_ side: RecordList.Side, _ mark: String) throws -> Position? {
       guard let list else { return nil }

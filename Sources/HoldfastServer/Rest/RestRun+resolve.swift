@@ -12,17 +12,17 @@ extension RestRun {
     guard case .live(let live) = try look(item.key), let choice = item.choice else {
       throw Problem(.recordUnknown)
     }
-    let conflict = Conflict(live)
+    let conflict = ConflictRecord(live)
     guard let table = stores.schema.index(of: conflict["record_table"].text ?? ""),
       let id = conflict["record_id"].text
     else { throw Problem(.recordUnknown, "The record of the conflict.") }
-    let key = Expectation.Key(table: table, id: id)
+    let key = Footprint.Key(table: table, id: id)
     let name = conflict["column_name"].text ?? ""
     guard let column = stores.schema.tables[table].index(of: name) else {
       throw Problem(.unknownColumn, "\(stores.schema.tables[table].name) has no column \(name).")
     }
     let (value, resolution) = try taken(choice, of: conflict, stores.schema.tables[table].columns[column])
-    let record: Record
+    let record: StoredRecord
     switch try look(key) {
     case .nothing: throw Problem(.recordUnknown, "The record of the conflict.")
     case .deleted(let tombstone):
@@ -37,12 +37,12 @@ extension RestRun {
         RestFailure(problem: Problem(.recordDeleted, detail), now: .deleted(key, tombstone)))
     case .live(let live): record = live
     }
-    let known = conflict[Table.resolutionColumn]
+    let known = conflict[TableSchema.resolutionColumn]
     // The same again changes nothing, also when the column was edited since.
     let isRepeat = known == .text(resolution) && (resolution != "other" || record.values[column] == value)
     if isRepeat { return try shown(key) }
     if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }
-    let edit = Operation(
+    let edit = RecordOperation(
       kind: .update, table: table, id: id, rev: .max, stamp: Stamp(rawValue: .max),
       settings: [.init(column: column, value: value)])
     let keepsDeletion = conflict["policy"] == .text("delete") && resolution == "winner"
@@ -51,9 +51,11 @@ extension RestRun {
   }
 
   /// The value that is taken, and what it is called in the log.
-  private func taken(_ choice: ConflictChoice, of conflict: Conflict, _ column: Column) throws -> (
-    Value, String
-  ) {
+  private func taken(_ choice: ConflictChoice, of conflict: ConflictRecord, _ column: ColumnSchema) throws
+    -> (
+      Value, String
+    )
+  {
     func value(_ bytes: [UInt8]) throws -> Value {
       try JSONReader.read(bytes) { try OperationReader.value(of: column, from: &$0) }
     }
@@ -76,15 +78,16 @@ extension RestRun {
   }
 
   /// Writes the choice, and the edit that goes with it: both or none.
-  private func choose(_ resolution: String, _ item: RestItem, with edit: Operation? = nil) throws -> Problem?
+  private func choose(_ resolution: String, _ item: RestItem, with edit: RecordOperation? = nil) throws
+    -> Problem?
   {
-    guard let column = Table.conflicts.index(of: Table.resolutionColumn) else { return nil }
+    guard let column = TableSchema.conflicts.index(of: TableSchema.resolutionColumn) else { return nil }
     let choice = item.operation.made(
       .update, settings: [.init(column: column, value: .text(resolution))])
     return try service.run((edit.map { [$0] } ?? []) + [choice], by: author, keeper: 0)?.problem
   }
 
-  private func shown(_ key: Expectation.Key) throws -> RestResult {
+  private func shown(_ key: Footprint.Key) throws -> RestResult {
     guard let record = try stores.tables[key.table].record(key.id) else { return .nothing }
     let creator = try service.store.requests.creator(of: key, for: author.user)
     return .record(show(record, creator), isNew: false)

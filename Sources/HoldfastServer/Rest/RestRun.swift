@@ -3,8 +3,8 @@ import HoldfastCore
 /// Does the items of one request of REST, in the transaction of its command: the rules of PROTOCOL.md, section 9, on top of those of change sets.
 final class RestRun {
   /// A record as the sender may see it.
-  enum Sight {
-    case live(Record)
+  enum VisibleRecord {
+    case live(StoredRecord)
     case deleted(Tombstone)
     case nothing
   }
@@ -17,7 +17,7 @@ final class RestRun {
   /// How many bytes of records the answer takes yet.
   private var room: Int
   /// What each item found.
-  private var before: [Int: Sight] = [:]
+  private var before: [Int: VisibleRecord] = [:]
 
   var stores: RecordStores { service.stores }
 
@@ -74,18 +74,18 @@ final class RestRun {
   /// Decides what an item does to the record that is there when its turn has come.
   ///
   /// - Throws: `Problem` when it can't be done; then nothing of it is.
-  private func prepare(_ item: RestItem, _ index: Int) throws -> Operation {
-    let sight = try look(item.key)
-    before[index] = sight
-    try check(item.condition, of: item.verb, sight)
-    let operation = try decide(item, sight)
-    return item.places.isEmpty ? operation : try place(operation, item.places, sight)
+  private func prepare(_ item: RestItem, _ index: Int) throws -> RecordOperation {
+    let visible = try look(item.key)
+    before[index] = visible
+    try check(item.condition, of: item.verb, visible)
+    let operation = try decide(item, visible)
+    return item.places.isEmpty ? operation : try place(operation, item.places, visible)
   }
 
   /// What an item does to what is there; its places are not looked up yet.
-  private func decide(_ item: RestItem, _ sight: Sight) throws -> Operation {
+  private func decide(_ item: RestItem, _ visible: VisibleRecord) throws -> RecordOperation {
     let operation = item.operation
-    switch (item.verb, sight) {
+    switch (item.verb, visible) {
     case (.delete, _), (.create, .nothing), (.resolve, _): return operation
     case (.create, .live), (.restore, .live): throw Problem(.recordExists)
     case (.create, .deleted): throw Problem(.recordDeleted)
@@ -112,9 +112,11 @@ final class RestRun {
     }
   }
 
-  private func check(_ condition: RestItem.Condition?, of verb: RestItem.Verb, _ sight: Sight) throws {
+  private func check(_ condition: RestItem.Condition?, of verb: RestItem.Verb, _ visible: VisibleRecord)
+    throws
+  {
     guard let condition else { return }
-    switch (condition, sight) {
+    switch (condition, visible) {
     case (.absent, .live): throw Problem(.preconditionFailed)
     case (.absent, _), (.present, .live): return
     case (.revs(let revs), .live(let record)):
@@ -128,7 +130,7 @@ final class RestRun {
   }
 
   /// Merges an item's JSON into the record's.
-  private func patched(_ item: RestItem, _ record: Record) throws -> Operation {
+  private func patched(_ item: RestItem, _ record: StoredRecord) throws -> RecordOperation {
     if item.patches.isEmpty, item.increments.isEmpty { return item.operation }
     let columns = stores.schema.tables[record.table].columns
     let settings = try item.operation.settings.map { setting in
@@ -143,18 +145,18 @@ final class RestRun {
       }
       let value = Value.text(String(decoding: merged, as: UTF8.self))
       try columns[setting.column].check(value)
-      return Operation.Setting(column: setting.column, value: value)
+      return RecordOperation.Setting(column: setting.column, value: value)
     }
     return item.operation.made(.update, settings: try settings + increased(item, of: record))
   }
 
   /// What an item's increments make of a record; of nothing, where there is none.
-  private func increased(_ item: RestItem, of record: Record?) throws -> [Operation.Setting] {
+  private func increased(_ item: RestItem, of record: StoredRecord?) throws -> [RecordOperation.Setting] {
     let columns = stores.schema.tables[item.key.table].columns
     return try item.increments.map { increment in
       let current = record?.values[increment.column] ?? .null
       let value = try increment.applied(to: current, columns[increment.column])
-      return Operation.Setting(column: increment.column, value: value, base: current)
+      return RecordOperation.Setting(column: increment.column, value: value, base: current)
     }
   }
 
@@ -191,7 +193,7 @@ final class RestRun {
   }
 
   /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
-  func show(_ record: Record, _ creator: String?) -> ShownRecord {
+  func show(_ record: StoredRecord, _ creator: String?) -> ShownRecord {
     let isWhole = room > 0 || command.form == .single
     room -= record.size
     if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
@@ -212,7 +214,7 @@ final class RestRun {
   }
 
   /// A record as the sender may see it: one of a zone that is not the sender's is not there.
-  func look(_ key: Expectation.Key) throws -> Sight {
+  func look(_ key: Footprint.Key) throws -> VisibleRecord {
     if let record = try stores.tables[key.table].record(key.id) {
       return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
     }
@@ -226,7 +228,7 @@ final class RestRun {
   // MARK: Requests that were done before
 
   /// Whether an answer shows a record's content of a zone that the sender may not see any more.
-  func isOutOfSight(_ answer: RestAnswer) throws -> Bool {
+  func isHidden(_ answer: RestAnswer) throws -> Bool {
     guard !answer.body.isEmpty else { return false }
     var zones: TextSet = []
     Self.addZones(of: try JSONValue(parsing: answer.body), to: &zones)
@@ -244,13 +246,13 @@ final class RestRun {
     }
   }
 
-  /// The records of a request, whose answer is forgotten, as they are now. Nothing is written.
+  /// The records of a request, whose answer is purged, as they are now. Nothing is written.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
     .results(
       try command.items.enumerated().map { index, item in
         let known = records.first { $0.place == index }
         let made = known.flatMap { record in
-          stores.schema.index(of: record.table).map { Expectation.Key(table: $0, id: record.id) }
+          stores.schema.index(of: record.table).map { Footprint.Key(table: $0, id: record.id) }
         }
         switch item {
         case .success(let item): return try recall(made ?? item.key, item.verb, isNew: known != nil)
@@ -259,7 +261,7 @@ final class RestRun {
       })
   }
 
-  private func recall(_ key: Expectation.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
+  private func recall(_ key: Footprint.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
     switch try look(key) {
     case .live(let record):
       let creator = try service.store.requests.creator(of: key, for: author.user)
@@ -273,10 +275,10 @@ final class RestRun {
   }
 }
 
-extension Operation {
+extension RecordOperation {
   /// The operation in another kind, with what is decided when its turn has come.
-  func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> Operation {
-    Operation(
+  func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> RecordOperation {
+    RecordOperation(
       kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
       zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)
   }

@@ -4,9 +4,9 @@ import HoldfastHTTP
 /// Writes the answers of REST to what is written.
 struct RestText: Sendable {
   private let records: RecordWriter
-  private let schema: Schema
+  private let schema: SyncSchema
 
-  init(_ schema: Schema) {
+  init(_ schema: SyncSchema) {
     self.schema = schema
     records = RecordWriter(schema)
   }
@@ -117,14 +117,14 @@ struct RestText: Sendable {
 
 extension RecordWriter {
   /// Writes the short form of a record of which a tombstone is left.
-  func writeShort(_ key: Expectation.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
+  func writeShort(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
     writer.beginObject()
     writeShortMembers(key, tombstone, to: &writer)
     writer.endObject()
   }
 
   /// Writes the members of that form into an object that was begun.
-  func writeShortMembers(_ key: Expectation.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
+  func writeShortMembers(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
     writeShortMembers(
       table: key.table, id: key.id, zone: tombstone.zone, rev: tombstone.rev, seq: tombstone.seq ?? 0,
       stamp: tombstone.stamp, to: &writer)

@@ -34,8 +34,8 @@ extension Service {
       RequestRetention.isKept(known.at, now: clock.trusted.now())
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
-      // What was shown then may be out of the sender's sight by now.
-      guard try run.isOutOfSight(known.answer) else { return known.answer }
+      // What was shown then may be hidden from the sender by now.
+      guard try run.isHidden(known.answer) else { return known.answer }
       let made = try store.requests.created(by: request.id, of: device)?.records ?? []
       return restText.answer(try run.recall(made), command.form)
     }

@@ -8,10 +8,10 @@ public struct RuledRecord: Sendable {
   public let id: String
   /// Its zone.
   public let zone: String
-  private let columns: [Column]
+  private let columns: [ColumnSchema]
   private let values: [Value]
 
-  init(_ record: Record, _ table: Table) {
+  init(_ record: StoredRecord, _ table: TableSchema) {
     self.table = table.name
     id = record.id
     zone = record.zone

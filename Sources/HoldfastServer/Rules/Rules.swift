@@ -50,7 +50,7 @@ public struct Rules: Sendable {
   /// Checks that the rules and a schema fit together.
   ///
   /// - Throws: `ServerError`: `rulesMissing` for a column without its resolver, `rulesUnknown` for a rule that would never be asked.
-  func check(against schema: Schema) throws(ServerError) {
+  func check(against schema: SyncSchema) throws(ServerError) {
     for table in schema.tables {
       for column in table.columns where column.policy == .resolver {
         if resolvers[Place(table: table.name, column: column.name)] == nil {

@@ -26,7 +26,7 @@ struct DamagedDatabase: Error, CustomStringConvertible {
   ///
   /// - Parameter isWhole: whether each index is held against its table, too, which takes longer.
   /// - Throws: `ServerError.damaged`.
-  static func check(_ connection: Connection, _ path: String, isWhole: Bool) throws {
+  static func check(_ connection: SQLiteConnection, _ path: String, isWhole: Bool) throws {
     var found: String?
     do {
       found = try connection.value("PRAGMA \(isWhole ? "integrity_check" : "quick_check")(1)")?.text

@@ -3,11 +3,11 @@ import HoldfastSQLite
 
 /// The accounts in SQLite.
 final class SQLiteAccounts: AccountTable {
-  private let connection: Connection
+  private let connection: SQLiteConnection
   private let findID: Statement
   private let findName: Statement
 
-  init(on connection: Connection) throws {
+  init(on connection: SQLiteConnection) throws {
     self.connection = connection
     findID = try connection.statement("SELECT id FROM holdfast_accounts WHERE name = ?")
     findName = try connection.statement("SELECT name FROM holdfast_accounts WHERE id = ? AND erasure = 0")

@@ -65,7 +65,7 @@ extension SQLiteAdministration {
       SELECT z.zone, z.seq FROM holdfast_zones z LEFT JOIN (\(all)) a ON a.zone = z.zone AND a.seq = z.seq
       WHERE z.seq > z.purged AND a.seq IS NULL
       """)
-    let forgotten = try connection.rows(
+    let purged = try connection.rows(
       """
       SELECT t.zone, min(t.seq) FROM holdfast_zones z JOIN holdfast_tombstones t ON t.zone = z.zone AND t.seq <= z.purged
       GROUP BY t.zone
@@ -73,7 +73,7 @@ extension SQLiteAdministration {
     return twice.map { "seq: \(place($0)) was given twice" }
       + beyond.map { "seq: \(place($0)) is beyond its zone" }
       + behind.map { "seq: \(place($0)) has no record" }
-      + forgotten.map { "seq: \(place($0)) is a tombstone that nobody is sent" }
+      + purged.map { "seq: \(place($0)) is a tombstone that nobody is sent" }
   }
 
   private func stamps() throws -> [String] {

@@ -4,7 +4,7 @@ import HoldfastSQLite
 /// The history of a database: docs/RESTORING.md, section 3.
 enum SQLiteEpoch {
   /// The history as it is in the connection's transaction.
-  static func history(on connection: Connection) throws -> History {
+  static func history(on connection: SQLiteConnection) throws -> History {
     let rows = try connection.rows("SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
     return try history(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
   }
@@ -17,7 +17,7 @@ enum SQLiteEpoch {
   }
 
   /// The prover of a database, whose key is made when there is none.
-  static func prover(on connection: Connection, random: (Int) -> [UInt8]) throws -> Prover {
+  static func prover(on connection: SQLiteConnection, random: (Int) -> [UInt8]) throws -> Prover {
     let find = "SELECT key FROM holdfast_keys WHERE name = 'proofs'"
     if let key = try connection.value(find)?.blob, key.count == Prover.keySize { return Prover(key: key) }
     let key = random(Prover.keySize)
@@ -31,14 +31,14 @@ enum SQLiteEpoch {
   /// - Parameter current: see `Store.beginEpoch`.
   /// - Returns: the history from now on; nil when nothing was done.
   static func begin(
-    _ epoch: NewEpoch, after current: String? = nil, _ schema: Schema, on connection: Connection
+    _ epoch: NewEpoch, after current: String? = nil, _ schema: SyncSchema, on connection: SQLiteConnection
   ) throws -> History? {
     if connection.isInTransaction { return try write(epoch, current, schema, connection) }
     return try connection.transaction(.immediate) { try write(epoch, current, schema, connection) }
   }
 
   private static func write(
-    _ epoch: NewEpoch, _ current: String?, _ schema: Schema, _ connection: Connection
+    _ epoch: NewEpoch, _ current: String?, _ schema: SyncSchema, _ connection: SQLiteConnection
   ) throws -> History? {
     let before = try history(on: connection)
     if let current, current != before.epoch { return nil }
@@ -55,17 +55,17 @@ enum SQLiteEpoch {
       UPDATE holdfast_zones SET restored = seq;
       DELETE FROM holdfast_acks WHERE lost = 0;
       UPDATE holdfast_acks SET epoch = '', seq = 0, purged = 0;
-      UPDATE holdfast_devices SET unheard = 1;
-      DELETE FROM holdfast_handed;
-      DELETE FROM holdfast_claims;
-      DELETE FROM holdfast_claimants;
-      INSERT INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+      UPDATE holdfast_devices SET unseen_since_restore = 1;
+      DELETE FROM holdfast_recovered_records;
+      DELETE FROM holdfast_claimed_seqs;
+      DELETE FROM holdfast_zone_claims;
+      INSERT INTO holdfast_recovered_records (zone, record_table, id, base, rev, seq, deleted)
       SELECT zone, record_table, id, rev, 0, seq, 1 FROM holdfast_tombstones;
       """)
     for table in schema.tables {
       try connection.run(
         """
-        INSERT OR REPLACE INTO holdfast_handed (zone, record_table, id, base, rev, seq, deleted)
+        INSERT OR REPLACE INTO holdfast_recovered_records (zone, record_table, id, base, rev, seq, deleted)
         SELECT zone, ?, id, rev, 0, seq, 0 FROM "\(table.name)"
         """, [.text(table.name)])
     }
@@ -74,16 +74,16 @@ enum SQLiteEpoch {
 }
 
 extension SQLiteAdministration {
-  func claimants() throws -> [Claimant] { try SQLiteReturns.claimants(of: nil, on: connection) }
+  func zoneClaims() throws -> [ZoneClaim] { try SQLiteRecovery.zoneClaims(of: nil, on: connection) }
 
   func restoreReport() throws -> [[String]] {
     try connection.rows(
       """
       SELECT c.zone, coalesce(z.restored, 0), c.seq,
-      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 0),
-      (SELECT count(*) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 1),
-      (SELECT coalesce(sum(h.rev - h.base), 0) FROM holdfast_handed h WHERE h.zone = c.zone AND h.rev > h.base)
-      FROM holdfast_claims c LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone
+      (SELECT count(*) FROM holdfast_recovered_records h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 0),
+      (SELECT count(*) FROM holdfast_recovered_records h WHERE h.zone = c.zone AND h.rev > 0 AND h.deleted = 1),
+      (SELECT coalesce(sum(h.rev - h.base), 0) FROM holdfast_recovered_records h WHERE h.zone = c.zone AND h.rev > h.base)
+      FROM holdfast_claimed_seqs c LEFT JOIN holdfast_zones z ON z.zone = c.zone ORDER BY c.zone
       """
     ).map { row in RestoreLine(row[0].text ?? "", row.dropFirst().map { $0.integer ?? 0 }).cells }
   }
@@ -93,7 +93,7 @@ extension SQLiteAdministration {
 struct RestoreLine {
   let cells: [String]
 
-  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions handed back, and how many changes are in these.
+  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions recovered, and how many changes are in these.
   init(_ zone: String, _ numbers: [Int64]) {
     // Each change of the lost history had a seq of its own, and a rev of its record.
     let missing = max(0, numbers[1] - numbers[0] - numbers[4])

@@ -3,11 +3,11 @@ import HoldfastSQLite
 
 /// What operators ask, in SQLite.
 final class SQLiteAdministration: StoreAdministration {
-  let store: any Store
-  let schema: Schema
-  let connection: Connection
+  let store: any StoreWriter
+  let schema: SyncSchema
+  let connection: SQLiteConnection
 
-  init(_ store: SQLiteStore, _ schema: Schema) {
+  init(_ store: SQLiteStore, _ schema: SyncSchema) {
     self.store = store
     self.schema = schema
     connection = store.connection

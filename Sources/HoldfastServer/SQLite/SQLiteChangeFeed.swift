@@ -15,7 +15,7 @@ final class SQLiteChangeFeed {
 
   private var sources: [Source]
 
-  init(_ schema: Schema, on connection: Connection) throws {
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
     sources = try schema.tables.map { table in
       let columns = table.columns.map { ", \"\($0.name)\"" }.joined()
       return Source(

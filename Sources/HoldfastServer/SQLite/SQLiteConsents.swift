@@ -3,9 +3,9 @@ import HoldfastSQLite
 
 /// What users have agreed to in SQLite.
 final class SQLiteConsents: ConsentTable {
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
-  init(on connection: Connection) { self.connection = connection }
+  init(on connection: SQLiteConnection) { self.connection = connection }
 
   func hasLeft(_ user: String, _ zone: String) throws -> Bool {
     try has("holdfast_left WHERE zone = ? AND user = ?", zone, user)

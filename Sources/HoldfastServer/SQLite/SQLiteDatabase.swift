@@ -6,7 +6,7 @@ import HoldfastSQLite
 struct SQLiteDatabase: ServerDatabase {
   /// The database file.
   let path: String
-  let schema: Schema
+  let schema: SyncSchema
   let known: KnownHistory
   let readerCount: Int? = nil
   let writers: (count: Int, batch: Int) = (1, .max)
@@ -23,7 +23,8 @@ struct SQLiteDatabase: ServerDatabase {
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
   init(
-    in directory: DataDirectory, schema: Schema?, removals: Removals = .refuse, keeper: HistoryKeeper? = nil,
+    in directory: DataDirectory, schema: SyncSchema?, removals: Removals = .refuse,
+    keeper: HistoryKeeper? = nil,
     random: (Int) -> [UInt8]
   ) throws {
     try self.init(
@@ -33,7 +34,7 @@ struct SQLiteDatabase: ServerDatabase {
 
   /// Opens the database file at `path`; see above.
   init(
-    file path: String, exists: Bool, schema: Schema?, removals: Removals = .refuse,
+    file path: String, exists: Bool, schema: SyncSchema?, removals: Removals = .refuse,
     keeper: HistoryKeeper? = nil, random: (Int) -> [UInt8]
   ) throws {
     self.path = path
@@ -50,12 +51,12 @@ struct SQLiteDatabase: ServerDatabase {
       try connection.makeLogDurable()
       if keeper != nil { try DamagedDatabase.check(connection, path, isWhole: false) }
       try Self.migrate(connection)
-      let stored = try Schema(json: Array(Self.meta("schema", connection).utf8))
+      let stored = try SyncSchema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
       try connection.execute(SQLiteTables(schema: self.schema).listIndexes)
     } else {
-      let schema = try schema ?? Schema(json: [])
+      let schema = try schema ?? SyncSchema(json: [])
       self.schema = schema
       try Self.create(connection, schema, epoch: hexadecimal(random(4)))
       keeper?.say("The database \(path) is new: there was none.")
@@ -65,14 +66,14 @@ struct SQLiteDatabase: ServerDatabase {
       try SQLiteEpoch.history(on: connection), try SQLiteEpoch.prover(on: connection, random: random))
   }
 
-  func store() throws -> any Store { try SQLiteStore(schema, on: Self.writer(path), known, keeper) }
+  func store() throws -> any StoreWriter { try SQLiteStore(schema, on: Self.writer(path), known, keeper) }
 
-  func patientStore() throws -> (any Store)? { nil }
+  func slowStore() throws -> (any StoreWriter)? { nil }
 
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     try readers.read(
       {
-        let connection = try Connection(path: path, access: .readWrite)
+        let connection = try SQLiteConnection(path: path, access: .readWrite)
         try connection.execute(
           "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
         return try SQLiteReader(schema, on: connection, known)
@@ -83,7 +84,9 @@ struct SQLiteDatabase: ServerDatabase {
       })
   }
 
-  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) -> (any MoveListener)? { nil }
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) -> (
+    any NotificationListener
+  )? { nil }
 
   func inTurn(_ body: () throws -> Void) throws { try body() }
 
@@ -107,14 +110,14 @@ struct SQLiteDatabase: ServerDatabase {
     )
   }
 
-  private static func writer(_ path: String) throws -> Connection {
-    let connection = try Connection(path: path)
+  private static func writer(_ path: String) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path)
     // Until it has its write-ahead log SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a
     // loss of power.
     try connection.execute(
       "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
     )
-    // What was deleted is nowhere in the file: docs/LEAVING.md, section 2.
+    // What was deleted is nowhere in the file: docs/EXPORT-AND-ERASURE.md, section 2.
     try connection.execute("PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")
     return connection
   }
@@ -122,7 +125,7 @@ struct SQLiteDatabase: ServerDatabase {
   /// Looks at a file without writing to it: true for a database of Holdfast's server, false for an empty one.
   private static func isOurs(_ path: String) throws -> Bool {
     do {
-      let connection = try Connection(path: path, access: .readOnly)
+      let connection = try SQLiteConnection(path: path, access: .readOnly)
       let application = try connection.value("PRAGMA application_id")?.integer
       let version = try connection.value("PRAGMA user_version")?.integer ?? 0
       if application == SQLiteTables.applicationID {
@@ -149,7 +152,7 @@ struct SQLiteDatabase: ServerDatabase {
       "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
   }
 
-  private static func create(_ connection: Connection, _ schema: Schema, epoch: String) throws {
+  private static func create(_ connection: SQLiteConnection, _ schema: SyncSchema, epoch: String) throws {
     let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
       try connection.execute(SQLiteTables.own())
@@ -163,7 +166,7 @@ struct SQLiteDatabase: ServerDatabase {
   }
 
   /// Takes the steps that Holdfast's own tables have not had.
-  private static func migrate(_ connection: Connection) throws {
+  private static func migrate(_ connection: SQLiteConnection) throws {
     let format = try connection.value("PRAGMA user_version")?.integer ?? 0
     if format >= SQLiteTables.formatVersion { return }
     try connection.transaction(.immediate) {
@@ -175,7 +178,7 @@ struct SQLiteDatabase: ServerDatabase {
   }
 
   private static func extend(
-    _ connection: Connection, from old: Schema, to new: Schema, _ removals: Removals
+    _ connection: SQLiteConnection, from old: SyncSchema, to new: SyncSchema, _ removals: Removals
   ) throws {
     let difference = try SchemaDifference(serving: new, after: old, removals)
     try connection.transaction(.immediate) {
@@ -186,14 +189,14 @@ struct SQLiteDatabase: ServerDatabase {
     }
   }
 
-  private static func addPublicZones(_ connection: Connection, _ schema: Schema) throws {
+  private static func addPublicZones(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
     for zone in schema.publicZones {
       try connection.run(
         "INSERT OR IGNORE INTO holdfast_zones (zone, seq, public) VALUES (?, 0, 1)", [.text(zone)])
     }
   }
 
-  private static func meta(_ key: String, _ connection: Connection) throws -> String {
+  private static func meta(_ key: String, _ connection: SQLiteConnection) throws -> String {
     guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
     else {
       throw ServerError(.notOurs, "The database has no \(key): it is damaged. Restore it from a backup.")
@@ -201,13 +204,13 @@ struct SQLiteDatabase: ServerDatabase {
     return text
   }
 
-  private static func setMeta(_ key: String, _ value: String, _ connection: Connection) throws {
+  private static func setMeta(_ key: String, _ value: String, _ connection: SQLiteConnection) throws {
     try connection.run(
       "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
   }
 }
 
-extension Schema {
+extension SyncSchema {
   /// The schema as the text of `holdfast.json`.
   var text: String { String(decoding: json.bytes, as: UTF8.self) }
 }

@@ -18,21 +18,21 @@ final class SQLiteDeviceTable: DeviceTable {
   private let addLoss: Statement
   private let countLoss: Statement
   private let findOwner: Statement
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
-  init(on connection: Connection) throws {
+  init(on connection: SQLiteConnection) throws {
     self.connection = connection
     find = try connection.statement(
       """
-      SELECT id, user, confirmed, chain, answered, applied, issued_after, forgotten, unheard, clock, session_used
+      SELECT id, user, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore, clock, session_used
       FROM holdfast_devices
       WHERE number = ? AND token_hash = ?
       """
     )
     move = try connection.statement(
       """
-      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, answered = ?, applied = ?,
-        session_used = 1, unheard = 0
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, acknowledged_refusals = ?, applied = ?,
+        session_used = 1, unseen_since_restore = 0
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
@@ -73,11 +73,11 @@ final class SQLiteDeviceTable: DeviceTable {
     guard try find.step() else { return nil }
     return DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
-      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), answered: find.integer(4),
+      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), acknowledgedRefusals: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)), clock: Stamp(rawValue: find.integer(9)),
       isSessionUsed: find.integer(10) == 1,
-      issuedAfter: find.columnValue(6).integer, isForgotten: find.integer(7) == 1,
-      isUnheard: find.integer(8) == 1)
+      issuedAfter: find.columnValue(6).integer, hasPurgedAcks: find.integer(7) == 1,
+      isUnseenSinceRestore: find.integer(8) == 1)
   }
 
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
@@ -85,13 +85,13 @@ final class SQLiteDeviceTable: DeviceTable {
     try move.bind(Int64(bitPattern: state.chain.value), at: 2)
     try move.bind(clock.rawValue, at: 3)
     try move.bind(now, at: 4)
-    try move.bind(state.answered, at: 5)
+    try move.bind(state.acknowledgedRefusals, at: 5)
     try move.bind(.blob(state.applied.bytes), at: 6)
     try move.bind(number, at: 7)
     try move.run()
   }
 
-  func forgetRefusals(_ number: Int64, upTo last: Int64) throws {
+  func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
     try dropRefusals.bind(number, at: 1)
     try dropRefusals.bind(last, at: 2)
     try dropRefusals.run()
@@ -133,7 +133,7 @@ final class SQLiteDeviceTable: DeviceTable {
       """, [.text(user), .text(zone), .text(epoch)]) != nil
   }
 
-  func forgetAcks(_ number: Int64) throws {
+  func purgeAcks(_ number: Int64) throws {
     try dropAcks.bind(number, at: 1)
     try dropAcks.run()
   }
@@ -160,7 +160,7 @@ final class SQLiteDeviceTable: DeviceTable {
   }
 
   func remember(_ number: Int64) throws {
-    try connection.run("UPDATE holdfast_devices SET forgotten = 0 WHERE number = ?", [.integer(number)])
+    try connection.run("UPDATE holdfast_devices SET acks_purged = 0 WHERE number = ?", [.integer(number)])
   }
 
   func revoke(_ number: Int64, at now: Int64) throws {

@@ -16,26 +16,26 @@ struct SQLiteErasure {
     ("holdfast_blocks", ["user", "blocked"], "blocked"),
   ]
 
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
-  init(on connection: Connection) { self.connection = connection }
+  init(on connection: SQLiteConnection) { self.connection = connection }
 
-  func forgetRemains(of user: String) throws -> Forgotten {
-    var forgotten = Forgotten()
+  func purgeRemains(of user: String) throws -> Purged {
+    var purged = Purged()
     for (table, key) in Self.ofDevices {
-      forgotten.remains += try forget(
+      purged.remains += try purge(
         table, key, "holdfast_devices d JOIN \(table) t ON t.device = d.number WHERE d.user = ?", user,
-        most: ForgettingTerms.step - forgotten.remains)
+        most: RetentionTerms.step - purged.remains)
     }
     for (table, key, column) in Self.ofUsers {
-      forgotten.remains += try forget(
-        table, key, "\(table) t WHERE t.\(column) = ?", user, most: ForgettingTerms.step - forgotten.remains)
+      purged.remains += try purge(
+        table, key, "\(table) t WHERE t.\(column) = ?", user, most: RetentionTerms.step - purged.remains)
     }
-    forgotten.hasMore = forgotten.remains > 0
-    return forgotten
+    purged.hasMore = purged.remains > 0
+    return purged
   }
 
-  private func forget(_ table: String, _ key: [String], _ source: String, _ user: String, most: Int) throws
+  private func purge(_ table: String, _ key: [String], _ source: String, _ user: String, most: Int) throws
     -> Int
   {
     try connection.run(
@@ -47,14 +47,14 @@ struct SQLiteErasure {
   }
 
   /// Ends the erasure, if nothing is left.
-  func end(_ user: String) throws -> Forgotten {
-    guard try forgetRemains(of: user).remains == 0,
+  func end(_ user: String) throws -> Purged {
+    guard try purgeRemains(of: user).remains == 0,
       try connection.value("SELECT 1 FROM holdfast_access WHERE user = ? LIMIT 1", [.text(user)]) == nil,
       try connection.value("SELECT 1 FROM members WHERE user = ? LIMIT 1", [.text(user)]) == nil
-    else { return Forgotten() }
+    else { return Purged() }
     try connection.run(
       "UPDATE holdfast_accounts SET erasure = ? WHERE id = ? AND erasure = ?",
       [.integer(Erasure.done.rawValue), .text(user), .integer(Erasure.begun.rawValue)])
-    return Forgotten(users: connection.changes)
+    return Purged(users: connection.changes)
   }
 }

@@ -4,22 +4,22 @@ import HoldfastSQLite
 /// The invitations in SQLite.
 final class SQLiteInvitations: InvitationTable {
   private static let columns = "SELECT id, zone, role, inviter, expires_at, uses FROM holdfast_invitations"
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
-  init(on connection: Connection) { self.connection = connection }
+  init(on connection: SQLiteConnection) { self.connection = connection }
 
   func invitation(_ token: TokenHash) throws -> Invitation? { try Self.find(token, on: connection) }
 
   /// The same for readers.
-  static func find(_ token: TokenHash, on connection: Connection) throws -> Invitation? {
+  static func find(_ token: TokenHash, on connection: SQLiteConnection) throws -> Invitation? {
     try read("WHERE token_hash = ?", .blob(token.withBytes { Array($0) }), on: connection).first
   }
 
-  static func list(_ zone: String, on connection: Connection) throws -> [Invitation] {
+  static func list(_ zone: String, on connection: SQLiteConnection) throws -> [Invitation] {
     try read("WHERE zone = ? ORDER BY id DESC", .text(zone), on: connection)
   }
 
-  private static func read(_ condition: String, _ value: SQLiteValue, on connection: Connection) throws
+  private static func read(_ condition: String, _ value: SQLiteValue, on connection: SQLiteConnection) throws
     -> [Invitation]
   {
     try connection.rows("\(columns) \(condition)", [value]).compactMap { row in

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 extension SQLiteReader {
-  func sight(of user: String, publicZones: [String]) throws -> Sight {
+  func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
     let rows = try connection.rows(
       """
       SELECT m.zone, z.seq, z.purged, m.role FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1
@@ -11,27 +11,27 @@ extension SQLiteReader {
       WHERE z.public = 1 AND NOT EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = z.zone AND m.user = ?1)
       """, [.text(user), .text(Self.list(publicZones))])
     let losses = try connection.value("SELECT losses FROM holdfast_accounts WHERE id = ?", [.text(user)])
-    return Sight(
+    return VisibleZones(
       rows.map {
-        Sight.Zone(
+        VisibleZones.Zone(
           zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0, role: $0[3].text ?? "")
       }, losses: losses?.integer ?? 0)
   }
 
-  func sight(ofZones zones: [String]?) throws -> Sight {
+  func visibleZones(among zones: [String]?) throws -> VisibleZones {
     let named = zones == nil ? "" : "WHERE zone IN (SELECT value FROM json_each(?1))"
     let rows = try connection.rows(
       "SELECT zone, seq, purged FROM holdfast_zones \(named)", zones.map { [.text(Self.list($0))] } ?? [])
-    return Sight(
+    return VisibleZones(
       rows.map {
-        Sight.Zone(
+        VisibleZones.Zone(
           zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0,
           role: Role.owner.rawValue)
       }, losses: 0)
   }
 
-  func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String] {
-    let index = SQLiteIndexStatement(query, in: schema, limit: limit)
+  func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
+    let index = SQLiteQueryStatement(query, in: schema, limit: limit)
     let statement = try connection.statement(index.sql)
     try statement.bind(Self.list(zones), at: 1)
     for (place, value) in index.values.enumerated() { try statement.bind(value, at: place + 2) }
@@ -106,8 +106,8 @@ extension SQLiteReader {
     return "SELECT id, zone, seq, rev, stamps\(columns) FROM \"\(schema.tables[table].name)\" \(rest)"
   }
 
-  private func record(_ row: Statement, of table: Int) -> Record {
-    Record(
+  private func record(_ row: Statement, of table: Int) -> StoredRecord {
+    StoredRecord(
       table: table, id: row.text(0), zone: row.text(1), seq: row.integer(2), rev: row.integer(3),
       stamps: row.text(4), values: schema.tables[table].columns.indices.map { row.columnValue(5 + $0) })
   }

@@ -24,7 +24,7 @@ extension SQLiteReader {
     try statement.bind(user.map { SQLiteValue.text($0) } ?? .null, at: 2)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
-    let record = Record(
+    let record = StoredRecord(
       table: table, id: id, zone: statement.text(0), seq: statement.integer(1), rev: statement.integer(2),
       stamps: statement.text(3),
       values: schema.tables[table].columns.indices.map { statement.columnValue(5 + $0) })

@@ -3,8 +3,8 @@ import HoldfastSQLite
 
 /// Reads from SQLite: the statements, prepared once.
 final class SQLiteReader: StoreReader {
-  let connection: Connection
-  let schema: Schema
+  let connection: SQLiteConnection
+  let schema: SyncSchema
   private(set) var history: History
   private let known: KnownHistory
   var prover: Prover { known.prover }
@@ -31,7 +31,7 @@ final class SQLiteReader: StoreReader {
     AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
     """
 
-  init(_ schema: Schema, on connection: Connection, _ known: KnownHistory) throws {
+  init(_ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory) throws {
     self.connection = connection
     self.schema = schema
     self.known = known
@@ -43,7 +43,7 @@ final class SQLiteReader: StoreReader {
     end = try connection.statement("COMMIT")
     findDevice = try connection.statement(
       """
-      SELECT number, user, confirmed, chain, seen_at, answered, session_used, scope, issued_after, forgotten, app, app_schema,
+      SELECT number, user, confirmed, chain, seen_at, acknowledged_refusals, session_used, scope, issued_after, acks_purged, app, app_schema,
         session_at
       FROM holdfast_devices WHERE token_hash = ?
       """
@@ -71,9 +71,10 @@ final class SQLiteReader: StoreReader {
         number: findDevice.integer(0), user: findDevice.text(1), token: token,
         use: try .init(scope: findDevice.columnValue(7).text)),
       confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
-      seenAt: findDevice.integer(4), sessionAt: findDevice.integer(12), answered: findDevice.integer(5),
+      seenAt: findDevice.integer(4), sessionAt: findDevice.integer(12),
+      acknowledgedRefusals: findDevice.integer(5),
       isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer,
-      isForgotten: findDevice.integer(9) == 1,
+      hasPurgedAcks: findDevice.integer(9) == 1,
       client: findDevice.isNull(10)
         ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
   }
@@ -144,14 +145,14 @@ final class SQLiteReader: StoreReader {
     return refusals
   }
 
-  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone] {
+  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
     let named = zones.map { zones in
       "AND z.zone IN (SELECT value FROM json_each(?1))" + (zones.isEmpty ? " AND 0" : "")
     }
     let rows = try connection.rows(
       """
       SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
-      FROM holdfast_zones z LEFT JOIN holdfast_told t ON t.zone = z.zone
+      FROM holdfast_zones z LEFT JOIN holdfast_notified t ON t.zone = z.zone
       WHERE z.seq > coalesce(t.seq, 0) \(named ?? "AND ?1 IS NULL") ORDER BY z.zone LIMIT ?2
       """,
       [
@@ -159,7 +160,7 @@ final class SQLiteReader: StoreReader {
           ?? .null, .integer(Int64(limit)),
       ])
     return rows.map { row in
-      UntoldZone(
+      UnnotifiedZone(
         zone: row[0].text ?? "", seq: row[1].integer ?? 0, isPublic: row[2].integer == 1,
         users: (row[3].text ?? "").split(separator: " ").map(String.init))
     }
@@ -188,13 +189,13 @@ final class SQLiteReader: StoreReader {
     return TextMap(rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
   }
 
-  func claims(of user: String) throws -> TextMap<Claimant.Mark> {
+  func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
     let rows = try connection.rows(
-      "SELECT zone, device, state, proven FROM holdfast_claimants WHERE user = ?", [.text(user)])
+      "SELECT zone, device, state, proven FROM holdfast_zone_claims WHERE user = ?", [.text(user)])
     let claims = rows.map { row in
       (
         row[0].text ?? "",
-        Claimant.Mark(
+        ZoneClaim.Mark(
           device: row[1].integer ?? 0, state: row[2].integer ?? 0, isProven: row[3].integer == 1)
       )
     }
@@ -210,10 +211,10 @@ final class SQLiteReader: StoreReader {
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
 
-  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
-    -> FoundForgettable
+  func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
+    -> FoundPurgeable
   {
-    try SQLiteForgetting(on: connection).find(kind, after: place, terms, limit: limit)
+    try SQLitePurge(on: connection).find(kind, after: place, terms, limit: limit)
   }
 
   func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws

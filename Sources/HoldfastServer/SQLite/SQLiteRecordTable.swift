@@ -3,16 +3,16 @@ import HoldfastSQLite
 
 /// The records of one table in SQLite: its statements, prepared once.
 final class SQLiteRecordTable: RecordTable {
-  let table: Table
+  let table: TableSchema
   private let index: Int
-  private let connection: Connection
+  private let connection: SQLiteConnection
   private let find: Statement
   private let findZone: Statement
   private let add: Statement
   private let change: Statement
   private let drop: Statement
 
-  init(_ index: Int, of schema: Schema, on connection: Connection) throws {
+  init(_ index: Int, of schema: SyncSchema, on connection: SQLiteConnection) throws {
     self.index = index
     self.connection = connection
     table = schema.tables[index]
@@ -29,7 +29,7 @@ final class SQLiteRecordTable: RecordTable {
     drop = try connection.statement("DELETE FROM \(name) WHERE id = ?")
   }
 
-  func record(_ id: String) throws -> Record? {
+  func record(_ id: String) throws -> StoredRecord? {
     try find.bind(id, at: 1)
     defer { find.reset() }
     guard try find.step() else {
@@ -37,7 +37,7 @@ final class SQLiteRecordTable: RecordTable {
       if let zone = try zone(of: id) { throw DamagedDatabase.missing(id, of: table.name, in: zone) }
       return nil
     }
-    return Record(
+    return StoredRecord(
       table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2),
       stamps: find.text(3),
       values: table.columns.indices.map { find.columnValue(4 + $0) })
@@ -48,7 +48,7 @@ final class SQLiteRecordTable: RecordTable {
     return try findZone.firstText()
   }
 
-  func insert(_ record: Record) throws {
+  func insert(_ record: StoredRecord) throws {
     try add.bind(record.id, at: 1)
     try add.bind(record.zone, at: 2)
     try add.bind(record.seq, at: 3)
@@ -58,7 +58,7 @@ final class SQLiteRecordTable: RecordTable {
     try add.run()
   }
 
-  func update(_ record: Record) throws {
+  func update(_ record: StoredRecord) throws {
     try change.bind(record.zone, at: 1)
     try change.bind(record.seq, at: 2)
     try change.bind(record.rev, at: 3)
@@ -85,7 +85,7 @@ final class SQLiteRecordTable: RecordTable {
     return found
   }
 
-  func expect(_ ids: [String]) throws {}
+  func prefetch(_ ids: [String]) throws {}
 
   func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
@@ -98,7 +98,7 @@ final class SQLiteRecordTable: RecordTable {
     return try statement.firstText()
   }
 
-  func holder(of columns: [String], like record: Record) throws -> String? {
+  func holder(of columns: [String], like record: StoredRecord) throws -> String? {
     let same = columns.map { " AND \"\($0)\" = ?" }.joined()
     let statement = try connection.statement(
       "SELECT id FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")

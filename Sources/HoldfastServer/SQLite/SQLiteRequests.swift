@@ -10,11 +10,11 @@ final class SQLiteRequests: RequestTable {
   private let findCreator: Statement
   private let findLast: Statement
   private let findOldest: Statement
-  private let forget: Statement
+  private let purge: Statement
   private let put: Statement
   private let putCreated: Statement
 
-  init(_ schema: Schema, on connection: Connection) throws {
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
     tables = schema.tables.map(\.name)
     find = try connection.statement(
       """
@@ -33,7 +33,7 @@ final class SQLiteRequests: RequestTable {
       """)
     findOldest = try connection.statement(
       "SELECT number, at, bytes_before FROM holdfast_requests WHERE device = ? ORDER BY number LIMIT ?")
-    forget = try connection.statement("DELETE FROM holdfast_requests WHERE device = ? AND number <= ?")
+    purge = try connection.statement("DELETE FROM holdfast_requests WHERE device = ? AND number <= ?")
     // One of the id may be there still whose time is over.
     put = try connection.statement(
       """
@@ -73,7 +73,7 @@ final class SQLiteRequests: RequestTable {
     return records.isEmpty ? nil : (RequestKey(id: id, fingerprint: fingerprint), records)
   }
 
-  func creator(of record: Expectation.Key, for user: String) throws -> String? {
+  func creator(of record: Footprint.Key, for user: String) throws -> String? {
     try findCreator.bind(record.id, at: 1)
     try findCreator.bind(tables[record.table], at: 2)
     try findCreator.bind(user, at: 3)
@@ -87,9 +87,9 @@ final class SQLiteRequests: RequestTable {
     if let expired = RequestRetention.expired(
       try oldest(of: device), number: last + 1, total: before + answered.answer.size, now: answered.at)
     {
-      try forget.bind(device, at: 1)
-      try forget.bind(expired, at: 2)
-      try forget.run()
+      try purge.bind(device, at: 1)
+      try purge.bind(expired, at: 2)
+      try purge.run()
     }
     try put.bind(device, at: 1)
     try put.bind(answered.request.id, at: 2)

@@ -3,9 +3,9 @@ import HoldfastSQLite
 
 /// Keeps results in SQLite.
 final class SQLiteResults: ResultTable {
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
-  init(on connection: Connection) { self.connection = connection }
+  init(on connection: SQLiteConnection) { self.connection = connection }
 
   func keep(_ result: KeptResult, at now: Int64) throws {
     var old = try connection.rows(

@@ -3,13 +3,15 @@ import HoldfastSQLite
 
 /// Brings a server's database from one schema to another, inside one transaction. docs/SCHEMA-CHANGES.md says what becomes of what.
 struct SQLiteSchemaChange {
-  let connection: Connection
-  let old: Schema
-  let new: Schema
+  let connection: SQLiteConnection
+  let old: SyncSchema
+  let new: SyncSchema
   let difference: SchemaDifference
   private var tables: SQLiteTables { SQLiteTables(schema: new) }
 
-  init(_ connection: Connection, from old: Schema, to new: Schema, _ difference: SchemaDifference) {
+  init(
+    _ connection: SQLiteConnection, from old: SyncSchema, to new: SyncSchema, _ difference: SchemaDifference
+  ) {
     self.connection = connection
     self.old = old
     self.new = new
@@ -51,7 +53,7 @@ struct SQLiteSchemaChange {
     for (table, columns) in difference.indexes { try connection.execute(tables.index(columns, of: table)) }
   }
 
-  /// Indexes are named after what they are of. Those of a table of which a name changes are made anew.
+  /// Indexes are named after what they are of. Those of a table of which a name changes are made again.
   private func dropIndexes(of table: String) throws {
     let rows = try connection.rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -61,7 +63,7 @@ struct SQLiteSchemaChange {
 
   private func rename(_ renaming: SchemaDifference.Renaming) throws {
     try connection.execute("ALTER TABLE \"\(renaming.old)\" RENAME TO \"\(renaming.new)\"")
-    for table in ["holdfast_tombstones", "holdfast_created", "holdfast_handed", "conflicts"] {
+    for table in ["holdfast_tombstones", "holdfast_created", "holdfast_recovered_records", "conflicts"] {
       try connection.run(
         "UPDATE \(table) SET record_table = ? WHERE record_table = ?",
         [.text(renaming.new), .text(renaming.old)])
@@ -104,7 +106,7 @@ struct SQLiteSchemaChange {
   }
 
   /// Keeps the values of a column under another name, without its constraints.
-  private func retire(_ name: String, of table: Table) throws {
+  private func retire(_ name: String, of table: TableSchema) throws {
     let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
     let kept = RemovedName.free(for: name, among: columns.compactMap { $0[0].text })
     guard let column = table.columns.first(where: { $0.name == name }) else { return }

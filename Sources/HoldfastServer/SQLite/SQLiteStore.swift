@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// The store in SQLite: one connection, which is the only one that writes.
-final class SQLiteStore: Store {
+final class SQLiteStore: StoreWriter {
   let tables: [any RecordTable]
   let tombstones: any TombstoneTable
   let zones: any ZoneTable
@@ -10,16 +10,16 @@ final class SQLiteStore: Store {
   let accounts: any AccountTable
   let requests: any RequestTable
   let results: any ResultTable
-  let forgetting: any ForgettingTable
+  let purging: any PurgeTable
   let invitations: any InvitationTable
-  let returns: any ReturnTable
+  let recovery: any RecoveryTable
   let consents: any ConsentTable
   /// The connection that writes.
-  let connection: Connection
+  let connection: SQLiteConnection
   /// Nobody else writes, so nothing is to be learned about the time.
   let clockSeen = Stamp.zero
   private(set) var history: History
-  private let schema: Schema
+  private let schema: SyncSchema
   private let known: KnownHistory
   var prover: Prover { known.prover }
   private let findHistory: Statement
@@ -33,7 +33,8 @@ final class SQLiteStore: Store {
 
   /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
   init(
-    _ schema: Schema, on connection: Connection, _ known: KnownHistory, _ keeper: HistoryKeeper? = nil
+    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory,
+    _ keeper: HistoryKeeper? = nil
   ) throws {
     self.connection = connection
     self.keeper = keeper
@@ -49,9 +50,9 @@ final class SQLiteStore: Store {
     accounts = try SQLiteAccounts(on: connection)
     requests = try SQLiteRequests(schema, on: connection)
     results = SQLiteResults(on: connection)
-    forgetting = SQLiteForgetting(on: connection)
+    purging = SQLitePurge(on: connection)
     invitations = SQLiteInvitations(on: connection)
-    returns = SQLiteReturns(on: connection)
+    recovery = SQLiteRecovery(on: connection)
     consents = SQLiteConsents(on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
@@ -66,7 +67,7 @@ final class SQLiteStore: Store {
     Stamp(rawValue: try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0)
   }
 
-  func begin(_ expectations: [Expectation], isCareful: Bool) throws -> Set<Int> {
+  func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
     if keeper != nil { try connection.checkPlace() }
     try begin.run()
     let rows = try findHistory.pairs()
@@ -89,7 +90,7 @@ final class SQLiteStore: Store {
     return true
   }
 
-  func commit(announcing moves: Moves) throws {
+  func commit(announcing changes: ZoneChanges) throws {
     let commits = try count.onlyInteger()
     try end.run()
     if let commits { keeper?.advance(to: commits) }

@@ -3,7 +3,7 @@ import HoldfastCore
 /// The statements that read lists in their order.
 extension SQLiteTables {
   /// The position nearest to `?2` in a list of the zone `?1`, but for that of the record `?3`.
-  static func position(_ side: RecordList.Side, in list: RecordList, of table: Table) -> String {
+  static func position(_ side: RecordList.Side, in list: RecordList, of table: TableSchema) -> String {
     let position = "\"\(table.columns[list.position].name)\""
     let (sign, order) = side == .before ? ("<", " DESC") : (">", "")
     return """
@@ -13,7 +13,7 @@ extension SQLiteTables {
   }
 
   /// The ranks in a list of the zone `?1` of those of the records `?2`, an array of JSON, that are in it. The list is read up to the last of them.
-  static func ranks(in list: RecordList, of table: Table) -> String {
+  static func ranks(in list: RecordList, of table: TableSchema) -> String {
     let position = "\"\(table.columns[list.position].name)\""
     let wanted = "(SELECT value FROM json_each(?2))"
     return """
@@ -25,7 +25,7 @@ extension SQLiteTables {
   }
 
   /// The table by its index of the list, with the conditions of the list: `?1` is its zone, `?4` what its records refer to.
-  private static func records(of list: RecordList, _ table: Table) -> String {
+  private static func records(of list: RecordList, _ table: TableSchema) -> String {
     let index = indexName(table.listIndex(of: list.position), of: table.name)
     let parent = list.parent.map { " AND \"\(table.columns[$0.column].name)\" IS ?4" } ?? ""
     return "\"\(table.name)\" INDEXED BY \(index) WHERE \"zone\" = ?1\(parent)"

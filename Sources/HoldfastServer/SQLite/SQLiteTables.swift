@@ -13,7 +13,7 @@ struct SQLiteTables {
   /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
   /// one that stands takes those that it has not had. A step that was released never changes.
   private static let steps = [
-    first, requests, results, identity, forgetting, access, restoring, erasing, bases,
+    first, requests, results, identity, retention, access, restoring, erasing, bases,
     consents + proofs,
   ]
 
@@ -22,11 +22,11 @@ struct SQLiteTables {
     steps.dropFirst(Int(clamping: max(0, format))).joined(separator: "\n")
   }
 
-  let schema: Schema
+  let schema: SyncSchema
 
   private static let deviceCheck = """
     CHECK (
-      confirmed BETWEEN 0 AND \(greatestCount) AND answered BETWEEN 0 AND \(greatestCount)
+      confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
       AND session BETWEEN 1 AND \(greatestCount) AND session_used IN (0, 1))
     """
 
@@ -53,7 +53,7 @@ struct SQLiteTables {
     CREATE TABLE holdfast_devices (
       number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
       user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
-      confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0,
+      confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, acknowledged_refusals INTEGER NOT NULL DEFAULT 0,
       clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
       session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x'',
       \(Self.deviceCheck)
@@ -63,7 +63,7 @@ struct SQLiteTables {
       device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
       lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone), CHECK (seq >= 0 AND lost IN (0, 1))
     ) WITHOUT ROWID;
-    CREATE TABLE holdfast_told (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
+    CREATE TABLE holdfast_notified (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
     CREATE TABLE holdfast_refusals (
       device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
       problem BLOB NOT NULL, PRIMARY KEY (device, first),

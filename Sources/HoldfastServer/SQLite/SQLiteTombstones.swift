@@ -8,7 +8,7 @@ final class SQLiteTombstones: TombstoneTable {
   private let depart: Statement
   private let drop: Statement
 
-  init(on connection: Connection) throws {
+  init(on connection: SQLiteConnection) throws {
     find = try connection.statement(
       """
       SELECT zone, rev, stamp, device, deleted_seq, seq FROM holdfast_tombstones

@@ -15,11 +15,11 @@ final class SQLiteZones: ZoneTable {
   private let findOwner: Statement
   private let addZone: Statement
   private let write: Statement
-  private let writeTold: Statement
+  private let writeNotified: Statement
   private let findRecords: [Statement]
   private let writeErased: Statement
 
-  init(_ schema: Schema, on connection: Connection) throws {
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
     find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
     findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
     findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
@@ -40,9 +40,9 @@ final class SQLiteZones: ZoneTable {
       "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL LIMIT 1"
     )
     addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
-    writeTold = try connection.statement(
+    writeNotified = try connection.statement(
       """
-      INSERT INTO holdfast_told (zone, seq) VALUES (?, ?)
+      INSERT INTO holdfast_notified (zone, seq) VALUES (?, ?)
       ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
       """)
     write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
@@ -82,11 +82,11 @@ final class SQLiteZones: ZoneTable {
     try write.run()
   }
 
-  func setTold(_ zones: [ToldZone]) throws {
+  func setNotified(_ zones: [NotifiedZone]) throws {
     for zone in zones {
-      try writeTold.bind(zone.zone, at: 1)
-      try writeTold.bind(zone.seq, at: 2)
-      try writeTold.run()
+      try writeNotified.bind(zone.zone, at: 1)
+      try writeNotified.bind(zone.seq, at: 2)
+      try writeNotified.run()
     }
   }
 

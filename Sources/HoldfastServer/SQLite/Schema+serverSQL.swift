@@ -1,6 +1,6 @@
 public import HoldfastCore
 
-extension Schema {
+extension SyncSchema {
   /// The SQL of a new server database for this schema, for people to read.
   public var serverSQL: String {
     let tables = SQLiteTables(schema: self)

@@ -28,7 +28,7 @@ extension ChangeSetRun {
   }
 
   /// Requires that the author may delete a record. Everybody may delete the own membership, and owners of a group what names it.
-  func requireDelete(of live: Record, as proven: Role? = nil) throws {
+  func requireDelete(of live: StoredRecord, as proven: Role? = nil) throws {
     let isMember = schema.tables[live.table].zone == .explicit
     if isMember, live.values[stores.memberUser] == .text(author.user) { return }
     if try isMember && isOwnGroup(live) { return }
@@ -36,7 +36,7 @@ extension ChangeSetRun {
   }
 
   /// Whether a membership is that of a group of which the author is an owner: its owners take it back from any zone.
-  private func isOwnGroup(_ live: Record) throws -> Bool {
+  private func isOwnGroup(_ live: StoredRecord) throws -> Bool {
     guard let group = live.values[stores.memberGroup].text,
       try ledger.exists(group)
     else { return false }
@@ -49,14 +49,14 @@ extension ChangeSetRun {
     try require(.create, of: table, in: target, why: ": to move a record into a zone")
   }
 
-  /// Requires that a deleted record may be brought back in another zone than its own.
+  /// Requires that a deleted record may be restored in another zone than its own.
   func requireTaking(of table: Int, from source: String) throws {
     try require(.create, of: table, in: source, why: ": to restore a record")
     try require(.delete, of: table, in: source, why: ": to restore a record in another zone")
   }
 
   /// Requires that a record may depend on what the members of another zone delete: a reference that cascades across zones lets them delete it.
-  func requireDependence(of record: Record, by columns: [Int]) throws {
+  func requireDependence(of record: StoredRecord, by columns: [Int]) throws {
     let links = schema.links(of: record.table)
     guard links.contains(where: { !$0.isInZone && $0.onDelete == .cascade && columns.contains($0.column) })
     else { return }
@@ -67,7 +67,7 @@ extension ChangeSetRun {
     let table = schema.tables[index]
     return switch (table.zone, right) {
     case (.explicit, _): .owner
-    // What the server alone writes is only handed back.
+    // What the server alone writes is only recovered.
     case (.server, _): .editor
     case (_, .create): table.roles.create
     case (_, .update): table.roles.update

@@ -23,32 +23,32 @@ extension ChangeSetRun {
     ]
     let creation = ColumnStamp(rev: 1, stamp: author.clock, device: 0)
     try stores.tables[stores.conflicts].insert(
-      Record(
+      StoredRecord(
         table: stores.conflicts, id: stores.newID(at: author.clock), zone: zone, seq: ledger.next(zone),
         rev: 1,
         stamps: RecordStamps(creation: creation).text,
-        values: Table.conflicts.columns.map { facts[$0.name] ?? .null }))
+        values: TableSchema.conflicts.columns.map { facts[$0.name] ?? .null }))
   }
 
   // MARK: Choosing
 
   /// Writes which value of a conflict somebody chose. The first choice holds.
-  func choose(_ operation: Operation, in live: Record) throws {
-    let conflict = Conflict(live)
+  func choose(_ operation: RecordOperation, in live: StoredRecord) throws {
+    let conflict = ConflictRecord(live)
     guard let choice = operation.settings.first?.value else { return Trace.took(.updateChangedNothing) }
     // Of a table that is gone it takes the greatest role.
     let table = schema.index(of: conflict["record_table"].text ?? "") ?? stores.members
     try require(.update, of: table, in: live.zone, why: ": to choose")
-    let known = conflict[Table.resolutionColumn]
+    let known = conflict[TableSchema.resolutionColumn]
     if choice == known { return Trace.took(.updateChangedNothing) }
     if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }
     Trace.took(.conflictResolved)
     var merge = RecordMerge(live)
     let facts: TextMap<Value> = [
-      Table.resolutionColumn: choice, "resolved_by": .text(author.user),
+      TableSchema.resolutionColumn: choice, "resolved_by": .text(author.user),
       "resolved_at": .text(Timestamp.text(milliseconds: author.clock.milliseconds)),
     ]
-    for (index, column) in Table.conflicts.columns.enumerated() {
+    for (index, column) in TableSchema.conflicts.columns.enumerated() {
       guard let value = facts[column.name] else { continue }
       merge.set(index, named: column.name, to: value, by: stamp(of: operation), of: author.device)
     }
@@ -58,7 +58,7 @@ extension ChangeSetRun {
   private func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
 
   /// The JSON of a value; null where there was none, or none is known.
-  private func json(_ value: Value?, _ column: Column) -> Value {
+  private func json(_ value: Value?, _ column: ColumnSchema) -> Value {
     guard let value, value != .null else { return .null }
     var writer = JSONWriter(capacity: 64)
     writer.value(value, of: column)

@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// A create: inserts, merges with a record that is live, or meets a tombstone.
-  func create(_ operation: Operation) throws {
+  func create(_ operation: RecordOperation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
       guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordExists) }
@@ -10,13 +10,15 @@ extension ChangeSetRun {
       return try merge(operation, into: live, base: 0)
     }
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
-      guard let zone = try homeOrGrave(of: operation, under: nil) else { return }
+      guard let zone = try homeOrTombstone(of: operation, under: nil) else { return }
       Trace.took(.created)
       return try insert(operation, zone: zone, rev: 1, isNew: true)
     }
     guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
-    guard try isRestore(operation, of: tombstone) else { return try bury(operation, under: tombstone) }
-    guard let zone = try homeOrGrave(of: operation, under: tombstone) else { return }
+    guard try isRestore(operation, of: tombstone) else {
+      return try refuseAsDeleted(operation, under: tombstone)
+    }
+    guard let zone = try homeOrTombstone(of: operation, under: tombstone) else { return }
     Trace.took(.restored)
     if zone != tombstone.zone {
       try requireTaking(of: operation.table, from: tombstone.zone)
@@ -27,21 +29,21 @@ extension ChangeSetRun {
 
   /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A
   /// later stamp alone does not say so, as that of a fast clock is later than everything.
-  private func isRestore(_ operation: Operation, of tombstone: Tombstone) throws -> Bool {
+  private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
     if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
     return try stores.store.devices.hasAcked(
       tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
   }
 
-  private func insert(_ operation: Operation, zone: String, rev: Int64, isNew: Bool) throws {
+  private func insert(_ operation: RecordOperation, zone: String, rev: Int64, isNew: Bool) throws {
     let table = schema.tables[operation.table]
     var values = [Value](repeating: .null, count: table.columns.count)
     for setting in operation.settings { values[setting.column] = setting.value }
     if table.zone == .explicit { try completeMember(&values, in: zone) }
     let lost = try dropEnded(&values, of: operation, in: zone)
     let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
-    let record = Record(
+    let record = StoredRecord(
       table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
       stamps: RecordStamps(creation: creation).text, values: values)
     try insert(record)
@@ -61,7 +63,7 @@ extension ChangeSetRun {
   /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
   ///
   /// - Parameter tombstone: what stays of the record, where it is to be restored.
-  func home(of operation: Operation, restoring tombstone: Tombstone? = nil) throws -> String {
+  func home(of operation: RecordOperation, restoring tombstone: Tombstone? = nil) throws -> String {
     let table = schema.tables[operation.table]
     let zone: String
     switch table.zone {
@@ -114,8 +116,8 @@ extension ChangeSetRun {
   }
 
   /// The deletion wins: the columns of the edit go to the conflict log, and the tombstone is sent again.
-  func bury(_ operation: Operation, under tombstone: Tombstone) throws {
-    Trace.took(operation.kind == .create ? .createBuried : .updateBuried)
+  func refuseAsDeleted(_ operation: RecordOperation, under tombstone: Tombstone) throws {
+    Trace.took(operation.kind == .create ? .createDeleted : .updateDeleted)
     let table = schema.tables[operation.table]
     try require(operation.kind == .create ? .create : .update, of: operation.table, in: tombstone.zone)
     try stores.tombstones.insert(
@@ -131,9 +133,9 @@ extension ChangeSetRun {
   }
 }
 
-extension Operation {
+extension RecordOperation {
   /// The record that a parent column names in this operation.
-  fileprivate func parent(_ column: String, _ table: Table) -> String? {
+  fileprivate func parent(_ column: String, _ table: TableSchema) -> String? {
     table.index(of: column).flatMap { value(of: $0)?.text }
   }
 }

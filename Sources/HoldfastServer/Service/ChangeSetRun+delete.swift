@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// A delete: always wins, and takes the children along as their references say.
-  func delete(_ operation: Operation) throws {
+  func delete(_ operation: RecordOperation) throws {
     guard let live = try stores.tables[operation.table].record(operation.id),
       try ledger.role(of: author.user, in: live.zone) != nil
     else { return try deleteNothing(operation) }
@@ -12,9 +12,9 @@ extension ChangeSetRun {
     try removeMember(live)
   }
 
-  /// A delete of what is not there, or not in sight. It is done, unless the record may be one that a restore has lost, of a zone that the
-  /// device is ahead in: whoever hands it back would undo the deletion.
-  private func deleteNothing(_ operation: Operation) throws {
+  /// A delete of what is not there, or not in visible. It is done, unless the record may be one that a restore has lost, of a zone that the
+  /// device is ahead in: whoever recovers it would undo the deletion.
+  private func deleteNothing(_ operation: RecordOperation) throws {
     if operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
       try stores.store.devices.hasAcks(author.device, notOf: history.epoch)
@@ -26,7 +26,7 @@ extension ChangeSetRun {
   }
 
   /// What the removal of a membership brings with it.
-  func removeMember(_ live: Record) throws {
+  func removeMember(_ live: StoredRecord) throws {
     guard schema.tables[live.table].zone == .explicit else { return }
     try stores.followMember(live.values, in: live.zone)
     if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
@@ -36,7 +36,7 @@ extension ChangeSetRun {
 
   /// The columns that others changed after the revision that the deletion was based on. A child that goes along without a delete of its own
   /// in the set was not known to who deleted its parent. Of a membership only the role is anybody's edit.
-  private func overlaps(with live: Record, at stamp: Stamp) -> [Overlap] {
+  private func overlaps(with live: StoredRecord, at stamp: Stamp) -> [Overlap] {
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
     let known = deletedRev(live.table, live.id) ?? 0
     let columns = schema.tables[live.table].columns
@@ -56,10 +56,11 @@ extension ChangeSetRun {
   /// Deletes a record and, level by level, all that goes with it: what refers to the records of a level is found together. Each gets a
   /// tombstone of its own.
   func remove(
-    _ first: Record, at stamp: Stamp, rev: Int64 = 0, isLogged: (Record) throws -> Bool = { _ in true }
+    _ first: StoredRecord, at stamp: Stamp, rev: Int64 = 0,
+    isLogged: (StoredRecord) throws -> Bool = { _ in true }
   ) throws {
     // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
-    var level = [Going(key: Expectation.Key(table: first.table, id: first.id))]
+    var level = [Going(key: Footprint.Key(table: first.table, id: first.id))]
     while !level.isEmpty {
       var gone: [Int: [Going]] = [:]
       for going in level {
@@ -67,7 +68,7 @@ extension ChangeSetRun {
         guard let record = try stores.tables[going.key.table].record(going.key.id) else { continue }
         let isFirst = record.id == first.id && record.table == first.table
         if going.isInside, !isFirst, !isErasing { try requireDelete(of: record) }
-        try bury(record, at: stamp, rev: isFirst ? rev : 0, isLogged: isLogged)
+        try refuseAsDeleted(record, at: stamp, rev: isFirst ? rev : 0, isLogged: isLogged)
         gone[record.table, default: []].append(going)
       }
       level = []
@@ -78,8 +79,8 @@ extension ChangeSetRun {
   }
 
   /// Deletes one record, and leaves its tombstone.
-  private func bury(
-    _ record: Record, at stamp: Stamp, rev: Int64, isLogged: (Record) throws -> Bool
+  private func refuseAsDeleted(
+    _ record: StoredRecord, at stamp: Stamp, rev: Int64, isLogged: (StoredRecord) throws -> Bool
   ) throws {
     let store = stores.tables[record.table]
     try store.remove(record.id)
@@ -95,14 +96,14 @@ extension ChangeSetRun {
 
   /// A record that is deleted.
   private struct Going {
-    let key: Expectation.Key
+    let key: Footprint.Key
     /// Whether only references inside the zone lead from it to the record that was named.
     var isInside = true
   }
 
   /// Does to those who refer to deleted records of a table what their reference says.
   private func detach(
-    _ parents: [Going], _ link: Schema.Link, at stamp: Stamp, _ level: inout [Going]
+    _ parents: [Going], _ link: SyncSchema.Link, at stamp: Stamp, _ level: inout [Going]
   ) throws {
     let store = stores.tables[link.table]
     var inside: TextMap<Bool> = [:]
@@ -122,12 +123,12 @@ extension ChangeSetRun {
       onDelete = store.table.columns[link.column].required ? .cascade : .setNull
     }
     let children = try store.references(by: link.column, to: wanted)
-    try store.expect(children.map(\.id))
+    try store.prefetch(children.map(\.id))
     for (id, parent) in children {
       let isInside = inside[parent] ?? false
       if onDelete == .cascade {
         Trace.took(.cascaded)
-        level.append(Going(key: Expectation.Key(table: link.table, id: id), isInside: isInside))
+        level.append(Going(key: Footprint.Key(table: link.table, id: id), isInside: isInside))
         continue
       }
       guard let child = try store.record(id) else { continue }

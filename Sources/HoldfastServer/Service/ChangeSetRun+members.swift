@@ -81,7 +81,7 @@ extension ChangeSetRun {
   }
 
   /// A membership is one of one user in one zone: only its role can change.
-  func checkMember(_ operation: Operation, _ live: Record) throws {
+  func checkMember(_ operation: RecordOperation, _ live: StoredRecord) throws {
     for column in [stores.memberUser, stores.memberName, stores.memberGroup] {
       if let value = operation.value(of: column), value != .null, value != live.values[column] {
         throw Problem(.invalidOperation, "Only the role of a member can change.")
@@ -92,10 +92,10 @@ extension ChangeSetRun {
   /// Gives a member another role by the operator's word.
   ///
   /// - Throws: `Problem.lastOwner`.
-  func setRole(_ role: Role, of member: Record) throws {
+  func setRole(_ role: Role, of member: StoredRecord) throws {
     var merge = RecordMerge(member)
     merge.set(
-      stores.memberRole, named: Table.members.columns[stores.memberRole].name, to: .text(role.rawValue),
+      stores.memberRole, named: TableSchema.members.columns[stores.memberRole].name, to: .text(role.rawValue),
       by: author.clock, of: author.device)
     var next = merge.next
     next.seq = try ledger.next(member.zone)

@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// Decides what becomes of an edit of one column, by the column's policy.
-  func decide(_ index: Int, _ column: Column, _ edit: ColumnEdit, _ merge: inout RecordMerge) throws {
+  func decide(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge) throws {
     let (current, last) = (merge.record.values[index], merge.stamps[column.name])
     switch ColumnMerge.decide(current: current, last: last, edit: edit, policy: column.policy) {
     case .unchanged: return
@@ -28,7 +28,9 @@ extension ChangeSetRun {
   /// Gives a column the value that was made of an edit and what is there.
   ///
   /// It is nobody's: its stamp is the later of the two, of no device, so that the next edit of either meets it as somebody else's.
-  func set(_ index: Int, _ column: Column, to value: Value, of edit: ColumnEdit, _ merge: inout RecordMerge)
+  func set(
+    _ index: Int, _ column: ColumnSchema, to value: Value, of edit: ColumnEdit, _ merge: inout RecordMerge
+  )
     throws
   {
     let (current, last) = (merge.record.values[index], merge.stamps[column.name])
@@ -43,7 +45,8 @@ extension ChangeSetRun {
 
   /// An edit and the value that it met, for the log.
   func overlap(
-    _ index: Int, _ column: Column, _ edit: ColumnEdit, _ current: Value, _ last: ColumnStamp, editWins: Bool
+    _ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ current: Value, _ last: ColumnStamp,
+    editWins: Bool
   ) -> Overlap {
     let mine = Overlap.Side(value: edit.value, device: edit.device, stamp: edit.stamp)
     let theirs = Overlap.Side(value: current, device: last.device, stamp: last.stamp)

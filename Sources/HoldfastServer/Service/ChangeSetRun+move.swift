@@ -1,10 +1,10 @@
 import HoldfastCore
 
 extension ChangeSetRun {
-  /// Moves a record, whose columns are changed already, to another zone with all that is under it.
+  /// ZoneChanges a record, whose columns are changed already, to another zone with all that is under it.
   ///
   /// - Parameter live: what it was.
-  func move(_ record: Record, from live: Record, to zone: String) throws {
+  func move(_ record: StoredRecord, from live: StoredRecord, to zone: String) throws {
     Trace.took(.moved)
     // Level by level: the children of a level are found together.
     var level = [(new: record, old: live)]
@@ -22,7 +22,7 @@ extension ChangeSetRun {
           else { continue }
           let store = stores.tables[link.table]
           let children = try store.references(by: link.column, to: ids).map(\.id)
-          try store.expect(children)
+          try store.prefetch(children)
           for id in children {
             guard let old = try store.record(id) else { continue }
             var child = old
@@ -35,7 +35,7 @@ extension ChangeSetRun {
   }
 
   /// Takes one record from its zone, in which a departure stays, to another.
-  private func leave(_ moved: Record, over old: Record, for zone: String) throws {
+  private func leave(_ moved: StoredRecord, over old: StoredRecord, for zone: String) throws {
     var record = moved
     try requireMove(of: record.table, from: record.zone, to: zone)
     let name = schema.tables[record.table].name

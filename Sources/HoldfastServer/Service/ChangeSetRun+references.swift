@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// Checks the new references of a record that was just written; those that do not hold are looked at again at the end.
-  func checkReferences(of record: Record, over old: Record?) throws {
+  func checkReferences(of record: StoredRecord, over old: StoredRecord?) throws {
     for link in schema.links(of: record.table) {
       if let old, old.values[link.column] == record.values[link.column] { continue }
       if try holds(link, of: record) { continue }
@@ -23,7 +23,7 @@ extension ChangeSetRun {
   }
 
   /// Whether a reference is null, or names a live record where it may point to.
-  private func holds(_ link: Schema.Link, of record: Record) throws -> Bool {
+  private func holds(_ link: SyncSchema.Link, of record: StoredRecord) throws -> Bool {
     guard let id = record.values[link.column].text else { return true }
     guard let zone = try stores.tables[link.target].zone(of: id) else { return false }
     if link.isInZone { return zone == record.zone }
@@ -32,7 +32,7 @@ extension ChangeSetRun {
 
   /// After a deletion nobody may refer to the record; after a move only records of its new zone.
   private func checkInbound() throws {
-    var links: [(link: Schema.Link, operations: TextMap<Int>)] = []
+    var links: [(link: SyncSchema.Link, operations: TextMap<Int>)] = []
     for reference in openReferences where reference.isInbound {
       let known = links.firstIndex {
         $0.link.table == reference.link.table && $0.link.column == reference.link.column
@@ -46,7 +46,7 @@ extension ChangeSetRun {
     for (link, operations) in links {
       let store = stores.tables[link.table]
       let children = try store.references(by: link.column, to: operations.keys.sorted())
-      try store.expect(children.map(\.id))
+      try store.prefetch(children.map(\.id))
       for (id, parent) in children {
         let zone = try stores.tables[link.target].zone(of: parent)
         let childZone = try store.zone(of: id)
@@ -57,7 +57,7 @@ extension ChangeSetRun {
     }
   }
 
-  private func name(of link: Schema.Link) -> String {
+  private func name(of link: SyncSchema.Link) -> String {
     "\(schema.tables[link.table].name).\(schema.tables[link.table].columns[link.column].name)"
   }
 }

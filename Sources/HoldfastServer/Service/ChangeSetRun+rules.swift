@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// Asks the team's function what becomes of two edits of a column.
-  func resolve(_ index: Int, _ column: Column, _ edit: ColumnEdit, _ merge: inout RecordMerge) throws {
+  func resolve(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge) throws {
     let table = schema.tables[merge.record.table]
     guard let resolver = stores.rules.resolver(of: column.name, in: table.name) else {
       throw ServerError(.rulesMissing, "No resolver for \(table.name).\(column.name).")
@@ -35,14 +35,14 @@ extension ChangeSetRun {
   }
 
   /// Notes a record for the validators.
-  func note(_ record: Record) {
-    let key = Expectation.Key(table: record.table, id: record.id)
+  func note(_ record: StoredRecord) {
+    let key = Footprint.Key(table: record.table, id: record.id)
     if !stores.rules.hasValidators { return }
     if written[key] == nil { written[key] = current }
   }
 
   /// Runs a function of the team's. Whatever it throws refuses the set: to fail would block the device's queue for ever.
-  private func ask<Answer>(_ table: Table, _ body: () throws -> Answer) throws -> Answer {
+  private func ask<Answer>(_ table: TableSchema, _ body: () throws -> Answer) throws -> Answer {
     do { return try body() } catch let refusal as ValidationError {
       throw Problem(.validationFailed, refusal.detail)
     } catch let problem as Problem {

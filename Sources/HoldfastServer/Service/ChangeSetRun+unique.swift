@@ -7,7 +7,7 @@ extension ChangeSetRun {
   private static let tries = 20
 
   /// Adds a record.
-  func insert(_ record: Record) throws {
+  func insert(_ record: StoredRecord) throws {
     try removeTombstone(of: record)
     try stores.tables[record.table].insert(record)
     noteUnique(record, over: nil)
@@ -20,7 +20,7 @@ extension ChangeSetRun {
   /// - Parameters:
   ///   - old: what it was.
   ///   - isValidated: whether the team's validators see it.
-  func replace(_ record: Record, over old: Record, isValidated: Bool = true) throws {
+  func replace(_ record: StoredRecord, over old: StoredRecord, isValidated: Bool = true) throws {
     if record.zone != old.zone { try removeTombstone(of: record) }
     try stores.tables[record.table].update(record)
     noteUnique(record, over: old)
@@ -29,12 +29,12 @@ extension ChangeSetRun {
   }
 
   /// A record is in a zone's feed once: what stayed there of an earlier life, a deletion or a departure, goes when it comes.
-  private func removeTombstone(of record: Record) throws {
+  private func removeTombstone(of record: StoredRecord) throws {
     try stores.tombstones.remove(record.id, of: schema.tables[record.table].name, in: record.zone)
   }
 
   /// Notes a record whose unique values are new.
-  private func noteUnique(_ record: Record, over old: Record?) {
+  private func noteUnique(_ record: StoredRecord, over old: StoredRecord?) {
     let table = schema.tables[record.table]
     let isNew = table.unique.contains { group in
       guard let old, old.zone == record.zone else { return true }
@@ -42,7 +42,7 @@ extension ChangeSetRun {
         table.index(of: name).map { old.values[$0] != record.values[$0] } ?? false
       }
     }
-    if isNew { uniqueWritten[Expectation.Key(table: record.table, id: record.id)] = current }
+    if isNew { uniqueWritten[Footprint.Key(table: record.table, id: record.id)] = current }
   }
 
   /// Checks all unique values that are new.
@@ -54,7 +54,7 @@ extension ChangeSetRun {
       for group in schema.tables[key.table].unique {
         guard let other = try stores.tables[key.table].holder(of: group, like: record) else { continue }
         // Where both are new, the later is at fault.
-        if let written = uniqueWritten[Expectation.Key(table: key.table, id: other)], written > operation {
+        if let written = uniqueWritten[Footprint.Key(table: key.table, id: other)], written > operation {
           continue
         }
         throw blame(operation, try taken(group, of: record, by: other))
@@ -72,7 +72,7 @@ extension ChangeSetRun {
     }
   }
 
-  private func taken(_ columns: [String], of record: Record, by other: String) throws -> Problem {
+  private func taken(_ columns: [String], of record: StoredRecord, by other: String) throws -> Problem {
     var problem = Problem(
       .uniqueTaken, "\(schema.tables[record.table].name): \(columns.joined(separator: ", "))")
     var taken = TakenValue(record: other, columns: columns)
@@ -81,7 +81,7 @@ extension ChangeSetRun {
     return problem
   }
 
-  private func proposal(for record: Record, _ columns: [String]) throws -> TakenValue.Proposal? {
+  private func proposal(for record: StoredRecord, _ columns: [String]) throws -> TakenValue.Proposal? {
     let store = stores.tables[record.table]
     let indexes = columns.compactMap { store.table.index(of: $0) }
     guard !store.table.isBuiltIn, let index = indexes.first(where: { store.table.columns[$0].type == .text }),

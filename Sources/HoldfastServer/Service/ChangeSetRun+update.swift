@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension ChangeSetRun {
   /// An update: merges column by column.
-  func update(_ operation: Operation) throws {
+  func update(_ operation: RecordOperation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
       guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordUnknown) }
@@ -12,12 +12,12 @@ extension ChangeSetRun {
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
     else { throw Problem(.recordUnknown) }
-    // A conflict that is forgotten takes no choice, and needs none.
-    if operation.table != stores.conflicts { try bury(operation, under: tombstone) }
+    // A conflict that is purged takes no choice, and needs none.
+    if operation.table != stores.conflicts { try refuseAsDeleted(operation, under: tombstone) }
   }
 
   /// Merges an edit into a live record: an update, or a create of what is there already.
-  func merge(_ operation: Operation, into live: Record, base rev: Int64) throws {
+  func merge(_ operation: RecordOperation, into live: StoredRecord, base rev: Int64) throws {
     let table = schema.tables[live.table]
     try require(.update, of: live.table, in: live.zone)
     if table.zone == .explicit { try checkMember(operation, live) }
@@ -40,13 +40,13 @@ extension ChangeSetRun {
   }
 
   /// Whether a create is the one that made the record, sent again by a copy of its device, as far as that can be told.
-  private func isAgain(_ operation: Operation, _ live: Record) -> Bool {
+  private func isAgain(_ operation: RecordOperation, _ live: StoredRecord) -> Bool {
     guard let creation = RecordStamps(live.stamps)?.creation else { return true }
-    return creation.stamp == stamp(of: operation) || creation.isHandedBack
+    return creation.stamp == stamp(of: operation) || creation.isRecovered
   }
 
   /// Writes what a record has become, unless it is what it was.
-  func write(_ merge: RecordMerge, over live: Record) throws {
+  func write(_ merge: RecordMerge, over live: StoredRecord) throws {
     // A record whose edit did not become what its device shows is sent again: the device may have read it already.
     if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
     if !merge.changed.isEmpty { Trace.took(.updated) }
@@ -54,7 +54,7 @@ extension ChangeSetRun {
     try log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
   }
 
-  func write(_ changed: Record, changed columns: [Int], from live: Record) throws {
+  func write(_ changed: StoredRecord, changed columns: [Int], from live: StoredRecord) throws {
     var record = changed
     let table = schema.tables[record.table]
     try requireDependence(of: live, by: columns)

@@ -8,7 +8,7 @@ struct Author {
   let user: String
   /// The service's clock: no stamp of the change counts as later.
   let clock: Stamp
-  /// Whether the change was made just now, with the records as they are in sight: by REST, not by a device that was offline.
+  /// Whether the change was made just now, with the records as they are in visible: by REST, not by a device that was offline.
   var isPresent = false
 }
 
@@ -19,7 +19,7 @@ final class ChangeSetRun {
   /// A reference that did not hold when it was written, and may by the end of the set.
   struct OpenReference {
     let operation: Int
-    let link: Schema.Link
+    let link: SyncSchema.Link
     let id: String
     /// Whether all that refers to the record is looked at, not what the record refers to.
     var isInbound = false
@@ -40,20 +40,20 @@ final class ChangeSetRun {
   }
 
   /// Looks at an operation when its turn has come, by its index, and gives what is to be applied in its place.
-  typealias Preparation = (Int, Operation) throws -> Operation
+  typealias Preparation = (Int, RecordOperation) throws -> RecordOperation
 
   let stores: RecordStores
   let author: Author
-  let operations: [Operation]
+  let operations: [RecordOperation]
   /// The index of the operation at work.
   private(set) var current = 0
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []
   /// The records whose unique values are new, each with the operation that gave them last.
-  var uniqueWritten: [Expectation.Key: Int] = [:]
+  var uniqueWritten: [Footprint.Key: Int] = [:]
   /// The records that were made or changed, each with the operation that did it first; for the team's validators.
-  var written: [Expectation.Key: Int] = [:]
+  var written: [Footprint.Key: Int] = [:]
   /// Whether records go because a user does, so that no reference to them is an obstacle.
   let isErasing: Bool
   private let prepare: Preparation?
@@ -61,11 +61,11 @@ final class ChangeSetRun {
   private var creates: TextMap<Int>?
   private var deletes: TextMap<Int64>?
 
-  var schema: Schema { stores.schema }
+  var schema: SyncSchema { stores.schema }
   var ledger: ZoneLedger { stores.ledger }
 
   init(
-    _ operations: [Operation], by author: Author, on stores: RecordStores, isErasing: Bool = false,
+    _ operations: [RecordOperation], by author: Author, on stores: RecordStores, isErasing: Bool = false,
     prepare: Preparation? = nil
   ) {
     self.operations = operations
@@ -136,7 +136,7 @@ final class ChangeSetRun {
   }
 
   /// The operation's stamp; one from the future counts as the time of arrival.
-  func stamp(of operation: Operation) -> Stamp { min(operation.stamp, author.clock) }
+  func stamp(of operation: RecordOperation) -> Stamp { min(operation.stamp, author.clock) }
 
   /// Makes a problem of the end of the set one of its operation.
   func blame(_ operation: Int, _ problem: Problem) -> Problem {
@@ -161,7 +161,7 @@ final class ChangeSetRun {
   }
 }
 
-extension Operation {
+extension RecordOperation {
   /// The value that the operation sets a column to; nil when it does not set it.
   func value(of column: Int) -> Value? { settings.first { $0.column == column }?.value }
 }

@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A live record while edits of its columns are merged into it.
 struct RecordMerge {
-  private(set) var record: Record
+  private(set) var record: StoredRecord
   private(set) var stamps: RecordStamps
   /// The columns that have another value.
   private(set) var changed: [Int] = []
@@ -11,7 +11,7 @@ struct RecordMerge {
   /// Whether some edit did not become what its device shows, so that the device must be sent the record.
   private(set) var isTouched = false
 
-  init(_ live: Record) {
+  init(_ live: StoredRecord) {
     record = live
     stamps =
       RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
@@ -25,7 +25,7 @@ struct RecordMerge {
   }
 
   /// The record with its next revision, as it is to be written under a seq that it is still to get.
-  var next: Record {
+  var next: StoredRecord {
     var record = record
     record.rev &+= 1
     record.stamps = stamps.text
@@ -33,13 +33,13 @@ struct RecordMerge {
   }
 
   /// Takes back what an edit made of a column.
-  mutating func takeBack(_ column: Int, named name: String, _ live: Record) {
+  mutating func rollBack(_ column: Int, named name: String, _ live: StoredRecord) {
     record.values[column] = live.values[column]
     stamps[name] = RecordMerge(live).stamps[name]
     changed.removeAll { $0 == column }
   }
 
-  /// Notes two edits that met.
+  /// Notes two concurrent edits.
   mutating func note(_ overlap: ChangeSetRun.Overlap) {
     overlaps.append(overlap)
     isTouched = true

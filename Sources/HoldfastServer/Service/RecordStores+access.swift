@@ -38,20 +38,20 @@ extension RecordStores {
   /// is over.
   func recoverer(of zone: String) throws -> String? {
     guard let history, history.isRecovering(at: now) else { return nil }
-    let claims = try store.returns.claimants(of: zone).compactMap { claim in
+    let claims = try store.recovery.zoneClaims(of: zone).compactMap { claim in
       claim.recovered.map { (user: claim.user, moment: $0) }
     }
     return claims.max { $0.moment < $1.moment }?.user
   }
 
   /// The records of `members` that name a zone as a group; the zones that they are in are locked.
-  func zones(naming group: String) throws -> [Record] {
+  func zones(naming group: String) throws -> [StoredRecord] {
     let table = tables[members]
     return try table.references(by: memberGroup, to: [group]).compactMap { try table.record($0.id) }
       .sorted { $0.zone < $1.zone }
   }
 
-  /// Works out anew what one user may do in a zone.
+  /// Works out again what one user may do in a zone.
   ///
   /// - Returns: whether it is another role than before, of who had one and has one.
   func settleAccess(of user: String, to zone: String) throws -> Bool {
@@ -69,7 +69,7 @@ extension RecordStores {
     return before != nil && !roles.isEmpty && before != roles.max()
   }
 
-  /// Works out anew what everybody may do in a zone.
+  /// Works out again what everybody may do in a zone.
   private func settleAccess(to zone: String) throws {
     guard try ledger.exists(zone) else { return }
     var roles: TextMap<Role> = [:]
@@ -96,7 +96,7 @@ extension RecordStores {
   }
 
   /// Sends a zone's group again: a device learns its role with the zone's next change, and there may be no other.
-  private func resend(_ group: Record) throws {
+  private func resend(_ group: StoredRecord) throws {
     var record = group
     record.seq = try ledger.next(record.zone)
     try tables[members].update(record)

@@ -2,8 +2,8 @@ import HoldfastCore
 
 /// All that change sets are applied to: the records, the tombstones and the zones of a store, with what the schema says of them.
 final class RecordStores {
-  let schema: Schema
-  let store: any Store
+  let schema: SyncSchema
+  let store: any StoreWriter
   let tables: [any RecordTable]
   let tombstones: any TombstoneTable
   let ledger: ZoneLedger
@@ -25,7 +25,7 @@ final class RecordStores {
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
-    _ schema: Schema, on store: any Store, rules: RulesInForce = RulesInForce(),
+    _ schema: SyncSchema, on store: any StoreWriter, rules: RulesInForce = RulesInForce(),
     limits: UserLimits = UserLimits(), random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
@@ -36,11 +36,11 @@ final class RecordStores {
     tables = store.tables
     tombstones = store.tombstones
     ledger = ZoneLedger(store.zones)
-    guard let members = schema.index(of: Table.members.name),
-      let conflicts = schema.index(of: Table.conflicts.name),
-      let user = Table.members.index(of: "user"), let name = Table.members.index(of: "name"),
-      let role = Table.members.index(of: "role"), let group = Table.members.index(of: "group"),
-      let inviter = Table.members.index(of: Table.inviterColumn)
+    guard let members = schema.index(of: TableSchema.members.name),
+      let conflicts = schema.index(of: TableSchema.conflicts.name),
+      let user = TableSchema.members.index(of: "user"), let name = TableSchema.members.index(of: "name"),
+      let role = TableSchema.members.index(of: "role"), let group = TableSchema.members.index(of: "group"),
+      let inviter = TableSchema.members.index(of: TableSchema.inviterColumn)
     else { preconditionFailure("Every schema has the built-in tables.") }
     (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup, memberInviter) = (
       members, conflicts, user, name, role, group, inviter
@@ -68,14 +68,14 @@ final class RecordStores {
   func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author) throws
     -> String
   {
-    var values = [Value](repeating: .null, count: Table.members.columns.count)
+    var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
     values[memberUser] = .text(user)
     values[memberName] = .text(name)
     values[memberRole] = .text(role.rawValue)
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
     let id = newID(at: author.clock)
     try tables[members].insert(
-      Record(
+      StoredRecord(
         table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
@@ -86,10 +86,10 @@ final class RecordStores {
   }
 
   /// The record of a user's own membership of a zone, also of one that is not accepted yet; or nil.
-  func membership(of user: String, in zone: String) throws -> Record? {
-    var values = [Value](repeating: .null, count: Table.members.columns.count)
+  func membership(of user: String, in zone: String) throws -> StoredRecord? {
+    var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
     values[memberUser] = .text(user)
-    let wanted = Record(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
+    let wanted = StoredRecord(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
     return try tables[members].holder(of: ["user"], like: wanted).flatMap { try tables[members].record($0) }
   }
 }

@@ -8,25 +8,25 @@ enum MembershipChange: Sendable, Equatable {
   case decline(String)
   /// Leaves a zone, whatever gives it.
   case leave(zone: String)
-  /// As an owner of a group takes back that another zone names it, by the id of that zone's record.
+  /// As an owner of a group rolls back that another zone names it, by the id of that zone's record.
   case withdraw(String, group: String)
   /// Blocks a user, by the id.
   case block(String)
   case unblock(String)
 
   /// What the change will probably touch.
-  func expectation(_ key: DeviceKey, _ schema: Schema) -> Expectation {
-    var expectation = Expectation(device: key, user: key.user)
-    let members = schema.index(of: Table.members.name) ?? 0
+  func footprint(_ key: DeviceKey, _ schema: SyncSchema) -> Footprint {
+    var footprint = Footprint(device: key, user: key.user)
+    let members = schema.index(of: TableSchema.members.name) ?? 0
     switch self {
-    case .accept(let id), .decline(let id): expectation.records = [.init(table: members, id: id)]
-    case .leave(let zone): expectation.zones = [zone]
+    case .accept(let id), .decline(let id): footprint.records = [.init(table: members, id: id)]
+    case .leave(let zone): footprint.zones = [zone]
     case .withdraw(let id, let group):
-      expectation.records = [.init(table: members, id: id)]
-      expectation.zones = [group]
+      footprint.records = [.init(table: members, id: id)]
+      footprint.zones = [group]
     case .block, .unblock: break
     }
-    return expectation
+    return footprint
   }
 }
 
@@ -66,7 +66,7 @@ extension Service {
   }
 
   /// A user's own membership, accepted or not, of a zone that stands.
-  private func invitation(_ id: String, of user: String) throws -> Record {
+  private func invitation(_ id: String, of user: String) throws -> StoredRecord {
     guard let member = try stores.tables[stores.members].record(id),
       member.values[stores.memberUser] == .text(user), try stores.ledger.exists(member.zone),
       try stores.ledger.isPublic(member.zone) || stores.isLive(member.zone)
@@ -134,12 +134,12 @@ extension RecordStores {
   ///
   /// - Parameter role: its role from now on; nil for the one that it has.
   /// - Throws: `Problem.userLimit` before anything is written.
-  func accept(_ member: Record, as role: Role? = nil, by author: Author) throws {
+  func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
     try checkZoneCount(of: author.user)
     var merge = RecordMerge(member)
-    merge.set(memberInviter, named: Table.inviterColumn, to: .null, by: author.clock, of: author.device)
+    merge.set(memberInviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
     if let role {
-      let name = Table.members.columns[memberRole].name
+      let name = TableSchema.members.columns[memberRole].name
       merge.set(memberRole, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
     }
     var next = merge.next

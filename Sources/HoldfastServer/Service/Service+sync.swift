@@ -6,24 +6,24 @@ extension Service {
 
   /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
   ///
-  /// - Returns: what could not be taken of what the device hands back; nil when none of it was looked at.
+  /// - Returns: what could not be taken of what the device recovers; nil when none of it was looked at.
   /// - Throws: `Problem` before anything is written.
-  func sync(_ command: SyncCommand, at now: Stamp) throws -> [RefusedReturn]? {
+  func sync(_ command: SyncCommand, at now: Stamp) throws -> [RefusedRecovery]? {
     var device = try device(command.key)
     try requireHistory(command.request, of: device, command.key)
-    try command.requireAnswers(from: device.answered)
+    try command.requireAcknowledgements(from: device.acknowledgedRefusals)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
-    if device.isUnheard, !request.isComplete, request.digest != AckDigest().text {
-      // What it has may be what the restore has lost. It is answered `resend`, as the restore forgot its acks.
-      Trace.took(.unheardAsked)
+    if device.isUnseenSinceRestore, !request.isComplete, request.digest != AckDigest().text {
+      // What it has may be what the restore has lost. It is answered `resend`, as the restore purged its acks.
+      Trace.took(.unappliedAsked)
       return nil
     }
     if replays < request.changeSets.count,
-      try store.devices.refusals(number, after: request.answers) > Self.refusalLimit
+      try store.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
     {
       // All of them are in each answer. A device that reads its answers never gets here.
-      throw Problem(.invalidRequest, "answers: deal with the refusals before sending more.")
+      throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
     }
     if !command.acks.isEmpty, !request.isComplete,
       try store.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
@@ -31,7 +31,9 @@ extension Service {
       throw Problem(
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
-    if request.answers > 0 { try store.devices.forgetRefusals(number, upTo: request.answers) }
+    if request.acknowledgedRefusals > 0 {
+      try store.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
+    }
     let ahead = try zonesAhead(in: command)
     let isOld = command.isOld(device)
     if isOld {
@@ -42,19 +44,19 @@ extension Service {
     }
     // An old one that brings nothing must not make those old that the device sends meanwhile.
     let isEmpty =
-      replays == request.changeSets.count && request.returns.isEmpty && request.claims.isEmpty
+      replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
     let written = isOld && isEmpty ? device.clock : now
-    if let client = command.news { try store.devices.setClient(client, of: number) }
+    if let client = command.newClient { try store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
-      device.answered = max(device.answered, request.answers)
+      device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
       try store.devices.advance(number, to: device, clock: written, at: environment.now())
       return nil
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
     try take(request.claims, by: author)
-    let refused = try take(request.returns, by: author)
+    let refused = try take(request.recovered, by: author)
     for index in replays..<request.changeSets.count {
       // What is left stays unconfirmed, and the device sends it again behind what others send.
       let applied = index - replays
@@ -71,7 +73,7 @@ extension Service {
       device.move(past: set, chain: command.chains[index])
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
-    device.answered = max(device.answered, request.answers)
+    device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try store.devices.advance(number, to: device, clock: written, at: environment.now())
     return refused
   }
@@ -83,23 +85,23 @@ extension Service {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
       Trace.took(.completeAcks)
-      try store.devices.forgetAcks(number)
+      try store.devices.purgeAcks(number)
     }
     for (zone, ack) in command.acks {
       // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore, and may have
-      // forgotten deletions there.
-      let mayHandBack = ahead[zone].map { isKnown in device.isUnheard || !isKnown } ?? false
+      // purged deletions there.
+      let mayHandBack = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
       try store.devices.setAck(
-        number, zone: zone, ack, isDoubted: device.isForgotten && !mayHandBack)
+        number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayHandBack)
     }
-    if device.isForgotten, isComplete { try store.devices.remember(number) }
+    if device.hasPurgedAcks, isComplete { try store.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
-      moves.devices.insert(number)
+      changes.devices.insert(number)
     }
   }
 
-  /// Accepts memberships that were handed back after a restore, for a user whose own device says that it had the zones: nobody else could.
+  /// Accepts memberships that were recovered after a restore, for a user whose own device says that it had the zones: nobody else could.
   private func acceptRecovered(in command: SyncCommand, by author: Author) throws {
     guard history.previous != nil else { return }
     for case (let zone, let ack?) in command.acks where history.isForeign(ack) {

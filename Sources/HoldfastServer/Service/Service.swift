@@ -4,36 +4,36 @@ import HoldfastCore
 /// it has no threads, no clock and no randomness of its own.
 final class Service {
   /// What is done when somebody else is in the way.
-  enum Patience {
+  enum Lane {
     /// Little: such a command is put off.
-    case little
+    case fast
     /// Much: it is tried again and again, and then answered as `busy`.
-    case much
+    case slow
 
-    fileprivate var attempts: Int { self == .little ? 2 : 10 }
+    fileprivate var attempts: Int { self == .fast ? 2 : 10 }
   }
 
-  let store: any Store
+  let store: any StoreWriter
   let stores: RecordStores
   let environment: ServerEnvironment
   let clock: ServiceClock
   /// That of the transaction.
   var history: History { store.history }
-  /// What was handed back in this transaction.
-  var returns = ReturnLedger()
+  /// What was recovered in this transaction.
+  var recovery = RecoveryLedger()
   let restText: RestText
   /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
   /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
   var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
-  /// What was changed since `takeMoves`; also by a commit that failed, as it may yet come to light.
-  var moves = Moves()
+  /// What was changed since `takeChanges`; also by a commit that failed, as it may yet come to light.
+  var changes = ZoneChanges()
   /// What ended whole transactions of the command at work, and is refused at its turn.
   private var condemned: [Int: RefusedOperation] = [:]
   /// How many parts the transaction has had.
   private var turn = 0
   /// When the transaction began, as it is measured.
   private var began: Int64 = 0
-  private let patience: Patience
+  private let lane: Lane
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
@@ -41,11 +41,11 @@ final class Service {
   ///   - clock: shared with whoever else writes in this process.
   ///   - log: takes the reason of an unexpected failure, without a user's data.
   init(
-    _ store: any Store, _ schema: Schema, _ patience: Patience, rules: Rules, clock: ServiceClock,
+    _ store: any StoreWriter, _ schema: SyncSchema, _ lane: Lane, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
-    self.patience = patience
+    self.lane = lane
     self.environment = environment
     self.clock = clock
     self.log = log
@@ -60,7 +60,7 @@ final class Service {
   /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it is put off, as somebody
   ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written. Of commands at the end, never
   ///   all, nothing is said when the transaction has taken its time: they have not been looked at.
-  func apply(_ commands: [Command]) -> [Result<Outcome, Problem>?] {
+  func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful) = (1, false)
     condemned = [:]
     while true {
@@ -80,10 +80,10 @@ final class Service {
         switch store.meaning(of: error) {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
         case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
-        case .transient where attempt < patience.attempts: attempt += 1
+        case .transient where attempt < lane.attempts: attempt += 1
         case .transient:
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
-          return patience == .little ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
+          return lane == .fast ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
         case .rule, .other:
           // One of them is at fault. Alone, it harms no other.
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
@@ -97,9 +97,9 @@ final class Service {
   }
 
   /// What the commands changed since this was asked before, for the streams of devices.
-  func takeMoves() -> Moves {
-    defer { moves = Moves() }
-    return moves
+  func takeChanges() -> ZoneChanges {
+    defer { changes = ZoneChanges() }
+    return changes
   }
 
   /// Ends the use of the store.
@@ -107,18 +107,18 @@ final class Service {
     do { try store.close() } catch { log("The database was not closed well: \(error)") }
   }
 
-  private func fail(_ commands: [Command], _ problem: Problem, _ error: any Error) -> [Result<
+  private func fail(_ commands: [ServiceCommand], _ problem: Problem, _ error: any Error) -> [Result<
     Outcome, Problem
   >?] {
-    log("\(commands.count) commands were rolled back: \(error)")
+    log("\(commands.count) \(commands.count == 1 ? "write was" : "writes were") rolled back: \(error)")
     return commands.map { _ in .failure(problem) }
   }
 
-  private func attempt(_ commands: [Command], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
+  private func attempt(_ commands: [ServiceCommand], isCareful: Bool) throws -> [Result<Outcome, Problem>?] {
     stores.ledger.beginBatch()
-    returns = ReturnLedger()
+    recovery = RecoveryLedger()
     turn = 0
-    let waiting = try store.begin(commands.map { $0.expectation(stores.schema) }, isCareful: isCareful)
+    let waiting = try store.begin(commands.map { $0.footprint(stores.schema) }, isCareful: isCareful)
     began = environment.measured()
     (stores.history, stores.now) = (history, clock.trusted.now())
     let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
@@ -138,19 +138,19 @@ final class Service {
       }
     }
     try stores.ledger.flush(at: now)
-    try returns.flush(to: store.returns)
-    moves.add(stores.ledger.moves)
-    try store.commit(announcing: moves)
+    try recovery.flush(to: store.recovery)
+    changes.add(stores.ledger.changes)
+    try store.commit(announcing: changes)
     return results
   }
 
   /// Whether the transaction has lasted so long that others have waited enough.
   var hasTakenItsTime: Bool { environment.measured() - began >= environment.writeBudget.milliseconds }
 
-  private func apply(_ command: Command, at now: Stamp) throws -> Outcome {
+  private func apply(_ command: ServiceCommand, at now: Stamp) throws -> Outcome {
     switch command {
     case .sync(let command):
-      return .synced(refusedReturns: try sync(command, at: now))
+      return .synced(refusedRecoveries: try sync(command, at: now))
     case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
@@ -183,15 +183,15 @@ final class Service {
       try revokeInvitation(id, to: zone, by: key)
       return .done
     case .accept(let key, let token): return try accept(token, by: key, at: now)
-    case .membership(let key, let wish): return try membership(wish, by: key, at: now)
+    case .membership(let key, let change): return try membership(change, by: key, at: now)
     case .keepResult(let result):
       try store.results.keep(result, at: environment.now())
       return .done
-    case .told(let zones):
-      try store.zones.setTold(zones)
+    case .notified(let zones):
+      try store.zones.setNotified(zones)
       return .done
     case .keepTime(let isTrusted): return .time(try keepTime(isTrusted: isTrusted))
-    case .forget(let item, let terms): return .forgot(try forget(item, terms, at: now))
+    case .purge(let item, let terms): return .purged(try purge(item, terms, at: now))
     case .probe:
       try store.probe(now.text)
       return .done
@@ -205,7 +205,7 @@ final class Service {
   ///   - prepare: see `ChangeSetRun`.
   /// - Returns: why it was refused, nil when it was applied.
   func run(
-    _ operations: [Operation], by author: Author, keeper: Int64? = nil,
+    _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil,
     prepare: ChangeSetRun.Preparation? = nil
   ) throws -> RefusedOperation? {
     let run = ChangeSetRun(operations, by: author, on: stores, prepare: prepare)

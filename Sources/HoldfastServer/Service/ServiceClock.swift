@@ -13,11 +13,11 @@ final class ServiceClock: Sendable {
   }
 
   /// That of a database, behind all that is in it.
-  convenience init(of store: any Store, _ environment: ServerEnvironment) throws {
+  convenience init(of store: any StoreWriter, _ environment: ServerEnvironment) throws {
     let last = try store.latestClock()
     self.init(
       last,
-      TrustedClock(stored: try store.forgetting.time(), last: last.milliseconds, environment))
+      TrustedClock(stored: try store.purging.time(), last: last.milliseconds, environment))
   }
 
   /// The clock as it stands, or the wall clock when that is later.
@@ -25,7 +25,7 @@ final class ServiceClock: Sendable {
     max(Stamp(rawValue: value.load(ordering: .acquiring)), Stamp(milliseconds: milliseconds))
   }
 
-  /// Moves on and gives the new time, which is later than any before and than `seen`.
+  /// ZoneChanges on and gives the new time, which is later than any before and than `seen`.
   func advance(milliseconds: Int64, past seen: Stamp) -> Stamp {
     while true {
       let last = value.load(ordering: .acquiring)

@@ -19,7 +19,7 @@ struct SyncCommand: Sendable {
   let key: DeviceKey
   let request: SyncRequest
   /// What the device says of itself, where that is news.
-  var news: ClientVersion?
+  var newClient: ClientVersion?
   /// What the acks say; nil for a zone that is gone.
   let acks: [(zone: String, ack: Ack?)]
   /// The device's chain after each change set.
@@ -59,22 +59,22 @@ struct SyncCommand: Sendable {
     }
   }
 
-  /// Checks that the device has not gone back behind answers that it said to have dealt with: refusals among them are forgotten, and a
+  /// Checks that the device has not gone back behind answers that it said to have dealt with: refusals among them are purged, and a
   /// copy that sends the same change sets again could never learn of them.
   ///
   /// - Throws: `Problem.deviceDiverged`.
-  func requireAnswers(from answered: Int64) throws(Problem) {
-    if request.answers < answered {
+  func requireAcknowledgements(from acknowledged: Int64) throws(Problem) {
+    if request.acknowledgedRefusals < acknowledged {
       Trace.took(.divergedAnswers)
-      throw Problem(.deviceDiverged, "The answers up to \(answered) were dealt with already.")
+      throw Problem(.deviceDiverged, "Refusals up to \(acknowledged) are acknowledged already.")
     }
   }
 
   /// Whether a request of the device was written since it heard what this one goes by: the network brings it late, or a second time. What it
   /// says of the zones may not be so any more; taken, it could clear the mark of one that was lost in between.
   func isOld(_ device: DeviceState) -> Bool {
-    guard device.isSessionUsed, let heard = request.heard else { return false }
-    return heard < device.clock
+    guard device.isSessionUsed, let clock = request.lastServerClock else { return false }
+    return clock < device.clock
   }
 
   /// How many of the change sets are replays.

@@ -7,7 +7,7 @@ struct SnapshotKey: Sendable, Hashable {
   /// The hash of zone, schema and layout.
   let hash: ContentHash
 
-  init(_ zone: String, _ schema: Schema, epoch: String) {
+  init(_ zone: String, _ schema: SyncSchema, epoch: String) {
     self.epoch = epoch
     let texts = [zone, schema.text, "\(DeviceTables.applicationID).\(DeviceTables.formatVersion)"]
     hash = ContentHash(of: texts.map { Array($0.utf8) })

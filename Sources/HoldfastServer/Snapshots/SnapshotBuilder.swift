@@ -17,7 +17,7 @@ struct SnapshotBuilder {
   /// The size of a page of changes, in memory, from which on no further change is begun.
   private static let pageSize = 4 << 20
 
-  let schema: Schema
+  let schema: SyncSchema
   let epoch: String
 
   /// A zone that was written.
@@ -36,7 +36,7 @@ struct SnapshotBuilder {
     defer {
       for leftOver in [draft, draft + "-journal"] + (isWhole ? [] : [path]) { unlink(leftOver) }
     }
-    let connection = try Connection(path: draft)
+    let connection = try SQLiteConnection(path: draft)
     // Whatever ends this, the draft is thrown away.
     try connection.execute(
       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;"
@@ -62,7 +62,7 @@ struct SnapshotBuilder {
   }
 
   private func fill(
-    _ connection: Connection, _ contents: SnapshotContents, from reader: any StoreReader
+    _ connection: SQLiteConnection, _ contents: SnapshotContents, from reader: any StoreReader
   ) throws -> [Zone] {
     let (user, names) = try zones(of: contents, reader)
     try connection.run(
@@ -126,12 +126,12 @@ struct SnapshotBuilder {
 
 /// Writes pages of changes into a snapshot, as a device writes them.
 private struct SnapshotPages {
-  private let schema: Schema
-  private let connection: Connection
+  private let schema: SyncSchema
+  private let connection: SQLiteConnection
   private let statements: [TableStatements]
   private let forms: [PageParser.Form]
 
-  init(_ schema: Schema, on connection: Connection) {
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) {
     self.schema = schema
     self.connection = connection
     statements = schema.tables.map(TableStatements.init)

@@ -143,8 +143,8 @@ final class SnapshotCache: @unchecked Sendable {
     for snapshot in removed { Self.remove(snapshot) }
   }
 
-  /// Forgets a snapshot whose file is gone.
-  func forget(_ snapshot: Snapshot) {
+  /// Purges a snapshot whose file is gone.
+  func purge(_ snapshot: Snapshot) {
     lock.hold { snapshots.removeAll { $0.key == snapshot.key && $0.seq == snapshot.seq } }
     Self.remove(snapshot)
   }

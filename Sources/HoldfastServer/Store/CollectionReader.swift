@@ -9,12 +9,12 @@ protocol CollectionReader: AnyObject {
   /// What a user may read.
   ///
   /// - Parameter publicZones: the zones that everybody may read.
-  func sight(of user: String, publicZones: [String]) throws -> Sight
+  func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones
 
   /// The ids of the records in some zones that a query asks for, in its order.
   ///
   /// - Parameter limit: how many at the most.
-  func ids(_ query: IndexQuery, in zones: [String], limit: Int) throws -> [String]
+  func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String]
 
   /// The ranks of some records in a list: their places from 1, by position and id. Those that are not in it have none.
   func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64>
@@ -40,7 +40,7 @@ struct RecordChange {
   let content: Content
 
   enum Content {
-    case live(Record)
+    case live(StoredRecord)
     case deleted(Tombstone)
     /// It is in another zone.
     case departed

@@ -34,7 +34,8 @@ public enum DatabaseLocation: Sendable {
   ///   - random: gives the epoch of a new database.
   /// - Throws: `ServerError`.
   func open(
-    schema: Schema?, removals: Removals = .refuse, service: DatabaseService? = nil, random: (Int) -> [UInt8]
+    schema: SyncSchema?, removals: Removals = .refuse, service: DatabaseService? = nil,
+    random: (Int) -> [UInt8]
   ) throws -> any ServerDatabase {
     switch self {
     case .directory(let path):
@@ -61,7 +62,7 @@ public enum DatabaseLocation: Sendable {
   ///
   /// - Throws: `ServerError`.
   func serve(
-    schema: Schema?, removals: Removals = .refuse, _ service: DatabaseService
+    schema: SyncSchema?, removals: Removals = .refuse, _ service: DatabaseService
   ) throws -> (database: any ServerDatabase, lock: DataDirectoryLock?) {
     if case .directory(let path) = self, service.mustExist { try DataDirectory(path: path).requireDatabase() }
     let lock = try lock()

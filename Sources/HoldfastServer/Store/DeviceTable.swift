@@ -7,7 +7,7 @@ struct DeviceState {
   var confirmed: Int64
   var chain: Fingerprint
   /// The greatest number up to which the device has said to have dealt with the answers.
-  var answered: Int64
+  var acknowledgedRefusals: Int64
   /// Its last change sets that took effect.
   var applied: AppliedChangeSets
   /// When its last request was written, but for old ones that brought nothing, and whether one was in this session.
@@ -15,10 +15,10 @@ struct DeviceState {
   let isSessionUsed: Bool
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
   let issuedAfter: Int64?
-  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
-  let isForgotten: Bool
+  /// Whether its acks were purged, as it was dead, and it has not said all of them since.
+  let hasPurgedAcks: Bool
   /// Whether it has not said its acks since the database was restored.
-  let isUnheard: Bool
+  let isUnseenSinceRestore: Bool
 }
 
 /// The devices, their acks and their refusals.
@@ -37,8 +37,8 @@ protocol DeviceTable: AnyObject {
   /// How many refusals will be left when the device has dealt with those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int
 
-  /// Forgets the refusals that the device has dealt with.
-  func forgetRefusals(_ number: Int64, upTo last: Int64) throws
+  /// Purges the refusals that the device has dealt with.
+  func purgeRefusals(_ number: Int64, upTo last: Int64) throws
 
   /// Remembers why a change set was refused, until the device acks it.
   func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws
@@ -55,10 +55,10 @@ protocol DeviceTable: AnyObject {
   /// Whether a device has a zone up to some seq, and did not lose it since.
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool
 
-  /// Forgets all acks of a device but those of zones that were lost.
-  func forgetAcks(_ number: Int64) throws
+  /// Purges all acks of a device but those of zones that were lost.
+  func purgeAcks(_ number: Int64) throws
 
-  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be begun anew, or given up.
+  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be resynced, or given up.
   ///
   /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
   func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws
@@ -66,10 +66,10 @@ protocol DeviceTable: AnyObject {
   /// Writes what a device says of itself.
   func setClient(_ client: ClientVersion, of number: Int64) throws
 
-  /// A device whose acks were forgotten has said all of them.
+  /// A device whose acks were purged has said all of them.
   func remember(_ number: Int64) throws
 
-  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they begin it anew.
+  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they resync it.
   ///
   /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
   func noteLoss(of zone: String, by user: String, at seq: Int64) throws
@@ -165,7 +165,7 @@ protocol AccountTable: AnyObject {
   func beginErasure(of id: String) throws
 }
 
-/// How far an account is on its way out, as it is stored: docs/LEAVING.md, section 2.
+/// How far an account is on its way out, as it is stored: docs/EXPORT-AND-ERASURE.md, section 2.
 enum Erasure: Int64 {
   case none = 0
   case begun = 1

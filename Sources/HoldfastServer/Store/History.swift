@@ -88,7 +88,7 @@ struct History: Sendable, Equatable {
   }
 }
 
-/// The history as this process saw it last. Each transaction that writes, and each answer, reads it anew from the database, where a new epoch may
+/// The history as this process saw it last. Each transaction that writes, and each answer, reads it again from the database, where a new epoch may
 /// begin at any moment; what asks here can do with one that ended a moment ago: its tokens are judged like any of the epoch before.
 final class KnownHistory: Sendable {
   private let value: Mutex<(history: History, onChange: (@Sendable (History) -> Void)?)>

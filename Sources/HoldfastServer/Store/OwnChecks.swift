@@ -11,9 +11,9 @@ extension Role {
   static let sqlList = Role.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }
 
-extension Column {
+extension ColumnSchema {
   /// What must hold of a column of a built-in table; nil for nothing, and for other tables, whose limits are the service's to check, as they may change.
-  func builtInCheck(of table: Table) -> String? {
+  func builtInCheck(of table: TableSchema) -> String? {
     if !table.isBuiltIn || oneOf.isEmpty { return nil }
     return "\"\(name)\" IN (\(oneOf.map { "'\($0)'" }.joined(separator: ", ")))"
   }

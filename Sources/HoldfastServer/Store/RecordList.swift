@@ -26,7 +26,7 @@ struct RecordList: Hashable, Sendable {
   let parent: Parent?
 
   /// The list that a record with some values is in, in a zone.
-  init(_ position: Int, of table: Int, zone: String, values: [Value], in schema: Schema) {
+  init(_ position: Int, of table: Int, zone: String, values: [Value], in schema: SyncSchema) {
     self.table = table
     self.position = position
     self.zone = zone

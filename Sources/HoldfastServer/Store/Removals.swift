@@ -12,7 +12,7 @@ extension SchemaDifference {
   /// What a server has to do to serve `new` on a database of `old`.
   ///
   /// - Throws: `ServerError.schemaCannotChange`.
-  init(serving new: Schema, after old: Schema, _ removals: Removals) throws(ServerError) {
+  init(serving new: SyncSchema, after old: SyncSchema, _ removals: Removals) throws(ServerError) {
     do { self = try SchemaDifference(from: old, to: new) } catch {
       throw ServerError(.schemaCannotChange, error.description)
     }

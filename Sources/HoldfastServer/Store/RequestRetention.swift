@@ -6,7 +6,7 @@ enum RequestRetention {
   static let count: Int64 = 1000
   /// How many bytes of them.
   static let size: Int64 = 16 << 20
-  /// How many are forgotten at the most when another is added, so that none waits long.
+  /// How many are purged at the most when another is added, so that none waits long.
   static let step = 64
 
   /// An answer among those of its device.
@@ -14,7 +14,7 @@ enum RequestRetention {
     /// Counts the answers of the device.
     let number: Int64
     let at: Int64
-    /// The size of all answers before it, forgotten ones too.
+    /// The size of all answers before it, purged ones too.
     let before: Int64
   }
 

@@ -44,9 +44,9 @@ protocol RequestTable: AnyObject {
   func created(by id: String, of device: Int64) throws -> (request: RequestKey, records: [CreatedRecord])?
 
   /// The id of the request by which a user created a record, or nil.
-  func creator(of record: Expectation.Key, for user: String) throws -> String?
+  func creator(of record: Footprint.Key, for user: String) throws -> String?
 
-  /// Remembers how a request was answered, and forgets some of those that need not be known any more.
+  /// Remembers how a request was answered, and purges some of those that need not be known any more.
   func add(_ answered: AnsweredRequest, to device: Int64) throws
 
   /// Remembers what a request of a user's device created.

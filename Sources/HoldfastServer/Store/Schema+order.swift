@@ -1,6 +1,6 @@
 import HoldfastCore
 
-extension Schema {
+extension SyncSchema {
   /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
   var parentsFirst: [Int] {
     var order: [Int] = []

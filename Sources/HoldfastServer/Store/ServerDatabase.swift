@@ -3,7 +3,7 @@ import HoldfastCore
 /// The shared database, opened and fit for the schema; any thread.
 protocol ServerDatabase: Sendable {
   /// The schema in force.
-  var schema: Schema { get }
+  var schema: SyncSchema { get }
   /// Which history this is, as it was seen last.
   var known: KnownHistory { get }
   /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
@@ -14,10 +14,10 @@ protocol ServerDatabase: Sendable {
   var writers: (count: Int, batch: Int) { get }
 
   /// A connection that writes.
-  func store() throws -> any Store
+  func store() throws -> any StoreWriter
 
   /// A connection that writes, and waits for what somebody else has locked; nil where there is nobody else.
-  func patientStore() throws -> (any Store)?
+  func slowStore() throws -> (any StoreWriter)?
 
   /// Lends a connection that only reads, for the time that `body` runs.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
@@ -27,7 +27,9 @@ protocol ServerDatabase: Sendable {
   /// - Parameters:
   ///   - mayLead: whether this server wishes to lead.
   ///   - hear: called on a thread of the listener.
-  func listen(mayLead: Bool, _ hear: @escaping @Sendable (HeardMoves) -> Void) throws -> (any MoveListener)?
+  func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) throws -> (
+    any NotificationListener
+  )?
 
   /// Runs `body`, unless another server on the same database runs its own just now.
   func inTurn(_ body: () throws -> Void) throws
@@ -58,11 +60,11 @@ extension ServerDatabase {
 }
 
 /// What a server hears of the changes that others make.
-enum HeardMoves: Sendable {
+enum Notification: Sendable {
   /// From now on everything is heard.
   case hearing
   /// What was changed.
-  case moves(Moves)
+  case changes(ZoneChanges)
   /// Something may have been missed. Who led leads no longer.
   case deaf
   /// This server leads: it alone, of those that wish to.
@@ -70,7 +72,7 @@ enum HeardMoves: Sendable {
 }
 
 /// Who hears what others change, until it is stopped.
-protocol MoveListener: AnyObject, Sendable {
+protocol NotificationListener: AnyObject, Sendable {
   /// Ends it; once.
   func stop()
 }

@@ -3,7 +3,7 @@ import HoldfastCore
 /// What operators ask of the shared database, also while servers run on it. Each row has a text for each column.
 protocol StoreAdministration: AnyObject {
   /// For what operators write.
-  var store: any Store { get }
+  var store: any StoreWriter { get }
 
   /// Zone, whether it is public, seq, members, records.
   func zones() throws -> [[String]]
@@ -14,7 +14,7 @@ protocol StoreAdministration: AnyObject {
   /// Device, user's name, name, whether it is signed in, operations, last written.
   func devices() throws -> [[String]]
 
-  /// Marks the acks of a device, so that it must begin the zones anew; how many.
+  /// Marks the acks of a device, so that it must begin the zones again; how many.
   ///
   /// - Parameter zone: the only zone concerned; nil for all.
   func reset(_ device: String, zone: String?) throws -> Int
@@ -31,12 +31,12 @@ protocol StoreAdministration: AnyObject {
   /// The id of the record of a membership, or nil.
   func membership(of user: String, in zone: String) throws -> String?
 
-  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions handed back, about how many changes are
+  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions recovered, about how many changes are
   /// missing; of the zones in which anything was claimed.
   func restoreReport() throws -> [[String]]
 
   /// Who has claimed something of zones since the restore.
-  func claimants() throws -> [Claimant]
+  func zoneClaims() throws -> [ZoneClaim]
 
   /// All that contradicts itself, a line for each finding.
   func doctor() throws -> [String]

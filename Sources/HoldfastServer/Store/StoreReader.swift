@@ -12,7 +12,7 @@ protocol StoreReader: CollectionReader {
   var prover: Prover { get }
 
   /// The zones of which the user has claimed something since the restore, by which device last, and what became of each claim.
-  func claims(of user: String) throws -> TextMap<Claimant.Mark>
+  func claims(of user: String) throws -> TextMap<ZoneClaim.Mark>
 
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
@@ -30,7 +30,7 @@ protocol StoreReader: CollectionReader {
   func devices(of user: String, limit: Int) throws -> [ListedDevice]
 
   /// All zones, or those named, for the server itself.
-  func sight(ofZones zones: [String]?) throws -> Sight
+  func visibleZones(among zones: [String]?) throws -> VisibleZones
 
   /// All zones of a device: those of its user, and those that it acks.
   func zones(of device: DeviceKey) throws -> [ZoneState]
@@ -94,20 +94,20 @@ protocol StoreReader: CollectionReader {
   /// Zones of which the team's program was not told all: those named, or any.
   ///
   /// - Parameter limit: how many at the most.
-  func untold(_ zones: [String]?, limit: Int) throws -> [UntoldZone]
+  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone]
 
   /// How far devices are behind, in the order of their numbers.
   ///
   /// - Parameter user: whose; nil for all.
   func lag(of user: String?) throws -> [DeviceLag]
 
-  /// Looks for what may be forgotten.
+  /// Looks for what may be purged.
   ///
   /// - Parameters:
   ///   - place: where the look before has ended; empty for the first.
   ///   - limit: how many are looked at.
-  func forgettable(_ kind: Forgettable.Kind, after place: String, _ terms: ForgettingTerms, limit: Int) throws
-    -> FoundForgettable
+  func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
+    -> FoundPurgeable
 
   /// Writes an array of the changes of a zone in seq order.
   ///
@@ -124,7 +124,7 @@ protocol StoreReader: CollectionReader {
 /// A record that somebody asked for by its id, and may read.
 enum SeenRecord {
   /// It lives; with the id of the request by which the reader created it, where there was one.
-  case live(Record, creator: String?)
+  case live(StoredRecord, creator: String?)
   /// It was deleted.
   case deleted(Tombstone)
 }
@@ -141,7 +141,7 @@ struct WrittenChanges {
 }
 
 /// A zone of which the team's program was not told all.
-struct UntoldZone: Sendable {
+struct UnnotifiedZone: Sendable {
   let zone: String
   let seq: Int64
   let isPublic: Bool
@@ -178,13 +178,13 @@ struct KnownDevice: Sendable {
   /// When its session began, in milliseconds since 1970.
   let sessionAt: Int64
   /// The greatest number up to which it has said to have dealt with the answers.
-  let answered: Int64
+  let acknowledgedRefusals: Int64
   /// Whether the session's first request was written.
   let isSessionUsed: Bool
   /// Of the device of a JWT: from when on issued ones are taken, in milliseconds since 1970; nil for others.
   let issuedAfter: Int64?
-  /// Whether its acks were forgotten, as it was dead, and it has not said all of them since.
-  let isForgotten: Bool
+  /// Whether its acks were purged, as it was dead, and it has not said all of them since.
+  let hasPurgedAcks: Bool
   /// What it said of itself last.
   let client: ClientVersion?
 }
@@ -245,7 +245,7 @@ struct ZoneState {
   /// Up to where the zone may have been purged, so that who goes on behind the ack misses nothing; where `seq` is not beyond that.
   var purgedAtBeginning: Int64 { ack.epoch.isEmpty ? purged : ack.purged }
 
-  /// Whether the device must begin the zone anew: its ack is of another history, or older than what is remembered, or the zone was
+  /// Whether the device must resync the zone: its ack is of another history, or older than what is remembered, or the zone was
   /// lost in between.
   func isFenced(epoch: String) -> Bool {
     let known = max(ack.seq, ack.purged)
@@ -263,5 +263,5 @@ struct ZoneState {
   }
 
   /// Whether there is something that the device has not seen.
-  var hasNews: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
+  var hasChanges: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
 }

@@ -29,7 +29,7 @@ final class ZoneLedger {
 
   init(_ table: any ZoneTable) { self.table = table }
 
-  /// Forgets everything: a new transaction begins.
+  /// Purges everything: a new transaction begins.
   func beginBatch() {
     zones.removeAll(keepingCapacity: true)
     roles.removeAll(keepingCapacity: true)
@@ -44,11 +44,11 @@ final class ZoneLedger {
   }
 
   /// What the batch changes, for the streams of devices.
-  var moves: Moves {
-    var moves = Moves()
-    for (name, zone) in zones where zone.isDirty { moves.add(zone: name, by: zone.author) }
-    moves.users = changedUsers
-    return moves
+  var changes: ZoneChanges {
+    var changes = ZoneChanges()
+    for (name, zone) in zones where zone.isDirty { changes.add(zone: name, by: zone.author) }
+    changes.users = changedUsers
+    return changes
   }
 
   /// The change set's savepoint was rolled back.
@@ -109,7 +109,7 @@ final class ZoneLedger {
     return role
   }
 
-  /// A membership of a user was written: roles are read anew.
+  /// A membership of a user was written: roles are read again.
   func changedMember(_ user: String?) {
     roles.removeAll(keepingCapacity: true)
     if let user { changedUsers.insert(user) }

@@ -11,9 +11,9 @@ final class Webhook: @unchecked Sendable {
   /// What it takes from the rest of the server.
   struct Surroundings: Sendable {
     /// Zones of which the program was not told all: those named, or any, so many at the most.
-    let untold: @Sendable (_ zones: [String]?, _ limit: Int) throws -> [UntoldZone]
+    let unnotified: @Sendable (_ zones: [String]?, _ limit: Int) throws -> [UnnotifiedZone]
     /// Writes what was told; false when that failed.
-    let write: @Sendable ([ToldZone]) -> Bool
+    let write: @Sendable ([NotifiedZone]) -> Bool
     let environment: ServerEnvironment
     let log: @Sendable (String) -> Void
   }
@@ -34,11 +34,11 @@ final class Webhook: @unchecked Sendable {
   }
 
   /// Zones have moved. Any thread; returns at once.
-  func moved(_ moves: Moves) {
-    if moves.zones.isEmpty { return }
+  func moved(_ changes: ZoneChanges) {
+    if changes.zones.isEmpty { return }
     lock.hold {
       guard isLeading else { return }
-      plan.add(moves.zones.keys)
+      plan.add(changes.zones.keys)
       lock.signal()
     }
   }
@@ -89,7 +89,7 @@ final class Webhook: @unchecked Sendable {
   }
 
   private func scan() throws {
-    let found = try surroundings.untold(nil, WebhookPlan.limit / 10)
+    let found = try surroundings.unnotified(nil, WebhookPlan.limit / 10)
     lock.hold {
       plan.add(found.map(\.zone))
       if found.count < WebhookPlan.limit / 10 { plan.scanned() }
@@ -97,11 +97,11 @@ final class Webhook: @unchecked Sendable {
   }
 
   private func tell(_ zones: [String]) throws {
-    let untold = try surroundings.untold(zones, zones.count)
-    if untold.isEmpty { return lock.hold { plan.succeeded(zones) } }
+    let unnotified = try surroundings.unnotified(zones, zones.count)
+    if unnotified.isEmpty { return lock.hold { plan.succeeded(zones) } }
     let now = surroundings.environment.now()
     let id = makeIdentifier(milliseconds: now, random: surroundings.environment.random)
-    let body = WebhookText.body(id: id, at: now, untold)
+    let body = WebhookText.body(id: id, at: now, unnotified)
     let answer = configuration.post(
       WebhookConfiguration.Delivery(
         body: body,
@@ -114,11 +114,11 @@ final class Webhook: @unchecked Sendable {
         ]))
     switch answer.status {
     case 200...299:
-      let told = untold.map { ToldZone(zone: $0.zone, seq: $0.seq) }
-      guard surroundings.write(told) else { return postpone(retryAfter: 1000) }
+      let sent = unnotified.map { NotifiedZone(zone: $0.zone, seq: $0.seq) }
+      guard surroundings.write(sent) else { return postpone(retryAfter: 1000) }
       lock.hold { plan.succeeded(zones) }
       // What moved during the call was not added, as the zone was waiting.
-      let behind = try surroundings.untold(zones, zones.count)
+      let behind = try surroundings.unnotified(zones, zones.count)
       lock.hold { plan.add(behind.map(\.zone)) }
     case 400...499 where answer.status != 408 && answer.status != 429:
       surroundings.log("The webhook refused \(zones.count) zones with \(answer.status)")

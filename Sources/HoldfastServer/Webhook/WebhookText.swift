@@ -5,7 +5,7 @@ internal import CSodium
 /// What a call of a team's program says, and its signature.
 enum WebhookText {
   /// The body: `{"id", "at", "zones": [{"zone", "seq", "public", "users"}]}`.
-  static func body(id: String, at milliseconds: Int64, _ zones: [UntoldZone]) -> [UInt8] {
+  static func body(id: String, at milliseconds: Int64, _ zones: [UnnotifiedZone]) -> [UInt8] {
     var writer = JSONWriter(capacity: 256 + zones.count * 128)
     writer.beginObject()
     writer.key("id")

@@ -132,7 +132,7 @@ final class OpenFile {
     unmapSharedMemory()
     guard !isDead else { return }
     die()
-    disk.forget(self)
+    disk.purge(self)
     if deletesOnClose { disk.unlink(path, durably: false) }
   }
 

@@ -95,7 +95,7 @@ extension SimulatedDisk {
 
   func adopt(_ handle: OpenFile) { processes[handle.process]?.append(handle) }
 
-  func forget(_ handle: OpenFile) { processes[handle.process]?.removeAll { $0 === handle } }
+  func purge(_ handle: OpenFile) { processes[handle.process]?.removeAll { $0 === handle } }
 }
 
 // MARK: - Steps

@@ -19,7 +19,7 @@ struct Accounting {
       }
     }
     let log = server.tables.filter { $0.key.table == "conflicts" }.map(\.value)
-    for row in log + oracle.server.forgottenConflicts {
+    for row in log + oracle.server.purgedConflicts {
       let place = ColumnPlace(
         key: RecordKey(table: row["record_table"]?.string ?? "", id: row["record_id"]?.string ?? ""),
         column: row["column_name"]?.string ?? "")
@@ -61,7 +61,7 @@ struct Accounting {
     if server.kept.contains(token) { return true }
     if losers[place]?.contains(token) == true || quarantined.contains(token) { return true }
     if oracle.replacedInQuarantine.contains(token) { return true }
-    if written.transactions.contains(where: { oracle.transactions[$0].state == .forgotten }) { return true }
+    if written.transactions.contains(where: { oracle.transactions[$0].state == .purged }) { return true }
     let changes = oracle.changes[key] ?? []
     for place in changes.indices where changes[place].column == column {
       if changes[place].replaces(token), stands(place, in: changes) { return true }
@@ -118,7 +118,7 @@ struct Accounting {
 
   /// I1, I3: a counter is the sum of what people added. Looks at records that had one life, and were not edited on devices that were copied.
   func reportSums() {
-    // An increment that was handed back by one device may be sent again by another.
+    // An increment that was recovered by one device may be sent again by another.
     if oracle.lost != nil { return }
     for (key, row) in server.tables.sorted(by: { $0.key < $1.key }) {
       for column in (oracle.rules.counters[key.table] ?? []).sorted() {
@@ -149,12 +149,12 @@ struct Accounting {
 
   // MARK: Deletions and refusals
 
-  /// I8: the deleted records that are live, though nobody created them anew.
+  /// I8: the deleted records that are live, though nobody created them again.
   func reportUndead() {
     for deletion in oracle.deletions {
       guard let row = server.tables[deletion.key], !deletion.isBeyondReach else { continue }
       switch oracle.transactions[deletion.transaction].state {
-      case .quarantined, .forgotten: continue
+      case .quarantined, .purged: continue
       case .open, .confirmed: break
       }
       if isCreatedAnew(deletion) || oracle.mayBeLost(deletion) { continue }
@@ -184,7 +184,7 @@ struct Accounting {
   func reportHalfRefused() {
     for (index, transaction) in oracle.transactions.enumerated() where transaction.state == .quarantined {
       if oracle.devices[transaction.device]?.isCopied == true { continue }
-      // What was refused since may have been applied in the history that was lost, and be handed back.
+      // What was refused since may have been applied in the history that was lost, and be recovered.
       let seen = tokensSeen(of: index).subtracting(oracle.lost?.tokens ?? [])
       if seen.isEmpty { continue }
       oracle.report(

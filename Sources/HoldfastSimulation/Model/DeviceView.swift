@@ -24,8 +24,8 @@ struct DeviceView: Sendable {
     let token: String
     let ack: String?
     let role: String
-    /// Whether it comes anew, and what is here is not to be trusted.
-    let isFresh: Bool
+    /// Whether it comes again, and what is here is not to be trusted.
+    let isResync: Bool
   }
 
   var tables: Tables = [:]
@@ -34,8 +34,8 @@ struct DeviceView: Sendable {
   var quarantine: [Quarantined] = []
   var edits: [Edit] = []
   var zones: TextMap<Zone> = [:]
-  /// How many records are to be handed back to a restored server.
-  var returns: Int64 = 0
+  /// How many records are to be recovered to a restored server.
+  var recovered: Int64 = 0
   /// The zones of which a restored server does not know whether they may be read.
   var held: [String] = []
 }

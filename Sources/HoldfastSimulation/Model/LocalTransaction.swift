@@ -8,7 +8,7 @@ struct LocalTransaction {
     case confirmed
     case quarantined
     /// The person gave it up.
-    case forgotten
+    case purged
   }
 
   let device: String

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// What the server had and a restore has lost, and who may hand it back.
+/// What the server had and a restore has lost, and who may recover it.
 struct LostHistory {
   /// A device, as it was at the restore.
   struct Device {
@@ -11,7 +11,7 @@ struct LostHistory {
     let deletions: [RecordKey: Int64]
   }
 
-  /// What a device has of a zone, and may hand back as long as its user may write there.
+  /// What a device has of a zone, and may recover as long as its user may write there.
   struct Holding {
     let device: String
     let user: String
@@ -36,7 +36,7 @@ struct LostHistory {
   var holdings: [Holding] = []
 }
 
-/// What a restore of the server may lose: what no device has that may hand it back.
+/// What a restore of the server may lose: what no device has that may recover it.
 extension Oracle {
   /// The server's database is as it was when this was remembered.
   func restoredServer(to before: ServerMemory, devices: [LostHistory.Device]) {
@@ -58,16 +58,18 @@ extension Oracle {
     // What was shown once can be told again: by devices that have it, or that send again what was applied.
     server.tokens = gone.tokens
     server.conflicts = [:]
-    server.forgottenConflicts = gone.forgottenConflicts
+    server.purgedConflicts = gone.purgedConflicts
     (server.time, server.milliseconds) = (gone.time, gone.milliseconds)
   }
 
-  /// What a device may hand back: of a zone that the restored server knows, to who may write there; of another one, the owner's.
+  /// What a device may recover: of a zone that the restored server knows, to who may write there; of another one, the owner's.
   private func holdings(
     of device: LostHistory.Device, _ gone: ServerView, _ before: ServerView
   ) -> [LostHistory.Holding] {
     device.view.zones.compactMap { zone, known in
-      guard known.ack != nil, !known.isFresh, gone.writers(of: zone).contains(device.user) else { return nil }
+      guard known.ack != nil, !known.isResync, gone.writers(of: zone).contains(device.user) else {
+        return nil
+      }
       let mayReturn =
         before.zones[zone] == nil ? known.role == "owner" : before.writers(of: zone).contains(device.user)
       if !mayReturn { return nil }
@@ -95,11 +97,11 @@ extension Oracle {
     lost?.settled.formUnion(before.filter { !open.contains($0) && transactions[$0].state == .confirmed })
   }
 
-  /// A server that forgets devices takes nothing back from those that it has given up.
+  /// A server that purges devices takes nothing back from those that it has given up.
   func gaveUp() { lost?.holdings = [] }
 
   /// What a device had of the lost history is gone from it.
-  func forgotLost(device: String) { lost?.holdings.removeAll { $0.device == device } }
+  func purgedLost(device: String) { lost?.holdings.removeAll { $0.device == device } }
 
   /// Who may not write any more hands nothing back; a deletion that the server has shown since is not lost.
   func lookForLost(in view: ServerView) {

@@ -21,7 +21,7 @@ extension Oracle {
   private func settle(
     _ memory: inout Device, _ outbox: [SentChangeSet], _ view: DeviceView, on device: String
   ) {
-    // What a server of another schema did not know the device writes anew by itself.
+    // What a server of another schema did not know the device writes again by itself.
     let left = Set(view.quarantine.map(\.number))
     for (number, index) in memory.quarantined where !left.contains(number) {
       memory.quarantined[number] = nil

@@ -45,8 +45,8 @@ extension Oracle {
   /// I12: nothing waits to be sent.
   private func expectNothingLeft(_ device: FinalDevice) {
     for body in device.view.outbox { report("I12", "\(device.device): the outbox still has \(body)") }
-    if device.view.returns > 0 {
-      report("I12", "\(device.device): \(device.view.returns) records wait to be handed back")
+    if device.view.recovered > 0 {
+      report("I12", "\(device.device): \(device.view.recovered) records wait to be recovered")
     }
     for edit in device.view.edits {
       report(

@@ -124,7 +124,7 @@ extension Oracle {
     }
   }
 
-  /// The person may have taken change sets out of quarantine and written them anew, which was told as a transaction of its own: what one of them had
+  /// The person may have taken change sets out of quarantine and written them again, which was told as a transaction of its own: what one of them had
   /// replaced or deleted in another is in none.
   func resent(device: String, view: DeviceView) {
     let taken = takenOut(of: device, view)
@@ -148,7 +148,7 @@ extension Oracle {
   /// The person may have given up change sets that are in quarantine.
   func discarded(device: String, view: DeviceView) {
     for index in takenOut(of: device, view) where transactions[index].state == .quarantined {
-      transactions[index].state = .forgotten
+      transactions[index].state = .purged
     }
   }
 
@@ -161,12 +161,12 @@ extension Oracle {
   }
 
   /// The person gave up all that is unsent or refused, and the device's records left with it.
-  func forgot(device: String) {
+  func purged(device: String) {
     guard let memory = devices[device] else { return }
     for index in transactions.indices where transactions[index].device == device {
       switch transactions[index].state {
-      case .open, .quarantined: transactions[index].state = .forgotten
-      case .confirmed, .forgotten: continue
+      case .open, .quarantined: transactions[index].state = .purged
+      case .confirmed, .purged: continue
       }
     }
     devices[device] = Device(user: memory.user, tables: [:], isCopied: memory.isCopied)
@@ -188,15 +188,15 @@ extension Oracle {
     for index in transactions.indices where transactions[index].device == device {
       let before = index < backup.states.count ? backup.states[index] : nil
       switch transactions[index].state {
-      case .open where before == nil: transactions[index].state = .forgotten
+      case .open where before == nil: transactions[index].state = .purged
       case .quarantined where before != .quarantined:
-        transactions[index].state = before == .open ? .open : .forgotten
+        transactions[index].state = before == .open ? .open : .purged
       default: continue
       }
     }
     devices[device] = backup.device
     devices[device]?.isCopied = true
-    forgotLost(device: device)
+    purgedLost(device: device)
   }
 
   /// What a value is, or that there is none.

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// What a schema that loses tables and columns takes out of sight.
+/// What a schema that loses tables and columns takes out of visible.
 extension Oracle {
   /// The server has these columns by table, and no others: what stood in others is not served any more.
   func serves(_ columns: TextMap<TextSet>) {

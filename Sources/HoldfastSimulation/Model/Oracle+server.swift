@@ -15,8 +15,8 @@ struct ServerMemory {
   var tokens: Set<Int> = []
   /// The conflicts of the log, by what they say.
   var conflicts: [[Cell]: RecordKey] = [:]
-  /// What the log has forgotten.
-  var forgottenConflicts: [Row] = []
+  /// What the log has purged.
+  var purgedConflicts: [Row] = []
   /// The latest time that its clock has shown, as a timestamp; nil when it is not told.
   var time: String?
   /// The same in milliseconds since 1970.
@@ -47,7 +47,7 @@ extension Oracle {
     var ended: [RecordDifference] = []
     for difference in RecordDifference.between(before.tables, view.tables) {
       if difference.key.table == "conflicts", difference.new == nil, let row = difference.old {
-        server.forgottenConflicts.append(row)
+        server.purgedConflicts.append(row)
       }
       if let row = difference.new { expectWritten(difference, row, in: view) }
       if let old = difference.old, old.zone != difference.new?.zone { ended.append(difference) }
@@ -68,7 +68,7 @@ extension Oracle {
     server.last[key] = row
     expectConsent(difference, row, in: view)
     if difference.isCreate { expectCreation(of: key, row) }
-    // A record of which the server has forgotten that it was there is a new one when somebody brings it back.
+    // A record of which the server has purged that it was there is a new one when somebody brings it back.
     let isKnown = !difference.isCreate || server.view.tombstones.contains { $0.key == key && !$0.isDeparture }
     let highest = isKnown ? server.revs[key] ?? 0 : 0
     if row.rev <= highest {
@@ -104,7 +104,7 @@ extension Oracle {
       server.lives[key] = lives - 1
       return
     }
-    // It may be handed back as gone from one zone, and then as come to another; at the end no deletion may be undone.
+    // It may be recovered as gone from one zone, and then as come to another; at the end no deletion may be undone.
     if lost?.lived.contains(key) == true { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
@@ -158,7 +158,7 @@ extension Oracle {
       "record_table", "record_id", "column_name", "policy", "winner_value", "winner_device", "loser_value",
       "loser_device",
     ].map { row[$0] ?? .null }
-    // One that is handed back may be of an edit that is sent again.
+    // One that is recovered may be of an edit that is sent again.
     if lost == nil, let first = server.conflicts[facts], first != key {
       report(
         "I1",

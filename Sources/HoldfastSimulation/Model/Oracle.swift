@@ -69,7 +69,7 @@ final class Oracle {
   var written: [Int: Written] = [:]
   /// Tokens that a later transaction wrote again, or kept in a longer text: they don't tell whose they are.
   var repeated: Set<Int> = []
-  /// Tokens of refused transactions that were replaced by others that were refused, too, before all of them were written anew.
+  /// Tokens of refused transactions that were replaced by others that were refused, too, before all of them were written again.
   var replacedInQuarantine: Set<Int> = []
   var devices: TextMap<Device> = [:]
   var invitations: [Invitation] = []

@@ -29,10 +29,12 @@ extension RawDatabase {
       for zone in try rows("SELECT zone, token, ack, role, fresh FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = DeviceView.Zone(
           token: Self.text(zone[1]), ack: zone[2].string, role: Self.text(zone[3]),
-          isFresh: zone[4] == .integer(1))
+          isResync: zone[4] == .integer(1))
       }
-      view.returns = try rows("SELECT count(*) FROM holdfast_returns")[0][0].number ?? 0
-      view.held = try rows("SELECT zone FROM holdfast_held ORDER BY zone").map { Self.text($0[0]) }
+      view.recovered = try rows("SELECT count(*) FROM holdfast_recovered")[0][0].number ?? 0
+      view.held = try rows("SELECT zone FROM holdfast_awaiting_recovery ORDER BY zone").map {
+        Self.text($0[0])
+      }
       return view
     }
   }

@@ -19,7 +19,7 @@ struct Plan {
   let hasStreams: Bool
   /// Whether people have programs that use the REST interface, too.
   let hasClerks: Bool
-  /// How long the server keeps what nobody may need; nil where it forgets nothing.
+  /// How long the server keeps what nobody may need; nil where it purges nothing.
   var retention: Retention?
   var commands: [Command]
   /// How many there were before some were left out.
@@ -46,12 +46,12 @@ struct Plan {
     hasStreams = !ofStreams.one(in: 4)
     var ofClerks = Chance(seed: seed, 4)
     hasClerks = ofClerks.one(in: 3)
-    var ofForgetting = Chance(seed: seed, 5)
-    if ofForgetting.one(in: 2) {
+    var ofRetention = Chance(seed: seed, 5)
+    if ofRetention.one(in: 2) {
       retention = Retention(
-        tombstones: .seconds(ofForgetting.pick([0, 10, 600]) ?? 0),
-        devices: .seconds(ofForgetting.pick([60, 172_800, 172_800]) ?? 172_800),
-        conflicts: .seconds(ofForgetting.pick([60, 3600, 90 * 86_400]) ?? 3600))
+        tombstones: .seconds(ofRetention.pick([0, 10, 600]) ?? 0),
+        devices: .seconds(ofRetention.pick([60, 172_800, 172_800]) ?? 172_800),
+        conflicts: .seconds(ofRetention.pick([60, 3600, 90 * 86_400]) ?? 3600))
     }
     let mood = Mood(&chance)
     let devices = users.count

@@ -75,7 +75,7 @@ extension Scenario {
           member = stage.share(0, list, with: "user1")
           stage.sync(0)
           stage.goOnline(1)
-          // It was lost in between, and is begun anew; the network keeps the request that says so.
+          // It was lost in between, and is resynced; the network keeps the request that says so.
           stage.fate = {
             $0.isRequest && $0.isSync && $0.json["acks"]?[list]?.stringValue == "" ? .isDoubled : .passes
           }
@@ -85,7 +85,7 @@ extension Scenario {
           stage.held = []
           stage.settle()
           stage.expect("I4", stage.isThere("items", item, on: 1), "the zone is there again")
-          // Within the hour it would wait before it is begun anew once more.
+          // Within the hour it would wait before it is resynced once more.
           stage.pass(3_700_000)
           stage.goOffline(1)
           stage.delete(0, "members", member)

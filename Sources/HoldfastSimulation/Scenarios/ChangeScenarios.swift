@@ -81,7 +81,7 @@ extension Scenario {
           stage.perform(.upgrade(.server))
           stage.pass(2000)
           stage.settle()
-          stage.expect("I8", !stage.isThere("items", item), "it is not written anew by itself")
+          stage.expect("I8", !stage.isThere("items", item), "it is not written again by itself")
           stage.expect("I3", stage.isQuarantined(title, on: 0), "it waits for a person")
         }),
     ]

@@ -5,7 +5,7 @@ extension Scenario {
   static var conflicts: [Scenario] {
     [
       Scenario(
-        name: "Update of a record deleted elsewhere", guards: "I3, I8", takes: [.updateBuried],
+        name: "Update of a record deleted elsewhere", guards: "I3, I8", takes: [.updateDeleted],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)

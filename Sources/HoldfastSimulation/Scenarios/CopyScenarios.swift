@@ -37,7 +37,7 @@ extension Scenario {
           stage.goOffline(2)
           stage.goOnline(1)
           stage.sync(1)
-          // The second request says that the refusal was dealt with: the server forgets it.
+          // The second request says that the refusal was dealt with: the server purges it.
           let other = stage.makeNote(1)
           stage.sync(1)
           stage.goOnline(2)

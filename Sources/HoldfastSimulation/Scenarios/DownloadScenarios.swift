@@ -34,7 +34,7 @@ extension Scenario {
           for path in stage.pageFiles(of: 1) { stage.world.disk.unlink(path, durably: true) }
           stage.interrupted("device1") { stage.sync(1) }
           stage.settle()
-          stage.expect("I4", stage.pairs(on: 1) == 9, "the zone came anew")
+          stage.expect("I4", stage.pairs(on: 1) == 9, "the zone came again")
           stage.expect("I2", stage.pageFiles(of: 1).isEmpty, "no file of a page is left behind")
         }),
       Scenario(
@@ -118,10 +118,10 @@ extension Scenario {
           stage.delete(0, "items", items[1])
           stage.sync(0)
           stage.pass(100_000)
-          // The deletion is forgotten, and who has not read that far must begin anew.
+          // The deletion is purged, and who has not read that far must resync.
           stage.age(days: 100)
           stage.sync(0)
-          stage.world.forget(Retention())
+          stage.world.purge(Retention())
           var resets = 0
           stage.fate = {
             if !$0.isRequest, String(decoding: $0.body, as: UTF8.self).contains("\"reset\":true") {

@@ -15,7 +15,7 @@ extension Scenario {
           stage.sync(0)
           stage.expect(
             "I1", stage.isThere("items", item), "the server has the item, though the answer is lost")
-          // Days later, and both sides were started anew.
+          // Days later, and both sides were started again.
           stage.goOffline(0, 1)
           stage.kill(0)
           stage.stopServer()

@@ -53,7 +53,7 @@ extension Scenario {
           stage.goOffline(1)
           let item = stage.makeItem(0, in: list)
           stage.pass(5000)
-          // Its counter begins anew, and may reach the same numbers.
+          // Its counter resyncs, and may reach the same numbers.
           stage.stopServer()
           stage.pass(1000)
           stage.world.startServer()

@@ -32,7 +32,7 @@ extension Scenario {
   private static func copy(name: String, isOfLastRun: Bool) -> Scenario {
     Scenario(
       name: name, guards: "I2, I4, I7", users: [0, 1], troubles: Command.Trouble.allCases,
-      takes: [.aheadOfRestore, .handedBack],
+      takes: [.aheadOfRestore, .recovered],
       script: { stage in
         let list = stage.makeList(0)
         let item = stage.makeItem(0, in: list)
@@ -53,7 +53,7 @@ extension Scenario {
         }
         stage.settle()
         stage.expect("I4", stage.epoch != epoch, "a new epoch has begun by itself")
-        stage.expect("I7", stage.value("items", item, "title") == title, "the edit is handed back")
+        stage.expect("I7", stage.value("items", item, "title") == title, "the edit is recovered")
         stage.expectNoRefusal()
       })
   }

@@ -7,7 +7,7 @@ extension Scenario {
     [
       Scenario(
         name: "A former viewer claims a lost zone", guards: "I10, I3", users: [0, 1],
-        takes: [.zoneHeld, .proofWanted, .zoneRecovered],
+        takes: [.zoneAwaitingRecovery, .proofWanted, .zoneRecovered],
         script: { stage in
           let list = stage.makeList(0)
           stage.share(0, list, with: "user1")
@@ -32,7 +32,7 @@ extension Scenario {
         }),
       Scenario(
         name: "A database put back under its epoch", guards: "I2, I7", users: [0, 1],
-        takes: [.historyWentBack, .handedBack],
+        takes: [.historyWentBack, .recovered],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -44,13 +44,13 @@ extension Scenario {
           stage.settle()
           stage.putBack(mark)
           stage.settle()
-          stage.expect("I2", stage.value("items", item, "title") == title, "the edit is handed back")
+          stage.expect("I2", stage.value("items", item, "title") == title, "the edit is recovered")
           stage.expect("I2", stage.isThere("items", new), "so is the item")
           stage.expectNoRefusal()
         }),
       Scenario(
         name: "Two devices ahead of a database that was put back", guards: "I2, I7", users: [0, 1, 1],
-        takes: [.historyWentBack, .proofWanted, .handedBack],
+        takes: [.historyWentBack, .proofWanted, .recovered],
         script: { stage in
           let list = stage.makeList(0)
           stage.share(0, list, with: "user1")
@@ -70,7 +70,7 @@ extension Scenario {
           stage.goOnline(0, 1)
           stage.settle()
           for item in [first, second] {
-            stage.expect("I2", stage.isThere("items", item), "what either has is handed back")
+            stage.expect("I2", stage.isThere("items", item), "what either has is recovered")
           }
           stage.expectNoRefusal()
         }),

@@ -34,7 +34,7 @@ extension Scenario {
         }),
       Scenario(
         name: "Parent deleted while a child was made offline", guards: "I3, I9",
-        takes: [.createBuried, .orphanSettled],
+        takes: [.createDeleted, .orphanSettled],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)

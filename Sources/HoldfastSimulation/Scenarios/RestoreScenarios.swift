@@ -2,10 +2,10 @@ import Holdfast
 import HoldfastCore
 import HoldfastServer
 
-/// A server that is put back to a backup, and what devices hand back to it.
+/// A server that is put back to a backup, and what devices recover to it.
 extension Scenario {
   static var restores: [Scenario] {
-    whole + [handedBackFirst(0), handedBackFirst(1)] + zones + downloadsOfBefore + restoredRenewals + putBack
+    whole + [recoveredFirst(0), recoveredFirst(1)] + zones + downloadsOfBefore + restoredRenewals + putBack
       + recoveries
   }
 
@@ -14,7 +14,7 @@ extension Scenario {
       Scenario(
         name: "Server restored from a backup", guards: "I2, I3, I8", users: [0, 1],
         troubles: Command.Trouble.allCases,
-        takes: [.aheadOfRestore, .returnNoted, .handedBack, .zoneHeld],
+        takes: [.aheadOfRestore, .returnNoted, .recovered, .zoneAwaitingRecovery],
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<2).map { _ in stage.makeItem(0, in: list) }
@@ -38,14 +38,14 @@ extension Scenario {
             stage.sync(1)
           }
           stage.settle()
-          stage.expect("I3", stage.value("items", items[0], "title") == title, "the edit is handed back")
+          stage.expect("I3", stage.value("items", items[0], "title") == title, "the edit is recovered")
           stage.expect("I3", stage.value("items", new, "title") == unsent, "so is the item, under its edit")
           stage.expect("I8", !stage.isThere("items", items[1]), "what was deleted stays deleted")
           stage.expect("I10", stage.isThere("lists", other, on: 1), "the other list is back, with its member")
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Restored twice", guards: "I3, I8", users: [0, 1], takes: [.handedBack, .resetPutOff],
+        name: "Restored twice", guards: "I3, I8", users: [0, 1], takes: [.recovered, .resetPutOff],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -61,7 +61,7 @@ extension Scenario {
           stage.settle()
           stage.restore()
           stage.settle()
-          // A zone that was begun anew a moment ago waits.
+          // A zone that was resynced a moment ago waits.
           stage.pass(90_000)
           stage.settle()
           stage.expect("I3", stage.isThere("items", first), "what the first restore had lost is there")
@@ -70,8 +70,8 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Two devices hand back the same", guards: "I1, I7", users: [0, 1],
-        takes: [.handedBack],
+        name: "Two devices recover the same", guards: "I1, I7", users: [0, 1],
+        takes: [.recovered],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -83,12 +83,12 @@ extension Scenario {
           stage.settle()
           stage.perform(.restoreServer)
           stage.pass(5000)
-          // The requests that hand it back come in the same moment.
-          stage.fate = { $0.isRequest && $0.json["returns"] != nil ? .isHeld : .passes }
+          // The requests that recover it come in the same moment.
+          stage.fate = { $0.isRequest && $0.json["recovered"] != nil ? .isHeld : .passes }
           stage.begin(0)
           stage.begin(1)
           stage.pass(2000)
-          stage.expect("I7", stage.held.count == 2, "both hand back")
+          stage.expect("I7", stage.held.count == 2, "both recover")
           stage.settle()
           stage.expect("I3", stage.value("items", item, "title") == title, "the edit is back")
           stage.expect("I1", stage.rev("items", item) == 2 && stage.rev("items", new) == 1, "once")
@@ -110,8 +110,8 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Deleted before somebody hands it back", guards: "I8", users: [0, 1],
-        takes: [.zoneHeld, .deletedUnknown],
+        name: "Deleted before somebody recovers it", guards: "I8", users: [0, 1],
+        takes: [.zoneAwaitingRecovery, .deletedUnknown],
         script: { stage in
           stage.settle()
           stage.perform(.backUpServer)
@@ -129,11 +129,11 @@ extension Scenario {
           stage.expect("I8", stage.isThere("items", item, on: 1), "and the record is back")
           stage.goOnline(0)
           stage.settle()
-          stage.expect("I3", stage.isThere("items", item), "the record was handed back")
+          stage.expect("I3", stage.isThere("items", item), "the record was recovered")
         }),
       Scenario(
         name: "An edit of each of two histories", guards: "I3", users: [0, 1],
-        takes: [.unheardAsked, .returnLost],
+        takes: [.unappliedAsked, .returnLost],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -149,11 +149,11 @@ extension Scenario {
           stage.sync(1)
           stage.settle()
           stage.expect("I3", stage.value("items", item, "title") == title, "the edit since stays")
-          stage.expect("I3", stage.isLoser(lost), "the one that was handed back is in the log")
+          stage.expect("I3", stage.isLoser(lost), "the one that was recovered is in the log")
         }),
       Scenario(
         name: "Edited more often since the restore", guards: "I3, I1", users: [0, 1, 1],
-        takes: [.unheardAsked, .returnMerged],
+        takes: [.unappliedAsked, .returnMerged],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -189,11 +189,11 @@ extension Scenario {
     ]
   }
 
-  /// - Parameter first: the device that hands back first: 0 knows of the deletions, 1 does not.
-  private static func handedBackFirst(_ first: Int) -> Scenario {
+  /// - Parameter first: the device that recovers first: 0 knows of the deletions, 1 does not.
+  private static func recoveredFirst(_ first: Int) -> Scenario {
     Scenario(
-      name: "A deletion after the backup is handed back\(first == 0 ? "" : ", by the second device")",
-      guards: "I8", users: [0, 0], takes: [.handedBack],
+      name: "A deletion after the backup is recovered\(first == 0 ? "" : ", by the second device")",
+      guards: "I8", users: [0, 0], takes: [.recovered],
       script: { stage in
         let list = stage.makeList(0)
         let item = stage.makeItem(0, in: list)
@@ -226,7 +226,7 @@ extension Scenario {
     [
       Scenario(
         name: "A record that moved after the backup", guards: "I7, I3", users: [0, 1],
-        takes: [.handedBack],
+        takes: [.recovered],
         script: { stage in
           let (list, other) = (stage.makeList(0), stage.makeList(0))
           let items = (0..<2).map { _ in stage.makeItem(0, in: list) }
@@ -247,8 +247,8 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Deleted since the restore, and forgotten", guards: "I8",
-        users: [0, 0], takes: [.tombstonesForgotten, .aheadOfRestore],
+        name: "Deleted since the restore, and purged", guards: "I8",
+        users: [0, 0], takes: [.tombstonesPurged, .aheadOfRestore],
         script: { stage in
           func deleteSinceRestore(_ item: String, days: Int64) {
             stage.settle()
@@ -260,7 +260,7 @@ extension Scenario {
             stage.age(days: days)
             stage.sync(0)
             stage.sync(0)
-            stage.world.forget(Retention())
+            stage.world.purge(Retention())
           }
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -274,7 +274,7 @@ extension Scenario {
           stage.expect("I8", !stage.isThere("items", item), "what was deleted stays deleted")
           stage.age(days: 100)
           stage.settle()
-          stage.world.forget(Retention())
+          stage.world.purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "all were heard, and have acked")
           // And a device that is given up.
           stage.perform(.backUpServer)
@@ -323,7 +323,7 @@ extension Scenario {
       Scenario(
         name: "Confirmed while its zone comes in parts, and lost by a restore", guards: "I3, I7",
         answerSize: 700,
-        takes: [.pageStaged, .aheadOfRestore, .unheardLost],
+        takes: [.pageStaged, .aheadOfRestore, .unappliedLost],
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
@@ -349,8 +349,8 @@ extension Scenario {
             "nobody else has them: they wait in quarantine")
         }),
       Scenario(
-        name: "Restored while a dead device begins anew", guards: "I8", answerSize: 700,
-        takes: [.deviceForgotten, .tombstonesForgotten, .pageStaged, .aheadOfRestore],
+        name: "Restored while a dead device resyncs", guards: "I8", answerSize: 700,
+        takes: [.devicePurged, .tombstonesPurged, .pageStaged, .aheadOfRestore],
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<10).map { _ in stage.makeItem(0, in: list) }
@@ -361,8 +361,8 @@ extension Scenario {
           stage.pass(100_000)
           stage.age(days: 100)
           stage.sync(0)
-          stage.world.forget(Retention())
-          stage.expect("I11", stage.tombstones(of: list) == 0, "the deletions are forgotten")
+          stage.world.purge(Retention())
+          stage.expect("I11", stage.tombstones(of: list) == 0, "the deletions are purged")
           stage.perform(.backUpServer)
           for item in items.dropFirst(2) { stage.edit(0, "items", item, "title") }
           stage.sync(0)
@@ -373,7 +373,7 @@ extension Scenario {
           stage.interrupted("device1", "server") { stage.sync(1) }
           stage.settle()
           for item in items.prefix(2) {
-            stage.expect("I8", !stage.isThere("items", item), "what was deleted and forgotten stays deleted")
+            stage.expect("I8", !stage.isThere("items", item), "what was deleted and purged stays deleted")
           }
         }),
     ]

@@ -1,12 +1,12 @@
 import HoldfastCore
 
-/// Zones that are to be fetched anew, for new columns or because the server says so, while it is restored.
+/// Zones that are to be fetched again, for new columns or because the server says so, while it is restored.
 extension Scenario {
   static var restoredRenewals: [Scenario] {
     [
       Scenario(
         name: "An app that is new behind a restore", guards: "I3, I8", users: [0, 1],
-        troubles: [.crash, .ioError], takes: [.fillingJudged, .handedBack, .zoneHeld],
+        troubles: [.crash, .ioError], takes: [.fillingVerified, .recovered, .zoneAwaitingRecovery],
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<2).map { _ in stage.makeItem(0, in: list) }
@@ -29,14 +29,14 @@ extension Scenario {
           }
           stage.goOnline(1)
           stage.settle()
-          stage.expect("I3", stage.value("items", items[0], "title") == title, "the edit is handed back")
+          stage.expect("I3", stage.value("items", items[0], "title") == title, "the edit is recovered")
           stage.expect("I3", stage.isThere("items", note), "so is the other list")
           stage.expect("I8", !stage.isThere("items", items[1]), "what was deleted stays deleted")
           stage.expectNoRefusal()
         }),
       Scenario(
         name: "An app that is new, and nothing was lost", guards: "I3", users: [0, 1],
-        takes: [.fillingJudged],
+        takes: [.fillingVerified],
         script: { stage in
           let list = stage.makeList(0)
           stage.share(0, list, with: "user1")
@@ -58,8 +58,8 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
-        name: "Confirmed while its zone waits to be begun anew, and lost by a restore", guards: "I3, I7",
-        users: [0], troubles: [.crash], takes: [.resetPutOff, .unheardLost],
+        name: "Confirmed while its zone waits to be resynced, and lost by a restore", guards: "I3, I7",
+        users: [0], troubles: [.crash], takes: [.resetPutOff, .unappliedLost],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)

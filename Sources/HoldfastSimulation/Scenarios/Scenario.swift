@@ -24,7 +24,7 @@ struct Scenario {
     exactlyOnce + copies + inFlight + refusals + foreignPrograms + conflicts + ordering + relations + rules
       + access + downloads
       + answers
-      + faults + changes + removals + invitations + push + forgetting + restores
+      + faults + changes + removals + invitations + push + purging + restores
   }
 }
 

@@ -76,7 +76,7 @@ extension Stage {
   func changeServer(_ sql: String) throws {
     guard let process = world.server.process else { return }
     try world.run(as: process) {
-      let connection = try Connection(path: SimulatedServer.path, access: .readWrite)
+      let connection = try SQLiteConnection(path: SimulatedServer.path, access: .readWrite)
       try connection.execute(sql)
     }
     world.lookAtServer()

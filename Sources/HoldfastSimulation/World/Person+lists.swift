@@ -8,7 +8,7 @@ extension Person {
     let id: String
   }
 
-  /// Moves some items of a list as a block, there or to another list; now and then gives all of them new positions.
+  /// ZoneChanges some items of a list as a block, there or to another list; now and then gives all of them new positions.
   mutating func order(_ list: String) throws {
     if chance.one(in: 4) { return try db.renew(Item.self, in: list) }
     let items = try db.rows("SELECT id FROM items WHERE list_id = ? ORDER BY position, id", [.text(list)])

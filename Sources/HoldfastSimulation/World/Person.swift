@@ -124,11 +124,11 @@ struct Person {
     }
   }
 
-  /// Closes a conflict: keeps what is there, or takes the value that lost. One row of a group is never brought back without the others.
+  /// Closes a conflict: keeps what is there, or takes the value that lost. One row of a group is never restored without the others.
   private mutating func choose() throws {
     let open = try db.conflicts().filter { $0.resolution == nil && $0.recordTable != "pairs" }
     guard let conflict = chance.pick(open) else { return }
-    // What can't be brought back stays as it is.
+    // What can't be restored stays as it is.
     do { try db.resolve(conflict, taking: chance.one(in: 2) ? .winner : .loser) } catch is StoreError {}
   }
 

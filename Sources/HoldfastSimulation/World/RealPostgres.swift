@@ -30,7 +30,7 @@ final class RealPostgres {
   func soundness() throws -> [String] { try Administration(.postgres(PostgresLocation(url))).doctor() }
 
   /// The server's records, what stays of those that are gone, and its counters.
-  func serverView(_ schema: Schema) throws -> ServerView {
+  func serverView(_ schema: SyncSchema) throws -> ServerView {
     let connection = try connected()
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     defer { try? connection.execute("COMMIT") }
@@ -54,7 +54,9 @@ final class RealPostgres {
     return view
   }
 
-  private func read(_ table: Table, _ connection: PostgresConnection, into view: inout ServerView) throws {
+  private func read(_ table: TableSchema, _ connection: PostgresConnection, into view: inout ServerView)
+    throws
+  {
     let relation = table.isBuiltIn ? "holdfast.\(table.name)" : "\"\(table.name)\""
     let columns = table.columns.map { ", t.\"\($0.name)\"" }.joined()
     let rows = try connection.query(

@@ -20,14 +20,17 @@ enum Schemas {
   /// The schemas of all versions, in their order.
   ///
   /// - Parameter renames: whether a column has another name in the larger one.
-  static func all(renames: Bool) throws -> [Schema] { try Version.allCases.map { try schema($0, renames) } }
+  static func all(renames: Bool) throws -> [SyncSchema] {
+    try Version.allCases.map { try schema($0, renames) }
+  }
 
-  private static func schema(_ version: Version, _ renames: Bool) throws -> Schema {
+  private static func schema(_ version: Version, _ renames: Bool) throws -> SyncSchema {
     var tables = tables(isNext: version == .larger, renames: renames && version == .larger)
     switch version {
     case .first: break
     case .larger:
-      tables.append(Table("labels", zone: .parent("list_id"), columns: [list, Column("title", .text)]))
+      tables.append(
+        TableSchema("labels", zone: .parent("list_id"), columns: [list, ColumnSchema("title", .text)]))
     case .withoutNote: tables = tables.map { without("note", of: "items", $0) }
     case .withoutTitle: tables = tables.map { without("title", of: "items", $0) }
     case .withoutParts: tables.removeAll { $0.name == "parts" }
@@ -35,10 +38,10 @@ enum Schemas {
       tables = tables.filter { ["notes", "links", "articles"].contains($0.name) }
         .map { without("item_id", of: "links", $0) }
     }
-    return try Schema(name: "simulation", tables: tables)
+    return try SyncSchema(name: "simulation", tables: tables)
   }
 
-  private static func without(_ column: String, of name: String, _ table: Table) -> Table {
+  private static func without(_ column: String, of name: String, _ table: TableSchema) -> TableSchema {
     var table = table
     if table.name == name { table.columns.removeAll { $0.name == column } }
     return table
@@ -67,56 +70,59 @@ enum Schemas {
     unique: [("items", "code")], places: [("items", "list_id", "position")],
     combining: ["cards": ["tags", "body"]], counters: ["cards": ["stock"]], hearsAnswers: true)
 
-  private static let list = Column(
+  private static let list = ColumnSchema(
     "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade))
 
-  private static func tables(isNext: Bool, renames: Bool = false) -> [Table] {
+  private static func tables(isNext: Bool, renames: Bool = false) -> [TableSchema] {
     var items = [
-      list, Column("title", .text, required: true), Column("note", .text, policy: .server),
-      Column("done", .boolean, required: true, default: .integer(0)),
-      Column("position", .position, required: true), Column("code", .text),
-      Column("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
-      Column("group_id", .reference, reference: Reference(to: "groups", onDelete: .restrict)),
+      list, ColumnSchema("title", .text, required: true), ColumnSchema("note", .text, policy: .server),
+      ColumnSchema("done", .boolean, required: true, default: .integer(0)),
+      ColumnSchema("position", .position, required: true), ColumnSchema("code", .text),
+      ColumnSchema("after_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+      ColumnSchema("group_id", .reference, reference: Reference(to: "groups", onDelete: .restrict)),
     ]
-    if isNext { items.append(Column("due", .text)) }
+    if isNext { items.append(ColumnSchema("due", .text)) }
     return [
-      Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
-      Table("groups", zone: .parent("list_id"), columns: [list, Column("title", .text)]),
-      Table("items", zone: .parent("list_id"), columns: items, unique: [["code"]]),
-      Table(
+      TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+      TableSchema("groups", zone: .parent("list_id"), columns: [list, ColumnSchema("title", .text)]),
+      TableSchema("items", zone: .parent("list_id"), columns: items, unique: [["code"]]),
+      TableSchema(
         "parts", zone: .parent("item_id"),
         columns: [
-          Column(
+          ColumnSchema(
             "item_id", .reference, required: true, reference: Reference(to: "items", onDelete: .cascade)),
-          Column("text", .text),
+          ColumnSchema("text", .text),
         ]),
-      Table(
+      TableSchema(
         "seals", zone: .parent("item_id"),
         columns: [
-          Column(
+          ColumnSchema(
             "item_id", .reference, required: true, reference: Reference(to: "items", onDelete: .cascade)),
-          Column("text", .text),
+          ColumnSchema("text", .text),
         ], roles: TableRoles(delete: .owner)),
-      Table(
+      TableSchema(
         "pairs", zone: .parent("list_id"),
-        columns: [list, Column("pair", .text, required: true), Column("size", .integer, required: true)]),
-      Table(
+        columns: [
+          list, ColumnSchema("pair", .text, required: true), ColumnSchema("size", .integer, required: true),
+        ]),
+      TableSchema(
         "cards", zone: .parent("list_id"),
         columns: [
-          list, Column("stock", .integer, minimum: 0, policy: .counter), Column("tags", .json, policy: .set),
-          Column("body", .text, policy: .text), Column("answer", .text, policy: .ask),
-          Column("said", .text, policy: .client),
+          list, ColumnSchema("stock", .integer, minimum: 0, policy: .counter),
+          ColumnSchema("tags", .json, policy: .set),
+          ColumnSchema("body", .text, policy: .text), ColumnSchema("answer", .text, policy: .ask),
+          ColumnSchema("said", .text, policy: .client),
         ]),
-      Table(
+      TableSchema(
         "notes", zone: .user,
-        columns: [renames ? Column("wording", .text, was: ["text"]) : Column("text", .text)]),
-      Table(
+        columns: [renames ? ColumnSchema("wording", .text, was: ["text"]) : ColumnSchema("text", .text)]),
+      TableSchema(
         "links", zone: .user,
         columns: [
-          Column("text", .text),
-          Column("item_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
+          ColumnSchema("text", .text),
+          ColumnSchema("item_id", .reference, reference: Reference(to: "items", onDelete: .setNull)),
         ]),
-      Table("articles", zone: .public(publicZone), columns: [Column("text", .text)]),
+      TableSchema("articles", zone: .public(publicZone), columns: [ColumnSchema("text", .text)]),
     ]
   }
 }

@@ -45,7 +45,7 @@ final class SimulatedDevice {
   /// What the observer saw last.
   var view = DeviceView()
   var interrupted = Interrupted.nothing
-  /// An answer met a disk that failed: whether its commit is there is seen when the file is opened anew.
+  /// An answer met a disk that failed: whether its commit is there is seen when the file is opened again.
   var hasUnsureAnswer = false
   /// The records that the last write deleted and made again.
   var recreated: Set<RecordKey> = []

@@ -184,16 +184,16 @@ extension World {
     for code in refused.compactMap({ $0["problem"]?["code"]?.stringValue }) {
       oracle.refused(device: message.device.machine, code: code)
     }
-    let told = zones.compactMap { part -> String? in
+    let notified = zones.compactMap { part -> String? in
       guard case .array(let changes)? = part["changes"], !changes.isEmpty else { return nil }
       return part["zone"]?.stringValue
     }
-    for code in answer["returned"]?["refused"]?.elements?.compactMap({ $0["problem"]?["code"]?.stringValue })
+    for code in answer["recovered"]?["refused"]?.elements?.compactMap({ $0["problem"]?["code"]?.stringValue })
       ?? []
     {
       oracle.refused(device: message.device.machine, code: code)
     }
     oracle.resets += zones.count { $0["reset"]?.boolValue == true }
-    oracle.answered(user: userID(of: message.device), zones: told, server: server.view)
+    oracle.answered(user: userID(of: message.device), zones: notified, server: server.view)
   }
 }

@@ -48,8 +48,8 @@ extension World {
       guard checkLife(app, device, .other) else { return }
       look(at: device)
       if removingData {
-        if discarding { oracle.forgot(device: device.machine) }
-        oracle.forgotLost(device: device.machine)
+        if discarding { oracle.purged(device: device.machine) }
+        oracle.purgedLost(device: device.machine)
         device.isFollowing = false
         device.backup = nil
         oracle.applied(device: device.machine, user: userID(of: device), view: device.view)

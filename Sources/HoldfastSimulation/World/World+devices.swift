@@ -93,10 +93,10 @@ extension World {
     closeObserver(of: device)
   }
 
-  func environment(of app: SimulatedDevice.App, _ device: SimulatedDevice) -> Environment {
+  func environment(of app: SimulatedDevice.App, _ device: SimulatedDevice) -> StoreEnvironment {
     let source = ChanceSource(Chance(seed: seed, UInt64(app.process.number)))
     let machine = device.machine
-    return Environment(
+    return StoreEnvironment(
       now: { [unowned self] in time(on: machine) }, random: { source.next() }, sleep: { _ in })
   }
 
@@ -153,7 +153,7 @@ extension World {
         oracle.report("I6", "\(device.machine): a write that threw \(error) left something behind")
       }
       guard let error = error as? SQLiteError, [.ioError, .full].contains(error.code.primary) else { return }
-      // A commit that failed at its last step may come to light when the log is read anew. The app crashes over it, so that
+      // A commit that failed at its last step may come to light when the log is read again. The app crashes over it, so that
       // nothing else happens before it is known.
       end(device)
       device.interrupted = .writing

@@ -27,18 +27,18 @@ extension World {
     }
     passWaits()
     passHolds(sync: sync)
-    let told = devices.map(\.view.tables)
+    let sent = devices.map(\.view.tables)
     var quiet = 0
     for _ in 0..<60 where quiet < 3 {
       let before = devices.map(\.view.tables)
       for device in devices { sync(device) }
       guard oracle.violations.isEmpty else { return }
-      if before == told { demandTold(before) }
+      if before == sent { demandStillness(before) }
       quiet =
         before == devices.map(\.view.tables) && devices.allSatisfy(\.view.outbox.isEmpty) ? quiet + 1 : 0
     }
     if quiet < 3 { oracle.report("I7", "the devices do not come to rest: \(waiting)") }
-    if oracle.violations.isEmpty { demandForgotten(sync: sync) }
+    if oracle.violations.isEmpty { demandPurged(sync: sync) }
     for device in devices { look(at: device) }
     lookAtServer()
     _ = oracle.finish(
@@ -52,7 +52,7 @@ extension World {
   }
 
   /// With streams, a sync by hand after so long a calm finds nothing that the device was not told of; its next poll would be minutes away.
-  private func demandTold(_ before: [Tables]) {
+  private func demandStillness(_ before: [Tables]) {
     guard plan.hasStreams else { return }
     for (device, tables) in zip(devices, before) where device.view.tables != tables {
       // To the server a copy with the same identity is who did it.

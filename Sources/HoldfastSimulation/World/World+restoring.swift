@@ -22,7 +22,7 @@ extension World {
     let copy = SimulatedServer.path + ".copy"
     do {
       try run(as: process) {
-        try Connection(path: SimulatedServer.path, access: .readWrite).backup(to: copy)
+        try SQLiteConnection(path: SimulatedServer.path, access: .readWrite).backup(to: copy)
         guard let content = disk.read(copy) else { return }
         server.backup = .init(content: content, memory: oracle.server)
         try disk.delete(copy)

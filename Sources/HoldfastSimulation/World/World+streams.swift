@@ -34,10 +34,10 @@ extension World {
   }
 
   /// Bytes of a stream, or its end, reach the app.
-  func hear(_ news: SyncConversation.StreamNews, of stream: SimulatedStream) {
+  func hear(_ event: SyncConversation.StreamEvent, of stream: SimulatedStream) {
     guard let app = stream.app, isRunning(app), app.stream === stream, !stream.isDead else { return }
-    if case .ended = news { closeStream(of: app) }
-    step(app, stream.device) { $0.hear(news, stream: stream.appNumber, in: $1) }
+    if case .ended = event { closeStream(of: app) }
+    step(app, stream.device) { $0.hear(event, stream: stream.appNumber, in: $1) }
   }
 
   /// A connection breaks: the app hears of its end.
@@ -46,7 +46,7 @@ extension World {
     server.streams[stream.number] = nil
     server.inline?.close(stream: stream.number)
     timeline.add(
-      .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+      .streamEvent(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
   }
 
   // MARK: The server's side
@@ -57,7 +57,7 @@ extension World {
     guard let process = server.process, let inline = server.inline, disk.isAlive(process),
       isReachable(stream.device)
     else {
-      return timeline.add(.streamNews(stream, .ended(status: nil, retryAfter: nil)), at: now + 1)
+      return timeline.add(.streamEvent(stream, .ended(status: nil, retryAfter: nil)), at: now + 1)
     }
     var headers = HTTPHeaders()
     headers.append(name: "Authorization", value: "Bearer \(stream.token)")
@@ -71,8 +71,8 @@ extension World {
       server.streams[stream.number] = stream
       send(hello, on: stream)
     case .failure(let refusal):
-      let news = SyncConversation.StreamNews.ended(status: refusal.answer.status, retryAfter: nil)
-      timeline.add(.streamNews(stream, news), at: now + 1)
+      let event = SyncConversation.StreamEvent.ended(status: refusal.answer.status, retryAfter: nil)
+      timeline.add(.streamEvent(stream, event), at: now + 1)
     }
     pushEvents()
   }
@@ -86,7 +86,7 @@ extension World {
     for number in inline.takeEnded() {
       guard let stream = server.streams.removeValue(forKey: number), !stream.isDead else { continue }
       timeline.add(
-        .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+        .streamEvent(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
     }
   }
 
@@ -107,7 +107,7 @@ extension World {
         stream.isDead = true
       } else {
         timeline.add(
-          .streamNews(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
+          .streamEvent(stream, .ended(status: nil, retryAfter: nil)), at: max(now + 1, stream.lastArrival))
       }
     }
     server.streams = [:]
@@ -132,11 +132,11 @@ extension World {
     let arrival = max(stream.lastArrival, now + chance.number(in: weather.delay))
     stream.lastArrival = arrival
     if chance.one(in: weather.cut) {
-      timeline.add(.streamNews(stream, .bytes(Array(bytes.prefix(chance.below(bytes.count))))), at: arrival)
+      timeline.add(.streamEvent(stream, .bytes(Array(bytes.prefix(chance.below(bytes.count))))), at: arrival)
       server.streams[stream.number] = nil
       server.inline?.close(stream: stream.number)
-      return timeline.add(.streamNews(stream, .ended(status: nil, retryAfter: nil)), at: arrival)
+      return timeline.add(.streamEvent(stream, .ended(status: nil, retryAfter: nil)), at: arrival)
     }
-    timeline.add(.streamNews(stream, .bytes(bytes)), at: arrival)
+    timeline.add(.streamEvent(stream, .bytes(bytes)), at: arrival)
   }
 }

@@ -14,7 +14,7 @@ final class World: @unchecked Sendable {
     case launch(SimulatedDevice)
     case startServer
     case streamRequest(SimulatedStream)
-    case streamNews(SimulatedStream, SyncConversation.StreamNews)
+    case streamEvent(SimulatedStream, SyncConversation.StreamEvent)
     case streamTimer(SimulatedDevice, SimulatedDevice.App, number: Int)
     case heartbeat(SimulatedProcess)
     /// A clerk sends what it wants done, if it was not answered yet.
@@ -27,7 +27,7 @@ final class World: @unchecked Sendable {
   let plan: Plan
   let disk: SimulatedDisk
   let oracle: Oracle
-  private let schemas: [Schema]
+  private let schemas: [SyncSchema]
   var devices: [SimulatedDevice] = []
   var server: SimulatedServer
   /// The programs that people have beside their devices, by the names of their accounts.
@@ -106,7 +106,7 @@ final class World: @unchecked Sendable {
       perform(command)
       sendClerk(command)
       invite(with: command)
-      forget(with: command)
+      purge(with: command)
       pass(Int64(command.seed % 40))
     }
     if oracle.violations.isEmpty { heal() }
@@ -155,7 +155,7 @@ final class World: @unchecked Sendable {
     case .launch(let device): launch(device)
     case .startServer: startServer()
     case .streamRequest(let stream): arrive(stream)
-    case .streamNews(let stream, let news): hear(news, of: stream)
+    case .streamEvent(let stream, let event): hear(event, of: stream)
     case .streamTimer(let device, let app, let number):
       if isRunning(app) { step(app, device) { $0.streamTimer(number, in: $1) } }
     case .heartbeat(let process): beat(process)
@@ -167,7 +167,7 @@ final class World: @unchecked Sendable {
 
   // MARK: Processes
 
-  func schema(_ version: Schemas.Version) -> Schema { schemas[version.rawValue] }
+  func schema(_ version: Schemas.Version) -> SyncSchema { schemas[version.rawValue] }
 
   func isRunning(_ app: SimulatedDevice.App) -> Bool { disk.isAlive(app.process) }
 

@@ -75,7 +75,7 @@ struct CoffeeGrinderTests {
     let (edit, acknowledgement, nothing) = (way.syncs[1], way.syncs[2], way.syncs[3])
     #expect(edit["change_sets"]?.elements?.map { $0.elements?.count } == [2, 3])
     #expect(acknowledgement["change_sets"] == nil && acknowledgement["acks"]?[list] != nil)
-    #expect(acknowledgement["answers"] == 5)
+    #expect(acknowledgement["acknowledged_refusals"] == 5)
     #expect(nothing["change_sets"] == nil && nothing["acks"]?[list] == nil)
     return Family(scene: scene, his: his, way: way, tablet: tablet, hers: hers, list: list)
   }
@@ -112,8 +112,8 @@ struct CoffeeGrinderTests {
     }
     // One device has not heard of it yet: so long it is kept.
     let web = try family.scene.rest("anna")
-    let forget = ["purge", "--keep-tombstones", "0"]
-    try family.scene.operate(forget)
+    let purge = ["purge", "--keep-tombstones", "0"]
+    try family.scene.operate(purge)
     #expect(try web.send("GET", "/v1/tables/items/\(id)").status == 410)
     // Nothing was lost by it: there is nothing to tell.
     #expect(try await family.hers.store.read { try $0.conflicts() }.isEmpty)
@@ -129,9 +129,9 @@ struct CoffeeGrinderTests {
     try await laptop.engine.sync()
     #expect(try await titles(laptop) == ["Bread", "Bananas"])
     for _ in 0..<2 { #expect(try web.send("DELETE", "/v1/tables/items/\(id)").status == 200) }
-    // All have heard of it, and have said so: now it is forgotten, and is as if it had never been.
+    // All have heard of it, and have said so: now it is purged, and is as if it had never been.
     for device in family.devices + [laptop] { try await device.engine.sync() }
-    try family.scene.operate(forget)
+    try family.scene.operate(purge)
     #expect(try web.send("GET", "/v1/tables/items/\(id)").status == 404)
     for device in family.devices + [laptop] { #expect(try await device.engine.sync().received == 0) }
     try await family.scene.expectAgreement(family.devices + [laptop])

@@ -15,17 +15,18 @@ import Testing
 /// are only kept for a day are no help to who was away for a week.
 @Suite("Requests of a phone that was offline for days")
 struct OfflineReplayTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "tasks",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text, required: true)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text, required: true)]),
+        TableSchema(
           "tasks", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("title", .text, required: true), Column("note", .text, maximumLength: 1_000_000),
+            ColumnSchema("title", .text, required: true),
+            ColumnSchema("note", .text, maximumLength: 1_000_000),
           ]),
       ])
   }
@@ -42,7 +43,7 @@ struct OfflineReplayTests {
     try await updateBehindOthers(scene, tablet, list)
     try await deleteTwice(scene, tablet)
     try program(scene)
-    try forgottenAnswers(scene)
+    try purgedAnswers(scene)
     let phone = try phone(scene, BreakingTransport(scene.server.address), days: 0)
     for device in [phone, tablet] { try await device.engine.sync() }
     try await scene.expectAgreement([phone, tablet])
@@ -52,10 +53,10 @@ struct OfflineReplayTests {
 
   /// The phone, switched on so many days ago.
   private func phone(_ scene: Scene, _ way: BreakingTransport, days: Int64) throws -> Device {
-    let system = Environment.system
+    let system = StoreEnvironment.system
     return try Device(
       "phone", in: scene.folder, transport: way, schema: scene.schema,
-      environment: Environment(
+      environment: StoreEnvironment(
         now: { system.now() - days * Self.day }, random: system.random, sleep: system.sleep))
   }
 
@@ -155,7 +156,7 @@ struct OfflineReplayTests {
     let token = try RestConnection.signIn("ann", port: port)
     let rest = try RestConnection(port: port, token: token)
     // The queue names what it makes itself, so that what follows can say where it belongs.
-    let (list, task) = (Environment.system.newID(), Environment.system.newID())
+    let (list, task) = (StoreEnvironment.system.newID(), StoreEnvironment.system.newID())
     let queue: [(path: String, body: JSONValue, id: String)] = [
       ("/v1/tables/lists", record(["title": "Shopping"], id: list), "create-list"),
       ("/v1/tables/tasks", record(["list_id": .string(list), "title": "Milk"], id: task), "create-task"),
@@ -186,7 +187,7 @@ struct OfflineReplayTests {
     #expect(try bob.send("DELETE", "/v1/tables/lists/\(strangeID)").status == 200)
     try updates(rest, "/v1/tables/tasks/\(task)")
     for _ in 0..<3 { #expect(try rest.send("DELETE", "/v1/tables/tasks/\(task)").status == 200) }
-    #expect(try rest.send("DELETE", "/v1/tables/tasks/\(Environment.system.newID())").status == 204)
+    #expect(try rest.send("DELETE", "/v1/tables/tasks/\(StoreEnvironment.system.newID())").status == 204)
   }
 
   /// An update with the revision that it knows: refused when it is another one, with the record to merge with; repeated, it finds itself done.
@@ -206,7 +207,7 @@ struct OfflineReplayTests {
   }
 
   /// The server keeps only so many bytes of answers, and still knows which request made which record.
-  private func forgottenAnswers(_ scene: Scene) throws {
+  private func purgedAnswers(_ scene: Scene) throws {
     let rest = try scene.rest("ann")
     let body = record(["title": "Kept"])
     let first = try rest.send("POST", "/v1/tables/lists", body, id: "old")

@@ -22,7 +22,7 @@ private struct Term: Record {
 /// had it, so that deletes had to be sent before creates, and terms could not be reordered at all.
 @Suite("The terms of a study set")
 struct StudySetTermsTests {
-  private static func schema() throws -> Schema {
+  private static func schema() throws -> SyncSchema {
     let text = """
       {"holdfast": 1, "name": "study", "tables": {
         "sets": {"zone": "root", "columns": {"title": {"type": "text", "required": true}}},
@@ -36,7 +36,7 @@ struct StudySetTermsTests {
           "set_id": {"type": "reference", "to": "sets", "required": true, "on_delete": "cascade", "across": true}}}
       }}
       """
-    return try Schema(json: Array(text.utf8))
+    return try SyncSchema(json: Array(text.utf8))
   }
 
   private static let words = ["A", "B", "C", "D", "E", "F"]

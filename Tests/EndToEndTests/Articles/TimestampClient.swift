@@ -33,7 +33,7 @@ final class TimestampClient {
   // MARK: Edits
 
   func insert(_ table: String, _ columns: [String: JSONValue]) -> String {
-    let id = Environment.system.newID()
+    let id = StoreEnvironment.system.newID()
     rows[id] = Row(table: table, columns: columns, dirty: Set(columns.keys))
     return id
   }

@@ -14,7 +14,7 @@ import Testing
 /// the upload was on its way is unmarked with it.
 @Suite("Ts and Dirty")
 struct TimestampDirtyTests {
-  private static func schema() throws -> Schema {
+  private static func schema() throws -> SyncSchema {
     let text = """
       {"holdfast": 1, "name": "shop", "tables": {
         "shops": {"zone": "root", "columns": {"name": {"type": "text", "required": true}}},
@@ -27,7 +27,7 @@ struct TimestampDirtyTests {
           "city": {"type": "text", "merge": "server"}}}
       }}
       """
-    return try Schema(json: Array(text.utf8))
+    return try SyncSchema(json: Array(text.utf8))
   }
 
   @Test(
@@ -78,7 +78,7 @@ struct TimestampDirtyTests {
 
   /// What the two columns say of one record, from its making to its end.
   private func states(_ device: Device, _ shop: String) async throws -> String {
-    let id = Environment.system.newID()
+    let id = StoreEnvironment.system.newID()
     func expect(_ rev: Int64?, dirty: Set<String>, _ place: SourceLocation = #_sourceLocation) async throws {
       let found = try await device.store.read { db in
         (
@@ -110,7 +110,7 @@ struct TimestampDirtyTests {
     try await expect(nil, dirty: ["delete"])
     try await device.engine.sync()
     try await expect(nil, dirty: [])
-    let kept = Environment.system.newID()
+    let kept = StoreEnvironment.system.newID()
     try await device.store.write {
       try $0.execute(
         "INSERT INTO customers (id, shop_id, name) VALUES (?, ?, 'Miller')", [.text(kept), .text(shop)])

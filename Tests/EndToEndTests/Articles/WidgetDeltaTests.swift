@@ -15,13 +15,15 @@ import Testing
 /// REST any more.
 @Suite("The deltas of a collection of widgets")
 struct WidgetDeltaTests {
-  private static func schema() throws -> Schema {
-    try Schema(
+  private static func schema() throws -> SyncSchema {
+    try SyncSchema(
       name: "widgets",
       tables: [
-        Table(
+        TableSchema(
           "widgets", zone: .public("catalogue"),
-          columns: [Column("name", .text, required: true), Column("color", .text, required: true)])
+          columns: [
+            ColumnSchema("name", .text, required: true), ColumnSchema("color", .text, required: true),
+          ])
       ])
   }
 
@@ -160,8 +162,8 @@ struct WidgetDeltaTests {
     }
     #expect(Set(dates).count == 7)
     for (number, date) in dates.dropLast().enumerated() {
-      let told = try ask(date).json["records"]?.elements?.compactMap { $0["id"]?.stringValue }
-      #expect(told == Array(ids[number...]))
+      let sent = try ask(date).json["records"]?.elements?.compactMap { $0["id"]?.stringValue }
+      #expect(sent == Array(ids[number...]))
     }
     #expect(try ask(dates[6]).status == 304)
   }
@@ -170,11 +172,12 @@ struct WidgetDeltaTests {
   private func publishedLate(
     _ scene: Scene, _ ids: [String], _ copy: inout Copy, _ phone: Device
   ) async throws {
-    let system = Environment.system
+    let system = StoreEnvironment.system
     let staging = try Device(
       "staging", in: scene.folder, transport: HTTPTransport(server: scene.server.address),
       schema: scene.schema,
-      environment: Environment(now: { system.now() - 3_600_000 }, random: system.random, sleep: system.sleep))
+      environment: StoreEnvironment(
+        now: { system.now() - 3_600_000 }, random: system.random, sleep: system.sleep))
     try await staging.engine.signIn(name: "editor", password: "correct-horse", device: "staging")
     try await staging.store.follow("catalogue")
     try await staging.engine.sync()
@@ -244,9 +247,9 @@ struct WidgetDeltaTests {
     #expect(try await colors(phone)[0] == "orange")
   }
 
-  /// Something went wrong with the copy on the phone, and no delta can say so: the zone is begun anew. Until it is there whole, the old copy stays.
+  /// Something went wrong with the copy on the phone, and no delta can say so: the zone is resynced. Until it is there whole, the old copy stays.
   private func pristine(_ scene: Scene, _ phone: Device) async throws {
-    try Connection(path: phone.path).execute(
+    try SQLiteConnection(path: phone.path).execute(
       """
       BEGIN IMMEDIATE; UPDATE holdfast_local SET applying = 1;
       UPDATE widgets SET color = 'broken' WHERE name < 'Widget 3'; DELETE FROM widgets WHERE name = 'Widget 4';

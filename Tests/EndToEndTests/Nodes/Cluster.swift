@@ -9,7 +9,7 @@ import Testing
 /// Several servers as processes on one PostgreSQL database, whatever the other tests run on, and devices.
 final class Cluster {
   let folder: URL
-  let schema: Schema
+  let schema: SyncSchema
   let shared: SharedDatabase
   let nodes: [ServerProcess]
 

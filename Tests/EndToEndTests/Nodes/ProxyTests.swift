@@ -7,7 +7,7 @@ import Testing
 @Suite("A proxy of deploy/", .serialized) struct ProxyTests {
   private let folder: URL
   private let nodes: [ServerProcess]
-  private let schema: Schema
+  private let schema: SyncSchema
 
   init() throws {
     folder = try Programs.makeFolder()

@@ -16,7 +16,8 @@ final class StreamClient {
   /// Opens a stream at an address.
   init(_ address: URL, as device: Device) throws {
     let token = try #require(
-      try Connection(path: device.path, access: .readOnly).value("SELECT token FROM holdfast_local")?.text)
+      try SQLiteConnection(path: device.path, access: .readOnly).value("SELECT token FROM holdfast_local")?
+        .text)
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
       "curl", "--no-buffer", "--silent", "--header", "Authorization: Bearer \(token)",

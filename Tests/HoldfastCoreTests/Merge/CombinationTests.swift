@@ -178,7 +178,7 @@ struct CombinationTests {
 
   @Test("a set takes null or an array of texts, each once; and policies only fit their types")
   func checks() throws {
-    let column = Column("labels", .json, policy: .set)
+    let column = ColumnSchema("labels", .json, policy: .set)
     for good in ["[]", "[\"a\",\"b\"]", "[\"e\\u0301\",\"\\u00e9\"]"] { try column.check(.text(good)) }
     for bad in ["{}", "[1]", "[\"a\",\"a\"]", "\"a\"", "[null]", "[\"a\",\"\\u0061\"]"] {
       #expect(throws: Problem.self) { try column.check(.text(bad)) }
@@ -187,8 +187,9 @@ struct CombinationTests {
       (ColumnType.text, MergePolicy.counter), (.text, .set), (.json, .text), (.real, .counter),
     ] {
       #expect(throws: SchemaError.self) {
-        try Schema(
-          name: "test", tables: [Table("items", zone: .user, columns: [Column("one", type, policy: policy)])])
+        try SyncSchema(
+          name: "test",
+          tables: [TableSchema("items", zone: .user, columns: [ColumnSchema("one", type, policy: policy)])])
       }
     }
   }

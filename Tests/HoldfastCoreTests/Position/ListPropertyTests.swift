@@ -56,10 +56,10 @@ struct ListPropertyTests {
   @Test(
     "a list that one device renews while others insert offline has one order everywhere, with all records (I7)"
   )
-  func renewal() {
+  func reason() {
     var random = SeededRandom(seed: 73)
     let mixture = Self.steps(6000, seed: 73)
-    // A renewal in every hundred steps, by whoever.
+    // A reason in every hundred steps, by whoever.
     let steps = mixture.enumerated().map { number, step in
       number % 100 == 50 ? ListStep(.renew, &random, devices: 5) : step
     }

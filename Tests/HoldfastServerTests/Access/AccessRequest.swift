@@ -39,7 +39,7 @@ struct DocumentedOperation: Hashable {
   private var isExport: Bool { path.hasPrefix("/v1/account/export") }
 
   /// The name of its row: tables of one rule are alike.
-  func row(_ schema: Schema) -> String {
+  func row(_ schema: SyncSchema) -> String {
     guard let table, let index = schema.index(of: table) else { return "\(method) \(path)" }
     let kind =
       switch schema.tables[index].zone {

@@ -127,13 +127,13 @@ struct ForeignIDTests {
       ]
       return try ["", "5f1c2a9e.1"].map { ack in
         let device = try scene.server.signIn("other")
-        device.news = [.init(zone: target.zone, token: ack)]
+        device.unsentAcks = [.init(zone: target.zone, token: ack)]
         device.acks = [target.zone: ack]
         let answer = try JSONValue(parsing: scene.server.respond(to: device.request(sets)).body)
-        let told = ["confirmed", "refused", "zones", "lost", "resend"].map { name in
+        let sent = ["confirmed", "refused", "zones", "lost", "resend"].map { name in
           "\(name) " + String(decoding: (answer[name] ?? .null).bytes, as: UTF8.self)
         }
-        return Self.anonymous(told.joined(separator: "\n"), target).replacing(device.user, with: "USER")
+        return Self.anonymous(sent.joined(separator: "\n"), target).replacing(device.user, with: "USER")
       }
     }
     let expected = try ask(scene.ghost(of: live))

@@ -33,7 +33,7 @@ import Testing
     """
 
   init() throws {
-    server = try TestServer(Schema(json: Array(Self.text.utf8)))
+    server = try TestServer(SyncSchema(json: Array(Self.text.utf8)))
     alice = try server.signUp("alice")
     bob = try server.signUp("bob")
     list = try alice.makeList()
@@ -170,26 +170,27 @@ import Testing
     #expect(try bob.sync([.create("items", item, back, at: at)]).refused.isEmpty)
   }
 
-  @Test("a record that is handed back after a restore moves by the same rule (I10)")
-  func handedBack() throws {
+  @Test("a record that is recovered after a restore moves by the same rule (I10)")
+  func recovered() throws {
     let mine = try makeSection(bob, in: own)
     try bob.pull()
     let backup = try server.backUp()
     try alice.sync([.update("items", item, ["title": "Oat milk"])])
     try bob.pull()
-    let restored = try server.restored(backup, schema: Schema(json: Array(Self.text.utf8)))
+    let restored = try server.restored(backup, schema: SyncSchema(json: Array(Self.text.utf8)))
     (alice.server, bob.server) = (restored, restored)
-    let returned: JSONValue = [
+    let recovered: JSONValue = [
       "table": "items", "id": .string(item), "zone": .string(own), "rev": 2,
       "columns": ["section_id": .string(mine), "title": "Mine"],
     ]
     try bob.sync(complete: true)
     try bob.pull()
     let body: JSONValue = [
-      "protocol": 1, "answers": .integer(bob.answers), "digest": .string(bob.digest), "returns": [returned],
+      "protocol": 1, "acknowledged_refusals": .integer(bob.answers), "digest": .string(bob.digest),
+      "recovered": [recovered],
     ]
-    let told = try #require(try bob.apply(restored.post("/v1/sync", body, token: bob.token)).returned)
-    #expect(told.refused.compactMap { Problem(document: $0.problem)?.code } == [.roleInsufficient])
+    let sent = try #require(try bob.apply(restored.post("/v1/sync", body, token: bob.token)).recovered)
+    #expect(sent.refused.compactMap { Problem(document: $0.problem)?.code } == [.roleInsufficient])
     let fresh = try restored.signIn("alice")
     try fresh.pull()
     #expect(fresh.records["items \(item)"]?.zone == list)

@@ -39,7 +39,7 @@ import Testing
     let keys = GuessCount.Keys(name: "alice", address: "a")
     for _ in 0..<3 { #expect(attempt(&count) == nil) }
     #expect(attempt(&count)?.code == .tooManyAttempts)
-    count.takeBack(keys, at: 0)
+    count.rollBack(keys, at: 0)
     #expect(attempt(&count) == nil)
     count.succeed(keys, at: 0)
     for _ in 0..<3 { #expect(attempt(&count) == nil) }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Indexes of lists")
 struct ListIndexTests {
-  private static func schema(within: Bool) throws -> Schema {
-    try Schema(
+  private static func schema(within: Bool) throws -> SyncSchema {
+    try SyncSchema(
       json: Array(
         (within ? ListServer.schema : ListServer.schema.replacing(#", "within": "group_id""#, with: "")).utf8)
     )
@@ -109,16 +109,16 @@ struct ListIndexTests {
       CREATE TABLE items (id uuid PRIMARY KEY, list_id uuid NOT NULL REFERENCES lists ON DELETE CASCADE,
         place varchar(2000) NOT NULL);
       """)
-    let schema = try Schema(
+    let schema = try SyncSchema(
       name: "team",
       tables: [
-        Table("lists", zone: .root, columns: [Column("title", .text)]),
-        Table(
+        TableSchema("lists", zone: .root, columns: [ColumnSchema("title", .text)]),
+        TableSchema(
           "items", zone: .parent("list_id"),
           columns: [
-            Column(
+            ColumnSchema(
               "list_id", .reference, required: true, reference: Reference(to: "lists", onDelete: .cascade)),
-            Column("place", .position, required: true),
+            ColumnSchema("place", .position, required: true),
           ]),
       ])
     try Adoption(PostgresLocation(url)).apply(schema)
@@ -139,7 +139,7 @@ struct ListIndexTests {
     #expect(try server.findings().isEmpty)
   }
 
-  private static func list(_ table: String, _ parent: Value, _ schema: Schema) throws -> RecordList {
+  private static func list(_ table: String, _ parent: Value, _ schema: SyncSchema) throws -> RecordList {
     let index = try #require(schema.index(of: table))
     let position = try #require(schema.tables[index].index(of: "position"))
     var values = [Value](repeating: .null, count: schema.tables[index].columns.count)

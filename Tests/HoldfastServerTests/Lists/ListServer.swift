@@ -24,7 +24,7 @@ struct ListServer {
   let rest: RestClient
 
   init() throws {
-    server = try TestServer(try Schema(json: Array(Self.schema.utf8)))
+    server = try TestServer(try SyncSchema(json: Array(Self.schema.utf8)))
     alice = try server.signUp("alice")
     rest = RestClient(alice)
   }

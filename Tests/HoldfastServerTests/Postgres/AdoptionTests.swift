@@ -44,8 +44,8 @@ import Testing
   }
 
   /// The proposal, installed.
-  private func adopt() throws -> Schema {
-    let schema = try Schema(json: Array(adoption.propose().text.utf8))
+  private func adopt() throws -> SyncSchema {
+    let schema = try SyncSchema(json: Array(adoption.propose().text.utf8))
     try adoption.apply(schema)
     return schema
   }
@@ -54,7 +54,7 @@ import Testing
     throws
   {
     let proposal = try adoption.propose()
-    let schema = try Schema(json: Array(proposal.text.utf8))
+    let schema = try SyncSchema(json: Array(proposal.text.utf8))
     #expect(schema.tables.map(\.name) == ["lists", "items", "comments", "members", "conflicts"])
     #expect(schema.tables.prefix(3).map(\.zone) == [.root, .parent("list_id"), .parent("item_id")])
     let items = try #require(schema.table("items"))
@@ -163,7 +163,7 @@ import Testing
         "pairs": {"zone": "root", "columns": {"a": {"type": "integer"}}}}}
       """
     do {
-      try adoption.apply(Schema(json: Array(text.utf8)))
+      try adoption.apply(SyncSchema(json: Array(text.utf8)))
       Issue.record("It was applied.")
     } catch let error as ServerError {
       for place in [
@@ -178,7 +178,7 @@ import Testing
   {
     var text = try adoption.propose(tables: ["lists"]).text
     text = text.replacingOccurrences(of: "\"root\"", with: "\"user\"")
-    #expect(throws: (any Error).self) { try adoption.apply(Schema(json: Array(text.utf8))) }
+    #expect(throws: (any Error).self) { try adoption.apply(SyncSchema(json: Array(text.utf8))) }
     #expect(try sql.texts("SELECT count(*)::text FROM pg_namespace WHERE nspname = 'holdfast'") == ["0"])
   }
 
@@ -211,7 +211,7 @@ import Testing
     try sql.run("UPDATE items SET title = title || '!'")
   }
 
-  /// The schema of the database as pg_dump writes it, but for the key that it makes anew each time.
+  /// The schema of the database as pg_dump writes it, but for the key that it makes again each time.
   private func catalog() throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

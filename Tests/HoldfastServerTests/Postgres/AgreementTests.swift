@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The records on the device, without those whose ids the server makes.
-    func held() throws -> TextMap<Held> {
+    func held() throws -> TextMap<AwaitingZone> {
       try device.pull()
       let findings = try server.findings()
       #expect(findings == [])
@@ -147,7 +147,7 @@ import Testing
   @Test("JSON and texts that no device could have sent reach the devices all the same (I12)") func strange()
     throws
   {
-    let schema = try Schema(
+    let schema = try SyncSchema(
       json: Array(
         """
         {"holdfast": 1, "name": "strange", "tables": {"words": {"zone": {"public": "catalogue"}, "columns": {
@@ -155,7 +155,7 @@ import Testing
         """.utf8))
     let server = try TestServer(schema, engine: .postgres)
     let device = try server.signUp("ann")
-    device.news.append(.init(zone: "catalogue", token: ""))
+    device.unsentAcks.append(.init(zone: "catalogue", token: ""))
     let sql = try SQLWriter(server)
     try sql.run(
       #"INSERT INTO words (id, text, data) VALUES ('w1', 'too long', '{"a": 1, "a": 2}'), ('w2', 'ok', '[1]')"#

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastServer
 
-/// Users who are erased where others write round the server: docs/LEAVING.md, section 2. Invariants I9 and I10.
+/// Users who are erased where others write round the server: docs/EXPORT-AND-ERASURE.md, section 2. Invariants I9 and I10.
 @Suite struct ErasureSQLTests {
   private static let team = """
     CREATE TABLE lists (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), title text NOT NULL);
@@ -34,7 +34,7 @@ import Testing
       """)
     #expect(try sql.texts("SELECT count(*)::text FROM items") == ["700"])
     #expect(try RestClient(ann).send("DELETE", "/v1/account", ["password": "correct horse"]).status == 204)
-    for _ in 0..<2 { try server.inline?.forget() }
+    for _ in 0..<2 { try server.inline?.purge() }
     #expect(try sql.texts("SELECT title FROM lists") == ["for both"])
     #expect(try sql.texts("SELECT count(*)::text FROM items") == ["0"])
     #expect(try sql.texts("SELECT erasure::text FROM holdfast.accounts WHERE id = '\(ann.user)'") == ["2"])
@@ -59,7 +59,7 @@ import Testing
     #expect(throws: PostgresError.self) {
       try sql.run("SET holdfast.account = '\(ann.user)'; INSERT INTO lists (id, title) VALUES ('L9', 'hers')")
     }
-    try server.inline?.forget()
+    try server.inline?.purge()
     #expect(try server.findings().isEmpty)
   }
 }

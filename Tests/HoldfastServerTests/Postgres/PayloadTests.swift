@@ -14,29 +14,29 @@ import Testing
     } + ["é", "e\u{301}", "\u{301}x", "日本 語=1", "%20", "%", "%4", "👩‍👧"]
 
   /// What all payloads say together.
-  private func read(_ payloads: [String]) throws -> Moves {
-    var moves = Moves()
-    for payload in payloads { moves.add(try #require(Moves(payload: payload))) }
-    return moves
+  private func read(_ payloads: [String]) throws -> ZoneChanges {
+    var changes = ZoneChanges()
+    for payload in payloads { changes.add(try #require(ZoneChanges(payload: payload))) }
+    return changes
   }
 
   @Test("every name of a zone and a user comes through a notification as it was") func names() throws {
     for (number, name) in Self.names.enumerated() {
-      var moves = Moves()
-      moves.add(zone: name, by: number % 2 == 0 ? Int64(number) : nil)
-      moves.users = ["\(name)!"]
-      moves.devices = [Int64(number)]
-      #expect(try read(moves.payloads(from: "0a1b")) == moves, "\(name.debugDescription)")
+      var changes = ZoneChanges()
+      changes.add(zone: name, by: number % 2 == 0 ? Int64(number) : nil)
+      changes.users = ["\(name)!"]
+      changes.devices = [Int64(number)]
+      #expect(try read(changes.payloads(from: "0a1b")) == changes, "\(name.debugDescription)")
     }
   }
 
   @Test("no notification has 8,000 bytes, whatever the names are") func size() throws {
-    var moves = Moves()
-    for number in 0..<900 { moves.add(zone: String(repeating: "=", count: 60) + "\(number)", by: nil) }
-    let payloads = moves.payloads(from: "0a1b")
+    var changes = ZoneChanges()
+    for number in 0..<900 { changes.add(zone: String(repeating: "=", count: 60) + "\(number)", by: nil) }
+    let payloads = changes.payloads(from: "0a1b")
     #expect(payloads.allSatisfy { $0.utf8.count < 8000 })
-    #expect(try read(payloads) == moves)
-    var long = Moves()
+    #expect(try read(payloads) == changes)
+    var long = ZoneChanges()
     long.add(zone: String(repeating: "x", count: 9000), by: nil)
     #expect(long.payloads(from: "0a1b") == ["0a1b *"])
   }
@@ -51,17 +51,17 @@ import Testing
     for zone in zones {
       try ledger.writer.connection.run(
         "INSERT INTO lists (id, title) VALUES ($1, 'x')", PostgresParameters(zone))
-      let heard = try listener.notifications(timeout: .seconds(60)).map(\.payload)
-      let told = try Array(read(heard).zones.keys)
-      #expect(told == [zone], "\(zone.debugDescription)")
+      let received = try listener.notifications(timeout: .seconds(60)).map(\.payload)
+      let sent = try Array(read(received).zones.keys)
+      #expect(sent == [zone], "\(zone.debugDescription)")
     }
     try ledger.writer.run(
       "INSERT INTO lists (id, title) SELECT repeat('=', 60) || n, 'x' FROM generate_series(1, 400) n")
-    var moves = Moves()
-    while moves.zones.count < 400 {
-      for heard in try listener.notifications(timeout: .seconds(60)) {
-        #expect(heard.payload.utf8.count < 8000)
-        moves.add(try #require(Moves(payload: heard.payload)))
+    var changes = ZoneChanges()
+    while changes.zones.count < 400 {
+      for received in try listener.notifications(timeout: .seconds(60)) {
+        #expect(received.payload.utf8.count < 8000)
+        changes.add(try #require(ZoneChanges(payload: received.payload)))
       }
     }
   }

@@ -8,7 +8,9 @@ import Testing
 /// A PostgreSQL database is made, checked and extended when a server opens it.
 @Suite struct PostgresOpeningTests {
   private static func open(_ url: String, _ schema: String? = nil) throws -> PostgresOpening.Opened {
-    try PostgresOpening.open(PostgresLocation(url), schema: schema.map { try Schema(json: Array($0.utf8)) }) {
+    try PostgresOpening.open(
+      PostgresLocation(url), schema: schema.map { try SyncSchema(json: Array($0.utf8)) }
+    ) {
       [UInt8](repeating: 7, count: $0)
     }
   }
@@ -95,7 +97,7 @@ import Testing
         "true"
       ])
     #expect(Self.code { _ = try Self.open(url, Self.schema("")) } == .schemaCannotChange)
-    // An index whose making was cut short is made anew.
+    // An index whose making was cut short is made again.
     try sql.run("DROP INDEX holdfast_items_of_after_id")
     _ = try Self.open(url)
     #expect(
@@ -131,7 +133,7 @@ import Testing
       DELETE FROM items; INSERT INTO items (id, zone, list_id, title) VALUES ('i2', 'L1', 'L1', 'b');
       """)
     #expect(Self.code { _ = try Self.open(ledger.url) } == .damaged)
-    try Adoption(PostgresLocation(ledger.url)).apply(Schema(json: Array(TestLedger.schema.utf8)))
+    try Adoption(PostgresLocation(ledger.url)).apply(SyncSchema(json: Array(TestLedger.schema.utf8)))
     #expect(try sql.ledger("L1") == ["1 lists L1 1 live", "3 items i1 2 deleted", "4 items i2 1 live"])
     _ = try Self.open(ledger.url)
     #expect(try ledger.findings() == [])

@@ -183,7 +183,7 @@ import Testing
         "feeling": {"type": "text", "one_of": ["sad", "glad"]}, "many": {"type": "integer"},
         "parent": {"type": "reference", "to": "pages", "on_delete": "set_null"}}}}}
       """
-    let schema = try Schema(json: Array(text.utf8))
+    let schema = try SyncSchema(json: Array(text.utf8))
     _ = try PostgresOpening.open(PostgresLocation(url), schema: schema, standing: .adopt) {
       [UInt8](repeating: 3, count: $0)
     }

@@ -59,7 +59,7 @@ struct TestLedger {
 
   init(_ schema: String = TestLedger.schema) throws {
     url = try TemporaryPostgres.shared.makeDatabase()
-    _ = try PostgresOpening.open(PostgresLocation(url), schema: Schema(json: Array(schema.utf8))) {
+    _ = try PostgresOpening.open(PostgresLocation(url), schema: SyncSchema(json: Array(schema.utf8))) {
       [UInt8](repeating: 7, count: $0)
     }
     writer = try SQLWriter(url: url)

@@ -110,7 +110,7 @@ extension ShardRules {
     FanOut(
       reason: "the webhook serves all zones",
       pattern: #"""
-        SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.told t .* LIMIT \$1
+        SELECT .* FROM holdfast.zones z LEFT JOIN holdfast.notified t .* LIMIT \$1
         """#),
     FanOut(
       reason: "a collection is made of zones on all shards",
@@ -150,25 +150,25 @@ extension ShardRules {
     FanOut(
       reason: "devices that a restored server has not heard are on all shards",
       pattern: #"""
-        SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at > \$1 .*LIMIT 1
+        SELECT d.number FROM holdfast.devices d WHERE d.unseen_since_restore AND d.seen_at > \$1 .*LIMIT 1
         """#),
     FanOut(
       reason: "devices that a restored server has not heard die on all shards",
       pattern: #"""
-        SELECT d.number FROM holdfast.devices d WHERE d.unheard AND d.seen_at <= \$1 .* LIMIT \$3
+        SELECT d.number FROM holdfast.devices d WHERE d.unseen_since_restore AND d.seen_at <= \$1 .* LIMIT \$3
         """#),
     FanOut(
-      reason: "a forgotten record names no device",
+      reason: "a purged record names no device",
       pattern: #"""
         SELECT c.device, c.request_id, c.place FROM holdfast.created c WHERE c.record_table = \$1 AND c.record_id = ANY \(\$2\)
         """#),
     FanOut(
-      reason: "conflicts are forgotten by their age",
+      reason: "conflicts are purged by their age",
       pattern: #"""
         SELECT c.id, c.zone FROM holdfast.conflicts c WHERE c.id > \$1 AND c.id < \$2 ORDER BY c.id LIMIT \$3
         """#),
     FanOut(
-      reason: "answers are forgotten by their age",
+      reason: "answers are purged by their age",
       pattern: #"""
         SELECT q.device, q.number FROM holdfast.requests q WHERE q.at <= \$1 ORDER BY q.at LIMIT \$2
         """#),
@@ -221,13 +221,13 @@ extension ShardRules {
     #"SELECT m.zone, count.* GROUP BY m.zone"#,
     #"SELECT r.zone, count.* GROUP BY r.zone"#,
     #"SELECT z.zone, CASE .* FROM holdfast.zones z ORDER BY z.zone"#,
-    // What is known of a history before a restore is forgotten long after it.
-    #"SELECT DISTINCT h.zone FROM holdfast.handed h WHERE h.zone > \$1 ORDER BY h.zone LIMIT \$2"#,
-    #"SELECT c.zone FROM holdfast.claims c WHERE c.zone > \$1 ORDER BY c.zone LIMIT \$2"#,
+    // What is known of a history before a restore is purged long after it.
+    #"SELECT DISTINCT h.zone FROM holdfast.recovered_records h WHERE h.zone > \$1 ORDER BY h.zone LIMIT \$2"#,
+    #"SELECT c.zone FROM holdfast.claimed_seqs c WHERE c.zone > \$1 ORDER BY c.zone LIMIT \$2"#,
     // The report of a restore.
-    #"SELECT c.account, c.role, .* FROM holdfast.claimants c ORDER BY c.zone, c.account"#,
+    #"SELECT c.account, c.role, .* FROM holdfast.zone_claims c ORDER BY c.zone, c.account"#,
     // A user's claims are looked at after a restore alone.
-    #"SELECT (c.zone, c.device, c.state, c.proven|count\(\*\)) FROM holdfast.claimants c WHERE c.account = \$1( AND NOT c.proven)?"#,
+    #"SELECT (c.zone, c.device, c.state, c.proven|count\(\*\)) FROM holdfast.zone_claims c WHERE c.account = \$1( AND NOT c.proven)?"#,
     #"SELECT d.account, count.* GROUP BY d.account"#,
     #"SELECT d.id, (a.name|CASE a.erasure).* JOIN holdfast.accounts a .*"#,
     #"SELECT account FROM holdfast.devices WHERE id = \$1"#,
@@ -243,6 +243,6 @@ extension ShardRules {
     #"SELECT r.zone, min\(r.seq\)::text .* GROUP BY r.zone"#,
     #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
-    #"SELECT c.zone, coalesce.* FROM holdfast.claims c .* GROUP BY c.zone ORDER BY c.zone"#,
+    #"SELECT c.zone, coalesce.* FROM holdfast.claimed_seqs c .* GROUP BY c.zone ORDER BY c.zone"#,
   ]
 }

@@ -44,7 +44,7 @@ import Testing
     try bob.pull()
     try writeREST(RestClient(alice), list)
     // Else the next request were an old one: a write over REST counts as one of the device's.
-    alice.heard = nil
+    alice.lastServerClock = nil
     try alice.sync([.delete("lists", list)], complete: true)
     _ = try server.signIn("alice", device: alice.id)
     try told(location, server)
@@ -54,11 +54,11 @@ import Testing
     #expect(try bob.get("/v1/zones/\(bob.user)/snapshot").status == 200)
     let erasure = try RestClient(bob).send("DELETE", "/v1/account", ["password": "correct horse"])
     #expect(erasure.status == 204)
-    server.world.advance(100 * ForgettingTests.day)
-    let forgotten = try #require(server.inline).forget()
-    #expect(forgotten.tombstones > 0 && forgotten.acks > 0)
-    server.world.setClock(ahead: -10 * ForgettingTests.day)
-    #expect(try #require(server.inline).forget() == Forgotten())
+    server.world.advance(100 * RetentionTests.day)
+    let purged = try #require(server.inline).purge()
+    #expect(purged.tombstones > 0 && purged.acks > 0)
+    server.world.setClock(ahead: -10 * RetentionTests.day)
+    #expect(try #require(server.inline).purge() == Purged())
     #expect(try server.findings().isEmpty)
     let flat = watch.statements.map { $0.replacing("\"", with: "").replacing(/\s+/, with: " ") }
     for fanOut in ShardRules.fanOuts {
@@ -97,17 +97,17 @@ import Testing
   private func told(_ location: PostgresLocation, _ server: TestServer) throws {
     let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
     defer { database.close() }
-    let all = try database.read { try $0.untold(nil, limit: 100) }
+    let all = try database.read { try $0.unnotified(nil, limit: 100) }
     #expect(!all.isEmpty)
-    #expect(try database.read { try $0.untold(all.map(\.zone), limit: 100) }.count == all.count)
+    #expect(try database.read { try $0.unnotified(all.map(\.zone), limit: 100) }.count == all.count)
     let store = try database.store()
-    _ = try store.begin([Expectation()], isCareful: false)
+    _ = try store.begin([Footprint()], isCareful: false)
     // Asked for after a restore alone.
     #expect(try !store.devices.hasAck(of: "none", by: "nobody", notOf: ""))
-    try store.zones.setTold(all.map { ToldZone(zone: $0.zone, seq: $0.seq) })
-    try store.commit(announcing: Moves())
+    try store.zones.setNotified(all.map { NotifiedZone(zone: $0.zone, seq: $0.seq) })
+    try store.commit(announcing: ZoneChanges())
     try store.close()
-    #expect(try database.read { try $0.untold(nil, limit: 100) }.isEmpty)
+    #expect(try database.read { try $0.unnotified(nil, limit: 100) }.isEmpty)
   }
 
   private func listAll(_ location: PostgresLocation) throws {
@@ -155,7 +155,7 @@ import Testing
       "UPDATE holdfast.zones SET seq = $2, clock = now() WHERE zone = $1",
       "UPDATE public.items t SET zone = $3 WHERE t.zone = $1 AND t.id = $2",
       "INSERT INTO holdfast.zones (zone, seq) SELECT * FROM unnest($1::text[], $2::bigint[])",
-      "INSERT INTO holdfast.told AS t (zone, seq) VALUES ($1, $2) ON CONFLICT (seq) DO UPDATE SET seq = excluded.seq",
+      "INSERT INTO holdfast.notified AS t (zone, seq) VALUES ($1, $2) ON CONFLICT (seq) DO UPDATE SET seq = excluded.seq",
       "DELETE FROM holdfast.refusals WHERE last <= $1",
     ])
   func refused(_ sql: String) { #expect(ShardRules.faults(sql) != []) }
@@ -180,7 +180,7 @@ import Testing
     #expect(message { try open(other, nil) }.contains("Start without --citus"))
   }
 
-  private func open(_ location: PostgresLocation, _ schema: Schema?) throws {
+  private func open(_ location: PostgresLocation, _ schema: SyncSchema?) throws {
     _ = try PostgresOpening.open(location, schema: schema) { [UInt8](repeating: 1, count: $0) }
   }
 
@@ -199,13 +199,13 @@ import Testing
     defer { database.close() }
     #expect(database.writers.count > 1 && database.writers.batch == 1)
     let (one, two) = (try database.store(), try database.store())
-    var expectation = Expectation()
-    expectation.zones = [list]
-    #expect(try one.begin([expectation], isCareful: false).isEmpty)
-    #expect(try two.begin([expectation, Expectation()], isCareful: false) == [0])
+    var footprint = Footprint()
+    footprint.zones = [list]
+    #expect(try one.begin([footprint], isCareful: false).isEmpty)
+    #expect(try two.begin([footprint, Footprint()], isCareful: false) == [0])
     one.rollBack()
     two.rollBack()
-    #expect(try two.begin([expectation], isCareful: false).isEmpty)
+    #expect(try two.begin([footprint], isCareful: false).isEmpty)
     try one.close()
     try two.close()
   }
@@ -218,19 +218,19 @@ import Testing
     let list = try alice.makeList()
     let database = try PostgresDatabase(location, schema: nil, random: { server.world.random($0) })
     defer { database.close() }
-    let (one, patient) = (try database.store(), try #require(try database.patientStore()))
-    var expectation = Expectation()
-    expectation.zones = [list]
-    #expect(try one.begin([expectation], isCareful: false).isEmpty)
+    let (one, patient) = (try database.store(), try #require(try database.slowStore()))
+    var footprint = Footprint()
+    footprint.zones = [list]
+    #expect(try one.begin([footprint], isCareful: false).isEmpty)
     do {
-      _ = try patient.begin([expectation], isCareful: false)
+      _ = try patient.begin([footprint], isCareful: false)
       Issue.record("It did not wait.")
     } catch {
       guard case .transient = patient.meaning(of: error) else { throw error }
     }
     one.rollBack()
     patient.rollBack()
-    #expect(try patient.begin([expectation], isCareful: false).isEmpty)
+    #expect(try patient.begin([footprint], isCareful: false).isEmpty)
     try one.close()
     try patient.close()
   }

@@ -6,16 +6,16 @@ import Testing
 
 @Suite("What a query of an index means")
 struct IndexQueryTests {
-  private let schema: Schema
+  private let schema: SyncSchema
 
   init() throws {
-    schema = try Schema(json: Array(IndexSchema.text.utf8))
+    schema = try SyncSchema(json: Array(IndexSchema.text.utf8))
   }
 
-  private func query(_ text: String, of table: String = "things") throws -> IndexQuery {
+  private func query(_ text: String, of table: String = "things") throws -> RecordQuery {
     let index = try #require(schema.index(of: table))
     let parameters = try QueryParameters(HTTPRequest(target: "/v1/tables/\(table)?\(text)"))
-    return try IndexQuery(parameters, of: index, in: schema)
+    return try RecordQuery(parameters, of: index, in: schema)
   }
 
   private func problem(_ text: String) -> Problem? {
@@ -61,11 +61,11 @@ struct IndexQueryTests {
 
   @Test("values are read by the column's type")
   func values() throws {
-    #expect(try query("where.amount=-7").filters == [IndexFilter(column: 2, test: .equal(.integer(-7)))])
+    #expect(try query("where.amount=-7").filters == [RecordFilter(column: 2, test: .equal(.integer(-7)))])
     #expect(
       try query("where.word.in=a%2Cb,c").filters
-        == [IndexFilter(column: 4, test: .among([.text("a,b"), .text("c")]))])
-    #expect(try query("where.word=a+b%2B").filters == [IndexFilter(column: 4, test: .equal(.text("a b+")))])
+        == [RecordFilter(column: 4, test: .among([.text("a,b"), .text("c")]))])
+    #expect(try query("where.word=a+b%2B").filters == [RecordFilter(column: 4, test: .equal(.text("a b+")))])
     for bad in [
       "amount=1.5", "amount=%2B1", "amount=", "amount=9223372036854775808", "flag=1", "at=2026-11-21",
       "at=2026-02-30T10:00:00.000Z", "word=%00", "list_id=", "amount.in=1,,2", "word.null=yes",
@@ -73,7 +73,7 @@ struct IndexQueryTests {
     ] {
       #expect(problem("where.\(bad)")?.code == .invalidValue, "\(bad)")
     }
-    let many = (0...IndexFilter.valueLimit).map(String.init).joined(separator: ",")
+    let many = (0...RecordFilter.valueLimit).map(String.init).joined(separator: ",")
     #expect(problem("where.amount.in=\(many)")?.code == .invalidValue)
   }
 
@@ -104,11 +104,11 @@ struct IndexQueryTests {
 
   @Test("the text after a prefix is the least that is greater than all that begin with it")
   func successor() {
-    #expect(IndexFilter.successor("ab") == "ac")
-    #expect(IndexFilter.successor("a\u{10FFFF}") == "b")
-    #expect(IndexFilter.successor("\u{D7FF}") == "\u{E000}")
-    #expect(IndexFilter.successor("\u{10FFFF}\u{10FFFF}") == nil)
-    #expect(IndexFilter.successor("") == nil)
+    #expect(RecordFilter.successor("ab") == "ac")
+    #expect(RecordFilter.successor("a\u{10FFFF}") == "b")
+    #expect(RecordFilter.successor("\u{D7FF}") == "\u{E000}")
+    #expect(RecordFilter.successor("\u{10FFFF}\u{10FFFF}") == nil)
+    #expect(RecordFilter.successor("") == nil)
   }
 }
 
@@ -130,5 +130,5 @@ enum IndexSchema {
     }}
     """
 
-  static func schema() throws -> Schema { try Schema(json: Array(text.utf8)) }
+  static func schema() throws -> SyncSchema { try SyncSchema(json: Array(text.utf8)) }
 }

@@ -217,13 +217,13 @@ struct IndexTests {
     _ = try fill([alice.makeList()], count: 20)
     #expect(try alice.get("/v1/tables/things?where.score=1").status == 422)
     let text = IndexSchema.text.replacing(#"["flag", "amount"]"#, with: #"["score"]"#)
-    try server.reopen(Schema(json: Array(text.utf8)))
+    try server.reopen(SyncSchema(json: Array(text.utf8)))
     #expect(try alice.get("/v1/tables/things?where.score=1").status == 200)
     #expect(try alice.get("/v1/tables/things?where.flag=true&where.amount=1").status == 422)
     let names = try indexes()
     #expect(names.contains("holdfast_things_by_score"))
     #expect(!names.contains("holdfast_things_by_flag-amount"))
-    try server.reopen(Schema(json: Array(text.utf8)))
+    try server.reopen(SyncSchema(json: Array(text.utf8)))
     #expect(try server.findings().isEmpty)
   }
 

@@ -46,7 +46,7 @@ struct PageTests {
   }
 
   @Test(
-    "later pages have the values of now, the short form of what was deleted, and little of what left the sight (I10)"
+    "later pages have the values of now, the short form of what was deleted, and little of what left the visible (I10)"
   )
   func now() throws {
     let list = try alice.makeList()

@@ -20,9 +20,9 @@ struct PlanTests {
     ("where.list_id=x", "of_list_id"), ("where.code=x", "unique_0"), ("where.ratio.null=false", "by_ratio"),
   ]
 
-  private static func query(_ text: String, _ schema: Schema) throws -> IndexQuery {
+  private static func query(_ text: String, _ schema: SyncSchema) throws -> RecordQuery {
     let table = try #require(schema.index(of: "things"))
-    return try IndexQuery(
+    return try RecordQuery(
       QueryParameters(HTTPRequest(target: "/v1/tables/things?\(text)")), of: table, in: schema)
   }
 
@@ -32,8 +32,8 @@ struct PlanTests {
   func sqlite(_ text: String, index: String) throws {
     let schema = try IndexSchema.schema()
     let server = try TestServer(schema, engine: .sqlite)
-    let statement = SQLiteIndexStatement(
-      try Self.query(text, schema), in: schema, limit: IndexQuery.resultLimit)
+    let statement = SQLiteQueryStatement(
+      try Self.query(text, schema), in: schema, limit: RecordQuery.resultLimit)
     let plan = try server.connection.rows(
       "EXPLAIN QUERY PLAN " + statement.sql,
       Array(repeating: .null, count: statement.values.count + 1)
@@ -64,9 +64,9 @@ struct PlanTests {
       """)
     try location.prepare(connection)
     let query = try Self.query(text, schema)
-    let statement = PostgresIndexStatement(
+    let statement = PostgresQueryStatement(
       query, schema.tables[query.table], opened.layout.relations[query.table], zones: Self.zones,
-      limit: IndexQuery.resultLimit)
+      limit: RecordQuery.resultLimit)
     let rows = try connection.queryOnce(
       PostgresStatement("EXPLAIN " + statement.statement.sql), statement.parameters)
     let plan = rows.indices.map { rows.text($0, 0) }.joined(separator: "\n")

@@ -226,7 +226,7 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
-  @Test("members are records: shared, changed, left and brought back over REST (I10)")
+  @Test("members are records: shared, changed, left and restored over REST (I10)")
   func members() throws {
     let bob = try server.signUp("bob")
     let share = try rest.send(

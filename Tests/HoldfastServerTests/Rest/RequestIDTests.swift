@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(
-    "after a day a replay that created records is answered with them as they are, others are done anew (I1)")
+    "after a day a replay that created records is answered with them as they are, others are done again (I1)")
   func later() throws {
     let made = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "made")
     let bulk: JSONValue = ["records": [item("One"), ["columns": ["title": "x"]], item("Two")]]
@@ -161,14 +161,15 @@ import Testing
     server.world.advance(RequestRetention.time - 60_000)
     #expect(try rest.send("PATCH", path, patch, id: "patch").isReplay)
     server.world.advance(120_000)
-    let again = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "made")
-    #expect(again.isReplay && again.status == 201 && again.id == made.id && again.column("amount") == 4)
+    let repeated = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "made")
+    #expect(
+      repeated.isReplay && repeated.status == 201 && repeated.id == made.id && repeated.column("amount") == 4)
     #expect(try rest.send("POST", "/v1/tables/items", item("Tea"), id: "made").code == "request-id-reused")
     let manyAgain = try rest.send("POST", "/v1/tables/items", bulk, id: "many")
     #expect(manyAgain.isReplay && manyAgain.statuses == [201, 422, 201])
     #expect(manyAgain.results[0]["record"] == many.results[0]["record"])
-    let anew = try rest.send("PATCH", path, patch, id: "patch")
-    #expect(!anew.isReplay && anew.rev == 4)
+    let again = try rest.send("PATCH", path, patch, id: "patch")
+    #expect(!again.isReplay && again.rev == 4)
     #expect(try rest.send("PATCH", path, patch, id: "patch").isReplay)
     try rest.send("DELETE", path)
     let gone = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "made")
@@ -206,7 +207,7 @@ import Testing
     #expect(try server.findings().isEmpty)
   }
 
-  @Test("an answer is forgotten for those behind it when all of them are too large (I11)")
+  @Test("an answer is purged for those behind it when all of them are too large (I11)")
   func size() {
     let oldest = [(1, 0), (2, 9 << 20), (3, 10 << 20)].map {
       RequestRetention.Entry(number: $0.0, at: 5, before: Int64($0.1))

@@ -90,9 +90,9 @@ struct RestClient {
 
 /// The schema of these tests: the other tests' one, with JSON in it.
 enum RestSchema {
-  static func make() throws -> Schema {
+  static func make() throws -> SyncSchema {
     let text = TestServer.text.replacing(
       #""amount": {"type": "integer""#, with: #""extra": {"type": "json"}, "amount": {"type": "integer""#)
-    return try Schema(json: Array(text.utf8))
+    return try SyncSchema(json: Array(text.utf8))
   }
 }

@@ -17,7 +17,7 @@ import Testing
     "terms that were inserted, deleted and moved in one batch stand in the order that was meant, on every device (I6, I7)"
   )
   func batch() throws {
-    let server = try TestServer(try Schema(json: Array(Self.schema.utf8)))
+    let server = try TestServer(try SyncSchema(json: Array(Self.schema.utf8)))
     let alice = try server.signUp("alice")
     let bob = try server.signUp("bob")
     let rest = RestClient(alice)

@@ -1,0 +1,101 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Zones that wait for a restored server to know whose they are. See docs/RESTORING.md, section 7.
+extension LocalDatabase {
+  /// So long a zone stays that the restored server knows, without its user: an owner's device may hand the membership back.
+  private static let holding: Int64 = 24 * 3_600_000
+  /// How many operations a change set has that keeps what a zone had, and about how many bytes.
+  private static let (keptCount, keptSize) = (500, 1 << 20)
+
+  /// Keeps zones of which the restored server can't say whether they may be read, until it can, or the time for that is over.
+  ///
+  /// - Returns: how many change sets went into quarantine.
+  func hold(_ held: [SyncAnswer.AwaitingZone], at clock: Stamp) throws -> Int {
+    var quarantined = 0
+    for held in held {
+      let known = try connection.value(
+        "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(held.zone)])
+      guard known != nil else { continue }
+      var until = held.until
+      if until == nil {
+        until = try connection.value(
+          "SELECT until FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(held.zone)])?
+          .integer
+      }
+      let end = until ?? clock.milliseconds + Self.holding
+      if end < clock.milliseconds {
+        quarantined += try giveUp(held.zone)
+      } else {
+        try connection.run(
+          "INSERT OR REPLACE INTO holdfast_awaiting_recovery (zone, until, is_unknown) VALUES (?, ?, ?)",
+          [.text(held.zone), .integer(end), .integer(held.isUnknown ? 1 : 0)])
+      }
+    }
+    return quarantined
+  }
+
+  /// Purges that zones are held of which an answer says something else.
+  func release(_ answer: SyncAnswer) throws {
+    let held = TextSet(answer.awaitingRecovery.map(\.zone))
+    let zones = try connection.rows("SELECT zone FROM holdfast_awaiting_recovery").compactMap { $0[0].text }
+    for zone in zones where !held.contains(zone) {
+      try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone)])
+    }
+  }
+
+  func isAwaitingRecovery(_ zone: String) throws -> Bool {
+    try connection.value("SELECT 1 FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone)]) != nil
+  }
+
+  /// Lets a zone go that was not recovered: what the user could write there goes into quarantine, as the server has none of it.
+  ///
+  /// - Returns: how many change sets.
+  func giveUp(_ zone: String) throws -> Int {
+    Trace.took(.zoneGivenUp)
+    let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
+    var (seen, kept): ([Int: TextSet], Int) = ([:], 0)
+    // They are noted as if they were to be recovered, and kept as edits that can be sent again.
+    try noteMissing(in: zone, writable(role.flatMap(Role.init)), &seen)
+    var (set, size): ([[UInt8]], Int) = ([], 0)
+    var lacking = LackingRecords()
+    func keep() throws {
+      if set.isEmpty { return }
+      let body = Array("[".utf8) + set.joined(separator: Array(",".utf8)) + Array("]".utf8)
+      try quarantine(
+        first: -1, body: body, operation: -1, problem: Problem(.zoneNotRecovered).document, RolledBack(),
+        &lacking)
+      kept += 1
+      (set, size) = ([], 0)
+    }
+    let recovered = try connection.rows(
+      "SELECT body FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
+    for row in recovered {
+      guard let operation = try operation(of: row[0].blob ?? []) else { continue }
+      set.append(operation)
+      size += operation.count
+      if set.count == Self.keptCount || size > Self.keptSize { try keep() }
+    }
+    try keep()
+    try lose(zone)
+    return kept
+  }
+}
+
+extension LocalDatabase {
+  /// The zones that are held.
+  package func zonesAwaitingRecovery() throws -> [ZoneAwaitingRecovery] {
+    try connection.rows("SELECT zone, until, is_unknown FROM holdfast_awaiting_recovery ORDER BY zone").map {
+      ZoneAwaitingRecovery(
+        zone: $0[0].text ?? "", reason: $0[2].integer == 1 ? .zone : .membership,
+        until: Timestamp.text(milliseconds: $0[1].integer ?? 0))
+    }
+  }
+}
+
+extension Store {
+  /// The zones that a restored server can't give to this user yet: docs/RESTORING.md, section 7.
+  public func zonesAwaitingRecovery() async throws -> [ZoneAwaitingRecovery] {
+    try await readers[0].perform { try $0.zonesAwaitingRecovery() }
+  }
+}

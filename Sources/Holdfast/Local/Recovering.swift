@@ -1,0 +1,226 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Handing back to a restored server what it has lost. See docs/RESTORING.md, section 4.
+extension LocalDatabase {
+  /// So long a zone stays of which the restored server can't say whether it may be read.
+  private static let holding: Int64 = 24 * 3_600_000
+  private static let deletionLimit = 10_000
+  private static let deletionTime: Int64 = 30 * 86_400_000
+  private static let requestSize = 1 << 20
+
+  // MARK: Noting
+
+  /// Notes the record of an arriving change, or its deletion, when what is known here is later; a record also when it is something else: which of
+  /// its edits the server has had is for the server to tell.
+  ///
+  /// - Parameter values: the values that arrive, in the order of the table's columns.
+  /// - Returns: whether what is here stays as it is, as it is later.
+  func noteIfLater(
+    _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
+  ) throws -> Bool {
+    if let known = try history(table, id).base {
+      let isNoted = try known.rev > rev || self.values(of: known, table) != values()
+      return try isNoted && note(table, id, known, session.writable) && known.rev > rev
+    }
+    let deletion = try connection.row(
+      "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
+      [.text(schema.tables[table].name), .text(id)])
+    guard let deletion, let last = deletion[0].integer, last > rev, let zone = deletion[1].text,
+      session.writable.contains(table)
+    else { return false }
+    try note(RecoveredRecord(table: table, id: id, zone: zone, rev: last, values: nil))
+    return true
+  }
+
+  /// Notes the remembered deletions of records of which the server does not know: another device may still have them.
+  func noteDeletions(
+    in zone: String, _ writable: Set<Int>, _ seen: [Int: TextSet],
+    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+  ) throws {
+    let deletions = try connection.rows(
+      "SELECT record_table, id, rev FROM holdfast_deleted WHERE zone = ? ORDER BY record_table, id",
+      [.text(zone)])
+    for row in deletions {
+      guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
+        let rev = row[2].integer,
+        writable.contains(table), seen[table]?.contains(id) != true, !isDeleted(table, id, rev),
+        try history(table, id).base == nil
+      else { continue }
+      try note(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: nil))
+    }
+  }
+
+  /// Notes the confirmed records of a zone that the server does not have.
+  ///
+  /// - Parameter seen: those that came, by table; those that are noted are added.
+  func noteMissing(
+    in zone: String, _ writable: Set<Int>, _ seen: inout [Int: TextSet],
+    isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
+  ) throws {
+    for table in returnOrder {
+      let name = schema.tables[table].name
+      let ids = try connection.rows(
+        """
+        SELECT "id" FROM "\(name)" WHERE "zone" = ?1 UNION SELECT id FROM holdfast_edits
+        WHERE record_table = '\(name)' AND kind IN ('delete', 'hidden') AND column_name = '' AND base = ?1 ORDER BY 1
+        """, [.text(zone)])
+      for id in ids.compactMap({ $0[0].text }) where seen[table]?.contains(id) != true {
+        guard let known = try history(table, id).base, !isDeleted(table, id, known.rev) else { continue }
+        if try note(table, id, known, writable) { seen[table, default: []].insert(id) }
+      }
+    }
+  }
+
+  /// The tables whose records a role may write, and so recover.
+  func writable(_ role: Role?) -> Set<Int> {
+    guard let role else { return [] }
+    return Set(
+      schema.tables.indices.filter { index in
+        let table = schema.tables[index]
+        switch table.zone {
+        case .server: return role >= .editor
+        case .explicit: return role >= .owner
+        default: return role >= max(table.roles.create, table.roles.update)
+        }
+      })
+  }
+
+  /// Roots first, then members, then each table behind those that it refers to.
+  private var returnOrder: [Int] {
+    var order = schema.tables.indices.filter { schema.tables[$0].zone == .root }
+    order += schema.tables.indices.filter { schema.tables[$0].zone == .explicit }
+    var waiting = schema.tables.indices.filter { !order.contains($0) }
+    while !waiting.isEmpty {
+      let free = waiting.firstIndex { table in
+        schema.links(of: table).allSatisfy {
+          !$0.isInZone || $0.target == table || order.contains($0.target)
+        }
+      }
+      order.append(waiting.remove(at: free ?? 0))
+    }
+    return order
+  }
+
+  private func note(_ table: Int, _ id: String, _ known: RecordState, _ writable: Set<Int>) throws -> Bool {
+    guard known.rev > 0, writable.contains(table), case .text(let zone) = known.zone else { return false }
+    let values = values(of: known, table)
+    try note(RecoveredRecord(table: table, id: id, zone: zone, rev: known.rev, values: values))
+    return true
+  }
+
+  private func values(of known: RecordState, _ table: Int) -> [Value] {
+    sql[table].columns.map { Value(known.values[$0] ?? .null) }
+  }
+
+  private func note(_ record: RecoveredRecord) throws {
+    Trace.took(.returnNoted)
+    var writer = JSONWriter(capacity: 256)
+    record.write(to: &writer, of: schema.tables[record.table])
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_recovered (record_table, id, zone, body) VALUES (?, ?, ?, ?)",
+      [
+        .text(schema.tables[record.table].name), .text(record.id), .text(record.zone), .blob(writer.bytes),
+      ])
+  }
+
+  /// Remembers a deletion that the server told of.
+  func remember(deletionOf table: Int, _ id: String, zone: String, rev: Int64, at clock: Stamp) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_deleted (record_table, id, zone, rev, at) VALUES (?, ?, ?, ?, ?)",
+      [
+        .text(schema.tables[table].name), .text(id), .text(zone), .integer(rev), .integer(clock.milliseconds),
+      ])
+  }
+
+  /// Purges deletions that are old, or too many.
+  func purgeOldDeletions(at clock: Stamp) throws {
+    try connection.run(
+      "DELETE FROM holdfast_deleted WHERE at < ?", [.integer(clock.milliseconds - Self.deletionTime)])
+    let surplus = try count("SELECT count(*) FROM holdfast_deleted") - Self.deletionLimit
+    if surplus <= 0 { return }
+    try connection.run(
+      """
+      DELETE FROM holdfast_deleted WHERE (record_table, id) IN
+      (SELECT record_table, id FROM holdfast_deleted ORDER BY at, id LIMIT ?)
+      """, [.integer(Int64(surplus))])
+  }
+
+  // MARK: Sending
+
+  /// Whether edits wait until the server has back what they may build on.
+  func isHandingBack() throws -> Bool {
+    try count(
+      """
+      SELECT EXISTS (SELECT 1 FROM holdfast_recovered)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 2 AND ack IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
+      """) == 1
+  }
+
+  /// What is to be recovered next: the numbers of the notes, and the bytes.
+  ///
+  /// - Parameter limit: the greatest number of them, at least 1.
+  func nextReturns(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+    let row = try connection.statement("SELECT n, body FROM holdfast_recovered ORDER BY n")
+    defer { row.reset() }
+    var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
+    while numbers.count < min(limit, RecoveredRecord.limit), size < Self.requestSize, try row.step() {
+      numbers.append(row.integer(0))
+      bodies.append(row.blob(1))
+      size += row.blob(1).count
+    }
+    return (numbers, bodies)
+  }
+
+  /// Purges what was dealt with. What can't be taken goes into quarantine, and its zone is resynced, as the server has it otherwise.
+  ///
+  /// - Parameters:
+  ///   - numbers: the notes that were dealt with.
+  ///   - refused: the places among them of what can't be taken, with the problem.
+  /// - Returns: how many went into quarantine.
+  func settle(recovered numbers: some Sequence<Int64>, refused: [(index: Int64, problem: [UInt8])]) throws
+    -> Int
+  {
+    let refused = Dictionary(refused.map { ($0.index, $0.problem) }) { first, _ in first }
+    var (quarantined, lacking) = (0, LackingRecords())
+    for (index, number) in numbers.enumerated() {
+      if let problem = refused[Int64(index)],
+        let row = try connection.row(
+          "SELECT body, zone FROM holdfast_recovered WHERE n = ?", [.integer(number)])
+      {
+        try resync(row[1].text ?? "")
+        if let set = try changeSet(of: row[0].blob ?? []) {
+          try quarantine(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
+          quarantined += 1
+        }
+      }
+      try connection.run("DELETE FROM holdfast_recovered WHERE n = ?", [.integer(number)])
+    }
+    return quarantined
+  }
+
+  /// What a return would be as an edit; nil for the server's own records.
+  private func changeSet(of body: [UInt8]) throws -> [UInt8]? {
+    try operation(of: body).map { Array("[".utf8) + $0 + Array("]".utf8) }
+  }
+
+  /// The operation that a return would be; nil for the server's own records.
+  func operation(of body: [UInt8]) throws -> [UInt8]? {
+    guard let json = try? JSONValue(parsing: body), let name = json["table"]?.stringValue,
+      let table = schema.index(called: name).map({ schema.tables[$0] }), table.zone != .server,
+      let id = json["id"], let zone = json["zone"], let rev = json["rev"]
+    else { return nil }
+    var members: [JSONValue.Member] = [
+      .init("op", .string(json["deleted"] == nil ? "create" : "delete")), .init("table", .string(name)),
+      .init("id", id), .init("at", .string(try state().clock.text)),
+    ]
+    if case .object(let columns)? = json["columns"] {
+      let extra = table.zone == .explicit ? [JSONValue.Member("zone", zone)] : []
+      members.append(.init("columns", .object(extra + columns)))
+    } else {
+      members.append(.init("rev", rev))
+    }
+    return JSONValue.object(members).bytes
+  }
+}

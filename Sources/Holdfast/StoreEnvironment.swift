@@ -1,0 +1,31 @@
+import Foundation
+import HoldfastCore
+
+/// Where time and chance come from. The one place that asks the system for them.
+public struct StoreEnvironment: Sendable {
+  /// Milliseconds since 1970.
+  public let now: @Sendable () -> Int64
+  /// 64 random bits.
+  public let random: @Sendable () -> UInt64
+  /// Waits; throws when the task is cancelled.
+  public let sleep: @Sendable (Duration) async throws -> Void
+
+  /// An environment of its parts.
+  public init(
+    now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    self.now = now
+    self.random = random
+    self.sleep = sleep
+  }
+
+  /// The system's clock and randomness.
+  public static let system = StoreEnvironment(
+    now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
+    random: { UInt64.random(in: .min ... .max) },
+    sleep: { try await Task.sleep(for: $0) })
+
+  /// Makes an id for a new record.
+  public func newID() -> String { Identifier.make(milliseconds: now(), random: (random(), random())) }
+}

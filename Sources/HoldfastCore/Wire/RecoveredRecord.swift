@@ -1,0 +1,102 @@
+/// A record, or a deletion, that a device recovers to a restored server; docs/RESTORING.md, section 4.
+public struct RecoveredRecord: Sendable {
+  /// The greatest number of them in one request.
+  public static let limit = 500
+
+  /// The index of the table.
+  public let table: Int
+  /// The record's id.
+  public let id: String
+  /// The zone that it was in.
+  public let zone: String
+  /// The rev that it had in the history that is lost.
+  public let rev: Int64
+  /// Its values, in the order of the columns; nil for a deletion.
+  public let values: [Value]?
+
+  /// Whether it is a deletion.
+  public var isDeletion: Bool { values == nil }
+
+  /// A record of its parts.
+  public init(table: Int, id: String, zone: String, rev: Int64, values: [Value]?) {
+    (self.table, self.id, self.zone, self.rev, self.values) = (table, id, zone, rev, values)
+  }
+
+  /// Writes it.
+  ///
+  /// - Parameter table: its table.
+  public func write(to writer: inout JSONWriter, of table: TableSchema) {
+    writer.beginObject()
+    writer.key("table")
+    writer.string(table.name)
+    writer.key("id")
+    writer.string(id)
+    writer.key("zone")
+    writer.string(zone)
+    writer.key("rev")
+    writer.int64(rev)
+    if let values {
+      writer.key("columns")
+      writer.beginObject()
+      for (column, value) in zip(table.columns, values) {
+        writer.key(named: column.name)
+        writer.value(value, of: column)
+      }
+      writer.endObject()
+    } else {
+      writer.key("deleted")
+      writer.bool(true)
+    }
+    writer.endObject()
+  }
+}
+
+extension OperationReader {
+  /// Reads a record that is recovered. Columns that the schema does not know are passed over when they have no value.
+  ///
+  /// - Returns: a problem for what does not fit the schema.
+  /// - Throws: `Problem` when it has a wrong form; `JSONError` when the text is no JSON.
+  func readRecovered(_ reader: inout JSONReader) throws -> Result<RecoveredRecord, Problem> {
+    var (name, id, zone): (String?, String?, String?)
+    var rev: Int64?
+    var columns: UnsafeBufferPointer<UInt8>?
+    var isDeleted = false
+    try reader.readObject { key, reader in
+      switch key {
+      case "table": name = try reader.readString()
+      case "id": id = try reader.readString()
+      case "zone": zone = try reader.readString()
+      case "rev": rev = try reader.readInt64()
+      case "columns": columns = try reader.readRawValue()
+      case "deleted": isDeleted = try reader.readBool()
+      default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known in returns.")
+      }
+    }
+    guard let name, let id, Identifier.isPossible(id), let zone,
+      Identifier.isPossible(zone), let rev, rev >= 1, rev < .max / 2, (columns == nil) == isDeleted
+    else {
+      throw Problem(
+        .invalidRequest, "What is recovered names a table, id, zone and rev, and has columns or is deleted."
+      )
+    }
+    guard let table = schema.index(called: name) else { return .failure(Problem(.unknownTable, name)) }
+    do {
+      let values = try columns.map { try self.values(in: $0, of: schema.tables[table]) }
+      return .success(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: values))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch let error as JSONError {
+      return .failure(Problem(.invalidValue, error.description))
+    }
+  }
+
+  private func values(in columns: UnsafeBufferPointer<UInt8>, of table: TableSchema) throws -> [Value] {
+    let values = try table.values(in: columns) { key, reader in
+      // A value that would be lost is refused, and waits in quarantine for a server that knows its column.
+      guard table.index(called: key) == nil, try reader.peekKind() == .null else { return false }
+      try reader.readNull()
+      return true
+    }
+    return try table.completed(values).map { $0 ?? .null }
+  }
+}

@@ -1,0 +1,85 @@
+extension HTTPConnection {
+  /// Takes the coding off the request's content, if it has one and that is soon done.
+  ///
+  /// - Returns: what another thread has to do; nil when the content is plain.
+  /// - Throws: `Refusal`.
+  func startDecoding() throws(Refusal) -> Decoder.Job? {
+    guard let field = head?.headers["Content-Encoding"], !body.isEmpty else { return nil }
+    let name = field.lowercased()
+    if name == "identity" { return nil }
+    guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else {
+      throw Refusal(status: 415)
+    }
+    do throws(ContentCodingError) {
+      body = try coding.decode(body, limit: min(bodyLimit, Decoder.inlineBytes))
+    } catch {
+      if error == .malformed { throw .malformed }
+      if bodyLimit <= Decoder.inlineBytes { throw .tooLarge }
+      defer { body = [] }
+      return Decoder.Job(coding: coding, bytes: body, limit: bodyLimit)
+    }
+    return nil
+  }
+
+  /// Takes the room for what a content has become; false when there is none.
+  func takeDecodedRoom() -> Bool {
+    let more = max(body.count - HTTPLimits.smallBodyBytes, 0) - room
+    if more <= 0 { return true }
+    guard core.takeRoom(more) else { return false }
+    room += more
+    return true
+  }
+
+  /// Notes in which form the client wants the answer, and shows the handler its entity tags as they are of the plain form.
+  func readCodings() {
+    accepted = head?.headers["Accept-Encoding"].flatMap { ContentCoding(accepted: $0) }
+    codedTags = []
+    for name in ["If-None-Match", "If-Match", "If-Range"] {
+      guard let field = head?.headers[name], let plain = EntityTag.withoutCoding(field) else { continue }
+      if name == "If-None-Match" { codedTags = EntityTag.List(field)?.tags.map(\.text) ?? [] }
+      head?.headers.replace(name, with: plain)
+    }
+  }
+
+  /// The answer in the form that the client wants.
+  func coded(_ response: HTTPResponse) -> HTTPResponse {
+    let tag = response.index(of: "ETag")
+    let isLarge = response.body.count >= HTTPLimits.leastCodedBytes && response.isCodable
+    // Most answers: small, and nobody keeps them.
+    guard isLarge || tag != nil else { return response }
+    var response = response
+    if !response.headers.contains(where: { $0.name == "Vary" && $0.value.contains("Accept-Encoding") }) {
+      response.headers.append(("Vary", "Accept-Encoding"))
+    }
+    if response.status == 304 {
+      // The tag of the form that the client has: caches compare it.
+      if let tag,
+        let known = codedTags.first(where: { EntityTag.withoutCoding($0) == response.headers[tag].value })
+      {
+        response.headers[tag].value = known
+      }
+      return response
+    }
+    guard isLarge, let coding = accepted, let body = coding.encode(response.body),
+      body.count < response.body.count
+    else { return response }
+    response.body = body
+    response.headers.append(("Content-Encoding", coding.rawValue))
+    if let tag { response.headers[tag].value = EntityTag.coded(response.headers[tag].value, by: coding) }
+    return response
+  }
+}
+
+extension HTTPResponse {
+  /// Whether its content may be compressed: a text that no one has coded or cut yet.
+  fileprivate var isCodable: Bool {
+    guard status != 206, index(of: "Content-Encoding") == nil, let type = index(of: "Content-Type") else {
+      return false
+    }
+    let essence = headers[type].value.prefix { $0 != ";" }
+    return essence.hasPrefix("text/") || essence == "application/json" || essence.hasSuffix("+json")
+  }
+
+  /// Where a field is that the owner gave, with the name as RFC 9110 writes it.
+  fileprivate func index(of name: String) -> Int? { headers.firstIndex { $0.name == name } }
+}

@@ -1,0 +1,167 @@
+extension HTTPConnection {
+  /// Reads on in a head; whether the connection goes on at once.
+  func readHead() -> Bool {
+    if let goesOn = parseHead() { return goesOn }
+    guard let bytes = receive() else { return false }
+    input.append(contentsOf: bytes)
+    return true
+  }
+
+  /// Looks for a head in what has come; nil when it goes on.
+  private func parseHead() -> Bool? {
+    if input.isEmpty { return nil }
+    let hadBegun = reader.hasBegun
+    let limit = core.limits.maximumHeaderBytes
+    do throws(Refusal) {
+      let found = try input.withUnsafeBufferPointer { bytes throws(Refusal) in
+        try reader.read(UnsafeRawBufferPointer(bytes), limit: limit)
+      }
+      guard let (head, length) = found else {
+        if reader.hasBegun, !hadBegun { deadline = .now + core.requestDeadline }
+        return nil
+      }
+      if input.count == length { input = [] } else { input.removeFirst(length) }
+      reader = HeadReader()
+      if !hadBegun { deadline = .now + core.requestDeadline }
+      return begin(head)
+    } catch { return refuse(error) }
+  }
+
+  /// The head is here: the owner is asked whether it wants the content.
+  private func begin(_ head: RequestHead) -> Bool {
+    self.head = head
+    bodyLimit = core.limits.maximumBodyBytes
+    if case .none = head.framing { return handle() }
+    if case .length(let length) = head.framing, length > bodyLimit { return refuse(.tooLarge) }
+    guard let admission = core.admission else { return admit(bodyLimit) }
+    state = .admission
+    let exchange = Exchange(self)
+    self.exchange = exchange
+    ask(admission, request(head, body: []), exchange)
+    return takeAnswer()
+  }
+
+  /// In a function of its own, so that what the owner did not keep is gone, and has answered, when it returns.
+  @inline(never)
+  private func ask(
+    _ admission: @Sendable (HTTPRequest, HTTPAdmission) -> Void, _ request: HTTPRequest, _ exchange: Exchange
+  ) {
+    loop.handling { admission(request, HTTPAdmission(exchange)) }
+  }
+
+  /// The content is wanted.
+  func admit(_ limit: Int) -> Bool {
+    guard let head else { return close() }
+    exchange = nil
+    deadline = .now + core.requestDeadline
+    bodyLimit = min(limit, core.limits.maximumBodyBytes)
+    switch head.framing {
+    case .none: return handle()
+    case .chunked: chunks = ChunkReader()
+    case .length(let length):
+      if length > bodyLimit { return refuse(.tooLarge) }
+      // What is announced is believed up to a point: memory follows what has come.
+      body.reserveCapacity(min(length, HTTPLimits.smallBodyBytes))
+    }
+    state = .body
+    if head.expectsContinue, input.isEmpty, !sayContinue() { return close() }
+    return true
+  }
+
+  /// A few bytes, which an idle socket takes at once.
+  private func sayContinue() -> Bool {
+    Array("HTTP/1.1 100 Continue\r\n\r\n".utf8).withUnsafeBytes {
+      if case .bytes($0.count) = transport.write($0) { true } else { false }
+    }
+  }
+
+  /// Reads on in a content; whether the connection goes on at once.
+  func readBody() -> Bool {
+    if !input.isEmpty {
+      let bytes = input
+      input = []
+      return bytes.withUnsafeBytes { takeBody($0) }
+    }
+    guard let bytes = receive() else { return false }
+    return takeBody(bytes)
+  }
+
+  private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    do throws(Refusal) {
+      let (taken, isAtEnd) = try takeContent(bytes)
+      if taken < bytes.count { input = Array(bytes[taken...]) }
+      return isAtEnd ? finishBody() : true
+    } catch { return refuse(error) }
+  }
+
+  private func takeContent(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> (taken: Int, isAtEnd: Bool) {
+    if case .length(let length) = head?.framing {
+      let count = min(length - body.count, bytes.count)
+      try append(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      return (count, body.count == length)
+    }
+    guard var chunks else { throw .malformed }
+    defer { self.chunks = chunks }
+    return try chunks.read(bytes, limit: bodyLimit, trailerLimit: core.limits.maximumHeaderBytes) {
+      (piece: UnsafeRawBufferPointer) throws(Refusal) in try append(piece)
+    }
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+    if bytes.count > bodyLimit - body.count { throw .tooLarge }
+    let more = max(body.count + bytes.count - HTTPLimits.smallBodyBytes, 0) - room
+    if more > 0 {
+      guard core.takeRoom(more) else { throw Refusal(status: 503) }
+      room += more
+    }
+    body.append(contentsOf: bytes)
+  }
+
+  /// The content is here, perhaps coded.
+  private func finishBody() -> Bool {
+    do throws(Refusal) {
+      if let decoding = try startDecoding() {
+        state = .decoding
+        deadline = nil
+        let exchange = Exchange(self)
+        self.exchange = exchange
+        guard core.decoder.enqueue(decoding, exchange) else { throw Refusal(status: 503) }
+        return takeAnswer()
+      }
+      return handle()
+    } catch { return answer(core.failure(HTTPFailure(error.status, requestHeaders))) }
+  }
+
+  /// What a request looks like to the owner.
+  func request(_ head: RequestHead, body: [UInt8]) -> HTTPRequest {
+    HTTPRequest(
+      id: nextRequestID(), method: head.method, target: head.target, headers: head.headers, body: body,
+      remoteAddress: remoteAddress)
+  }
+
+  /// The fields of the request, as far as they have come.
+  var requestHeaders: HTTPHeaders { head?.headers ?? reader.headers }
+
+  // MARK: What is not read
+
+  /// Answers a request of which nothing more is read, and ends the connection.
+  @discardableResult
+  func refuse(_ refusal: Refusal) -> Bool {
+    refuse(core.failure(HTTPFailure(refusal.status, requestHeaders)))
+  }
+
+  /// Answers a request of which nothing more is read, and ends the connection.
+  func refuse(_ response: HTTPResponse) -> Bool {
+    (isLast, isRefused) = (true, true)
+    input = []
+    return answer(response)
+  }
+
+  /// Reads and throws away what still comes, for a while: to close a socket with unread bytes in it resets the connection, and the client would
+  /// lose the answer.
+  func discard() -> Bool {
+    guard let bytes = receive() else { return false }
+    discarded += bytes.count
+    return discarded > core.limits.lingeringBytes ? close() : true
+  }
+}

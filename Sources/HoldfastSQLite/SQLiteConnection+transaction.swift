@@ -1,0 +1,103 @@
+internal import CSQLite
+
+extension SQLiteConnection {
+  /// When a transaction takes SQLite's locks.
+  public enum TransactionKind: Sendable, Hashable {
+    /// At the first read and the first write. A write can fail at once with `.busySnapshot` if another
+    /// connection wrote since the first read.
+    case deferred
+    /// For writing, at once: waits for another writer by the busy timeout, and can't fail for a lock
+    /// afterwards.
+    case immediate
+  }
+
+  /// Whether a transaction is open.
+  public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
+
+  /// Looks whether the file is still where it was opened.
+  ///
+  /// - Throws: `SQLiteError` with `.readOnlyMoved`: what is written goes into a file that nobody finds.
+  public func checkPlace() throws(SQLiteError) {
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    if hasMoved == 0 { return }
+    throw SQLiteError(
+      .readOnlyMoved,
+      "The database file was moved, replaced or deleted since it was opened. Put it back, or start again.",
+      statement: nil)
+  }
+
+  /// Looks whether the foreign keys that are checked at the commit hold now.
+  ///
+  /// - Throws: `SQLiteError` with `.constraintForeignKey`, as the commit would.
+  public func checkForeignKeys() throws(SQLiteError) {
+    var (open, highest): (Int32, Int32) = (0, 0)
+    sqlite3_db_status(database, SQLITE_DBSTATUS_DEFERRED_FKS, &open, &highest, 0)
+    if open != 0 { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed", statement: nil) }
+  }
+
+  /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
+  ///
+  /// When the commit itself fails, everything is rolled back as well; no transaction is open afterwards in
+  /// any case.
+  /// - Parameters:
+  ///   - kind: when locks are taken; `immediate` unless given.
+  ///   - body: what to do; it must not begin or end a transaction. Nest with `savepoint`.
+  /// - Returns: what `body` returns, once committed.
+  /// - Throws: what `body` throws; `.busy` when the lock can't be had; `.error` inside another transaction;
+  ///   `.constraintForeignKey`, `.full`, `.ioError` and others when the commit fails.
+  public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
+    try run(kind == .immediate ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED")
+    do {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  /// Runs `body` in a savepoint: keeps its changes when it returns, undoes them, and only them, when it
+  /// throws.
+  ///
+  /// Outside a transaction it is one itself, of the deferred kind. Should SQLite fail to undo, the whole
+  /// transaction is rolled back, so that half of `body` is never committed.
+  /// - Parameters:
+  ///   - name: a short constant name; savepoints may nest with the same name.
+  ///   - body: what to do.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws; `SQLiteError` when the savepoint can't be made or, outermost, not
+  ///   committed.
+  public func savepoint<T>(_ name: String = "holdfast", _ body: () throws -> T) throws -> T {
+    let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
+    let quoted = "\"" + parts.joined(separator: "\"\"") + "\""
+    let isOutermost = !isInTransaction
+    let tables = observation.tables
+    try run("SAVEPOINT \(quoted)")
+    do {
+      let result = try body()
+      try run("RELEASE \(quoted)")
+      return result
+    } catch {
+      guard !isOutermost, isInTransaction else {
+        rollBack()
+        throw error
+      }
+      do {
+        try run("ROLLBACK TO \(quoted)")
+        try run("RELEASE \(quoted)")
+        observation.restore(tables)
+      } catch {
+        rollBack()
+      }
+      throw error
+    }
+  }
+
+  /// Ends the open transaction, if SQLite has not done so already.
+  private func rollBack() {
+    // ROLLBACK only reports an error when there is no transaction left, which is what is wanted.
+    if isInTransaction { try? run("ROLLBACK") }
+  }
+}

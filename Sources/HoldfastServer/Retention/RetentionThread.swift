@@ -1,0 +1,85 @@
+import HoldfastHTTP
+
+/// The thread that makes passes over what may be purged, as long as the server runs; docs/RETENTION.md, section 2.
+///
+/// @unchecked Sendable: `isDue` is touched under the lock alone.
+final class RetentionThread: @unchecked Sendable {
+  /// When the first pass begins, and how long after a pass the next.
+  private static let (first, interval) = (Duration.seconds(60), Duration.seconds(300))
+
+  private let thread = BackgroundThread()
+  /// Whether the next pass is not to be waited for.
+  private var isDue = false
+
+  /// Starts the thread.
+  ///
+  /// - Parameters:
+  ///   - snapshots: those of this server.
+  ///   - write: has the writer do a command, and waits for it; nil when it could not be done.
+  ///   - warn: is told that the clock is not believed.
+  ///   - log: takes what a pass has purged, and why one failed.
+  init(
+    _ database: any ServerDatabase, _ retention: Retention, _ snapshots: Snapshots?,
+    write: @escaping @Sendable (ServiceCommand) -> Outcome?, warn: @escaping @Sendable (String) -> Void,
+    log: @escaping @Sendable (String) -> Void
+  ) throws(ServerError) {
+    try thread.start { [unowned self] in
+      var wait = Self.first
+      var doubt: TrustedTime.Doubt?
+      while sleep(wait, isWoken: true) {
+        do {
+          try database.inTurn {
+            guard case .time(let step)? = write(.keepTime(isTrusted: false)) else { return }
+            if let warning = step.warning, step.time.doubt != doubt { warn(warning) }
+            doubt = step.time.doubt
+            let terms = RetentionTerms(retention, epoch: database.epoch, at: step.time)
+            _ = try pass(database, terms, write).run()
+          }
+          try snapshots?.removeErased()
+        } catch is Stopped {
+        } catch { log("What could be purged is kept for now: \(error)") }
+        wait = Self.interval
+      }
+    }
+  }
+
+  /// Begins the next pass at once.
+  func wake() {
+    thread.lock.hold {
+      isDue = true
+      thread.lock.signal()
+    }
+  }
+
+  /// Ends the thread, after the command that is done now; once.
+  func stop() { thread.stop() }
+
+  private struct Stopped: Error {}
+
+  private func pass(
+    _ database: any ServerDatabase, _ terms: RetentionTerms, _ write: @escaping (ServiceCommand) -> Outcome?
+  ) -> RetentionPass {
+    RetentionPass(
+      find: { kind, place in
+        try database.read { try $0.found(kind, after: place, terms, in: database.schema) }
+      },
+      purge: { item in
+        if case .purged(let purged)? = write(.purge(item, terms)) { return purged }
+        return nil
+      },
+      pause: { [self] in if !sleep($0) { throw Stopped() } })
+  }
+
+  /// Lets time go by; false when the thread is to end.
+  ///
+  /// - Parameter isWoken: whether a pass that is due ends it.
+  private func sleep(_ duration: Duration, isWoken: Bool = false) -> Bool {
+    let end = MonotonicTime.exact + duration
+    let isOver: Void? = thread.next {
+      guard isWoken && isDue || MonotonicTime.exact >= end else { return .nothing(until: end) }
+      if isWoken { isDue = false }
+      return .work(())
+    }
+    return isOver != nil
+  }
+}

@@ -1,0 +1,209 @@
+public import HoldfastCore
+public import HoldfastHTTP
+
+/// The same server without threads and sockets: each request is answered, writes and all, before the call returns. For
+/// simulations and tests, which bring their own clock and randomness.
+public final class InlineServer {
+  /// The schema that is served.
+  public let schema: SyncSchema
+  private let lock: DataDirectoryLock?
+  let service: Service
+  /// Applies what the other has put off; nil where there is nobody else.
+  private let slow: Service?
+  let api: API
+  private var hub: EventHub
+  private var ended: [Int] = []
+  private var farewells: [(stream: Int, bytes: [UInt8])] = []
+
+  /// Opens a database.
+  ///
+  /// - Parameters:
+  ///   - location: where the database is; a directory is made when it is missing.
+  ///   - schema: the schema to serve; nil takes the one that is in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - rules: the team's own resolvers and validators.
+  ///   - environment: clock, randomness and passwords.
+  ///   - identityProvider: whose JWTs are taken; nil for nobody's.
+  ///   - allowsSignUp: whether anybody may make an account with a password; nil for yes unless there is an identity provider.
+  ///   - notice: takes what is noticed of the database's history.
+  ///   - log: takes the reasons of unexpected failures.
+  /// - Throws: `ServerError` when the directory or the schema can't be used, `SQLiteError` when the database can't.
+  public convenience init(
+    _ location: DatabaseLocation, schema: SyncSchema?, removals: Removals = .refuse, rules: Rules = Rules(),
+    environment: ServerEnvironment,
+    identityProvider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil,
+    notice: @escaping @Sendable (String) -> Void = { _ in },
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws {
+    if let schema { try rules.check(against: schema) }
+    let (database, lock) = try location.serve(
+      schema: schema, removals: removals, DatabaseService(environment: environment, log: notice))
+    let snapshots = try Snapshots(
+      database, folder: location.snapshotFolder, limit: 4 << 30, random: environment.random)
+    try self.init(
+      database, lock: lock, snapshots, rules, environment, log,
+      identityProvider.map { IdentityProvider($0, log: log) }, allowsSignUp)
+  }
+
+  /// Opens a database file where there are no directories and no other processes: on a simulated disk.
+  ///
+  /// - Parameters:
+  ///   - exists: whether the file is there.
+  ///   - history: where the mark beside it is.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
+  package convenience init(
+    file: String, exists: Bool, history: any HistoryFile, schema: SyncSchema?, removals: Removals = .refuse,
+    environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
+  ) throws {
+    let database = try SQLiteDatabase(
+      file: file, exists: exists, schema: schema, removals: removals,
+      keeper: HistoryKeeper(history, environment, log: log), random: environment.random)
+    try self.init(database, lock: nil, nil, Rules(), environment, log, nil, nil)
+  }
+
+  private init(
+    _ database: any ServerDatabase, lock: DataDirectoryLock?, _ snapshots: Snapshots?,
+    _ rules: Rules, _ environment: ServerEnvironment, _ log: @escaping @Sendable (String) -> Void,
+    _ provider: IdentityProvider?, _ allowsSignUp: Bool?
+  ) throws {
+    self.lock = lock
+    self.schema = database.schema
+    try rules.check(against: database.schema)
+    let store = try database.store()
+    let clock = try ServiceClock(of: store, environment)
+    service = Service(
+      store, database.schema, .fast, rules: rules, clock: clock,
+      environment: environment,
+      log: log)
+    slow = try database.slowStore().map {
+      Service(
+        $0, database.schema, .slow, rules: rules, clock: clock,
+        environment: environment,
+        log: log)
+    }
+    let api = API(
+      database, clock: clock, environment: environment, snapshots: snapshots, provider: provider,
+      allowsSignUp: allowsSignUp, log: log)
+    self.api = api
+    let text = EventText(
+      run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
+    hub = EventHub(text, listener: { api.listener($0) })
+  }
+
+  /// Answers one request.
+  public func respond(to request: HTTPRequest) -> HTTPResponse { respond(to: [request])[0] }
+
+  /// Answers requests that come at the same time: those that write share one transaction.
+  public func respond(to requests: [HTTPRequest]) -> [HTTPResponse] {
+    let steps = requests.map { request in
+      var step = api.handle(request)
+      while true {
+        switch step {
+        case .password(let work), .signUp(let work), .build(let work), .fetch(let work), .read(let work):
+          step = work()
+        case .first(let command, let next): step = next(apply([command])[0])
+        case .answer, .write, .events: return step
+        }
+      }
+    }
+    let commands = steps.compactMap { if case .write(let command, _) = $0 { command } else { nil } }
+    var results = apply(commands)
+    results.reverse()
+    return steps.map { step in
+      switch step {
+      case .answer(let response): response
+      case .write(_, let answer):
+        answer(results.popLast() ?? .failure(Problem(.internalError)))
+      case .password, .signUp, .build, .fetch, .read, .first, .events: .problem(Problem(.internalError))
+      }
+    }
+  }
+
+  private func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>] {
+    var results: [Result<Outcome, Problem>] = []
+    while results.count < commands.count {
+      let waiting = commands.dropFirst(results.count)
+      results += zip(waiting, service.apply(Array(waiting))).map { command, result in
+        (result ?? slow?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+      }
+    }
+    ended += hub.moved(service.takeChanges())
+    if let slow { ended += hub.moved(slow.takeChanges()) }
+    return results
+  }
+
+  /// Makes one pass over what may be purged; docs/RETENTION.md, section 2.
+  @discardableResult
+  public func purge(_ retention: Retention = Retention()) throws -> Purged {
+    let terms = RetentionTerms(retention, epoch: api.database.epoch, at: try time().time)
+    let purged = try RetentionPass(
+      find: { kind, place in
+        try self.api.database.read { try $0.found(kind, after: place, terms, in: self.schema) }
+      },
+      purge: { item in
+        guard case .success(.purged(let purged)) = self.apply([.purge(item, terms)])[0] else {
+          return nil
+        }
+        return purged
+      }
+    ).run()
+    try api.snapshots?.removeErased()
+    return purged
+  }
+
+  /// Goes on with the time by which ages are judged, as each pass does.
+  package func keepTime() throws { _ = try time() }
+
+  private func time() throws -> TimeStep {
+    guard case .time(let step) = try apply([.keepTime(isTrusted: false)])[0].get() else {
+      throw Problem(.internalError)
+    }
+    return step
+  }
+
+  // MARK: Streams of events
+
+  /// Answers `GET /v1/events` with a stream.
+  ///
+  /// - Parameter number: of the stream, never used before.
+  /// - Returns: its first event, or the answer that there is none.
+  package func open(_ request: HTTPRequest, stream number: Int) -> Result<[UInt8], RefusedStream> {
+    switch api.handle(request) {
+    case .events(let device, let lastEventID):
+      let (hello, older) = hub.open(number, token: device.token, lastEventID: lastEventID)
+      if let older {
+        farewells.append((older, EventText.replaced))
+        ended.append(older)
+      }
+      return hello.map { .success($0) } ?? .failure(RefusedStream(answer: .problem(Problem(.tokenInvalid))))
+    case .answer(let answer): return .failure(RefusedStream(answer: answer))
+    case .write, .password, .signUp, .build, .fetch, .read, .first:
+      return .failure(RefusedStream(answer: .problem(Problem(.internalError))))
+    }
+  }
+
+  /// A request for a stream that got another answer.
+  package struct RefusedStream: Error {
+    package let answer: HTTPResponse
+  }
+
+  /// The client of a stream has gone.
+  package func close(stream number: Int) { hub.close(number) }
+
+  /// The events that are due: all that moved since this was asked before.
+  package func takeEvents() -> [(stream: Int, bytes: [UInt8])] {
+    defer { farewells = [] }
+    return farewells + hub.takeEvents(.max).map { ($0.stream, $0.bytes) }
+  }
+
+  /// The heartbeat of all streams.
+  package func heartbeats() -> [(stream: Int, bytes: [UInt8])] {
+    (0..<EventHub.slots).flatMap { hub.heartbeats(slot: $0) }.map { ($0.stream, $0.bytes) }
+  }
+
+  /// The streams that the server has ended since this was asked before.
+  package func takeEnded() -> [Int] {
+    defer { ended = [] }
+    return ended
+  }
+}

@@ -1,0 +1,391 @@
+import HoldfastCore
+import HoldfastHTTP
+
+/// Performs the steps of the API with threads: inline where nothing has to wait, else on the writer's or on the password
+/// thread, with the answer made on the connection's HTTP thread. Where reading waits for a network, all that reads has threads of its own.
+final class RequestDispatcher: Sendable {
+  private struct Write: Sendable {
+    let command: ServiceCommand
+    let client: Client
+    let finish: @Sendable (Result<Outcome, Problem>) -> Void
+  }
+
+  private struct StepWork: Sendable {
+    let work: @Sendable () -> Step
+    let finish: @Sendable (Step) -> Void
+  }
+
+  /// @unchecked Sendable: only the thread of one number of one worker uses a service, and `stop` when that thread has ended.
+  private struct ThreadsOwn: @unchecked Sendable {
+    let service: Service
+  }
+
+  /// How many commands may wait for somebody else at the same time.
+  private static let slowThreads = 4
+  /// How many requests that read for long are answered at the same time, one of a client at the most, where HTTP threads read.
+  private static let longReads = 2
+
+  private let api: API
+  private let database: any ServerDatabase
+  private let events: EventStreams
+  private let listener: (any NotificationListener)?
+  private let webhook: Webhook?
+  private let purging: RetentionThread
+  private let log: RequestLog
+  private let proxies: TrustedProxies
+  private let services: [ThreadsOwn]
+  private let writer: Worker<Write>
+  /// Does the writes that were put off; nil where there is nobody else.
+  private let waiting: Worker<Write>?
+  private let passwords: Worker<StepWork>
+  /// Hashes the passwords of new accounts.
+  private let signUps: Worker<StepWork>
+  /// Builds snapshots, one after the other.
+  private let builds: Worker<StepWork>
+  /// Asks other servers, one question after the other.
+  private let fetches: Worker<@Sendable () -> Void>
+  /// The threads that read, where reading waits.
+  private let reading: Worker<@Sendable () -> Void>?
+  /// The threads that read what takes long, so that no HTTP thread does.
+  private let longReading: Worker<StepWork>
+  /// What the ids of the requests of this run begin with.
+  private let run: String
+
+  init(_ database: any ServerDatabase, _ configuration: Configuration, _ log: RequestLog) throws {
+    let failed: @Sendable (String) -> Void = { log.event("failure", level: "error", $0) }
+    database.tellMismatches(failed)
+    let environment = configuration.environment
+    self.log = log
+    proxies = configuration.trustedProxies
+    self.database = database
+    try configuration.rules.check(against: database.schema)
+    let stores = try (0..<database.writers.count).map { _ in try database.store() }
+    let clock = try ServiceClock(of: stores[0], environment)
+    let snapshots = try Self.snapshots(database, configuration, failed)
+    let api = API(
+      database, clock: clock, environment: environment, snapshots: snapshots,
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
+      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
+      allowsSignUp: configuration.allowsSignUp, log: failed)
+    self.api = api
+    run = hexadecimal(environment.random(4))
+    let events = try EventStreams(
+      limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
+      heartbeat: max(configuration.heartbeat, .milliseconds(100)),
+      run: hexadecimal(environment.random(8)), listener: { api.listener($0) })
+    self.events = events
+
+    let webhook = configuration.webhook.map { Webhook($0) }
+    self.webhook = webhook
+    let announce: @Sendable (ZoneChanges) -> Void = { changes in
+      events.moved(changes)
+      webhook?.moved(changes)
+    }
+
+    func service(_ store: any StoreWriter, _ lane: Service.Lane) -> ThreadsOwn {
+      ThreadsOwn(
+        service: Service(
+          store, database.schema, lane, rules: configuration.rules,
+          clock: clock,
+          environment: environment,
+          log: failed))
+    }
+    let fast = stores.map { service($0, .fast) }
+    let slow = try (0..<Self.slowThreads).compactMap { _ in
+      try database.slowStore().map { service($0, .slow) }
+    }
+    services = fast + slow
+    let waiting =
+      try slow.isEmpty
+      ? nil
+      : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: slow.count) {
+        writes, thread in
+        Self.perform(writes, on: slow[thread].service, announce) { $0.finish(.failure(Self.busy)) }
+      }
+    writer = try Worker(
+      limit: configuration.writeQueueLimit, batch: database.writers.batch, threads: fast.count
+    ) { writes, thread in
+      Self.perform(writes, on: fast[thread].service, announce) { write in
+        if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
+      }
+    }
+    self.waiting = waiting
+    passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
+      for check in checks { check.finish(check.work()) }
+      return 0
+    }
+    signUps = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
+      return 0
+    }
+    builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
+      for work in works { work.finish(work.work()) }
+      return 0
+    }
+    fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
+      for work in works { work() }
+      return 0
+    }
+    reading = try database.readerCount.map { count in
+      try Worker(
+        limit: configuration.readQueueLimit, batch: 1, threads: count, running: (count + 1) / 2
+      ) { works, _ in
+        for work in works { work() }
+        return 0
+      }
+    }
+    let readTimeLimit = configuration.readTimeLimit
+    longReading = try Worker(
+      limit: configuration.readQueueLimit, batch: 1, threads: Self.longReads, running: 1
+    ) { works, _ in
+      for work in works {
+        work.finish(ReadLimit.$current.withValue(.long(readTimeLimit)) { work.work() })
+      }
+      return 0
+    }
+    let writer = writer
+    try webhook?.start(
+      Webhook.Surroundings(
+        unnotified: { zones, limit in try database.read { try $0.unnotified(zones, limit: limit) } },
+        write: { Self.write(.notified($0), to: writer) != nil }, environment: environment, log: failed))
+    listener = try database.listen(mayLead: webhook != nil) { heard in
+      events.hear(heard)
+      switch heard {
+      case .changes(let changes): webhook?.moved(changes)
+      case .leads: webhook?.lead(true)
+      case .deaf: webhook?.lead(false)
+      case .hearing: break
+      }
+    }
+    let isAlone = listener == nil
+    database.known.observe { [weak events] history in
+      log.event(
+        "epoch", level: "warning",
+        "A new epoch has begun, \(history.epoch), as \(history.reason). Devices recover what the database lacks."
+      )
+      // Others are told by the database.
+      if isAlone {
+        events?.hear(.deaf)
+        events?.hear(.hearing)
+      }
+    }
+    // Alone on its database, it leads.
+    if listener == nil { webhook?.lead(true) }
+    purging = try RetentionThread(
+      database, configuration.retention, snapshots, write: { Self.write($0, to: writer) },
+      warn: { log.event("clock", level: "warning", $0) },
+      log: failed)
+  }
+
+  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
+  private static func snapshots(
+    _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
+  ) throws -> Snapshots? {
+    let folder = configuration.snapshotFolder ?? configuration.database.snapshotFolder
+    do {
+      return try Snapshots(
+        database, folder: folder, limit: configuration.snapshotLimit,
+        random: configuration.environment.random)
+    } catch {
+      if folder != nil { throw error }
+      failed("There are no snapshots: \(error)")
+      return nil
+    }
+  }
+
+  /// Writes a command of the server's own, and waits for it; nil when it failed.
+  private static func write(_ command: ServiceCommand, to writer: Worker<Write>) -> Outcome? {
+    let outcome = Mailbox()
+    let write = Write(command: command, client: .server, finish: { outcome.put($0) })
+    if !writer.enqueue(write, of: .server) { return nil }
+    return try? outcome.take().get()
+  }
+
+  /// Where one thread waits for the result that another has.
+  ///
+  /// @unchecked Sendable: touched under the lock alone.
+  private final class Mailbox: @unchecked Sendable {
+    private let lock = Lock()
+    private var result: Result<Outcome, Problem>?
+
+    func put(_ result: Result<Outcome, Problem>) {
+      lock.hold {
+        self.result = result
+        lock.signal()
+      }
+    }
+
+    func take() -> Result<Outcome, Problem> {
+      lock.hold {
+        while true {
+          if let result { return result }
+          lock.wait()
+        }
+      }
+    }
+  }
+
+  private static let busy = Problem(.busy, retryAfter: 1)
+
+  /// Applies a batch of writes.
+  ///
+  /// - Parameter putOff: takes those that somebody else is in the way of.
+  /// - Returns: how many at the end there was no time for.
+  private static func perform(
+    _ writes: [Write], on service: Service, _ announce: (ZoneChanges) -> Void, putOff: (Write) -> Void
+  ) -> Int {
+    let results = service.apply(writes.map(\.command))
+    announce(service.takeChanges())
+    for (write, result) in zip(writes, results) {
+      if let result { write.finish(result) } else { putOff(write) }
+    }
+    return writes.count - results.count
+  }
+
+  /// What is known of a request before it is answered.
+  private func entry(of request: HTTPRequest) -> RequestLog.Entry {
+    let client = proxies.client(of: request)
+    var request = request
+    request.remoteAddress = client.address
+    return RequestLog.Entry(
+      id: "\(run)-\(request.id)", method: request.method, path: request.path, address: client.address,
+      scheme: client.scheme, started: .now, crossOrigin: api.crossOrigin.headers(of: request.headers),
+      client: api.client(of: request))
+  }
+
+  /// Answers a request, now or later.
+  func handle(_ received: HTTPRequest, _ responder: HTTPResponder) {
+    let entry = entry(of: received)
+    var changed = received
+    changed.remoteAddress = entry.address
+    let request = changed
+    guard let reading, !api.isImmediate(request) else {
+      return perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
+    }
+    let isTaken = reading.enqueue(
+      { [self] in perform(api.handle(request), entry, responder) }, of: entry.client)
+    if !isTaken { refuse(entry, responder) }
+  }
+
+  /// Decides by the head of a request whether its content is read.
+  func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
+    guard let reading, !api.isKnown(head) else { return decide(api.admission(of: head), head, admission) }
+    let isTaken = reading.enqueue(
+      { [self] in decide(api.admission(of: head), head, admission) }, of: entry(of: head).client)
+    if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
+  }
+
+  private func decide(_ decision: Admission, _ head: HTTPRequest, _ admission: HTTPAdmission) {
+    switch decision {
+    case .admitted(let limit): admission.admit(maximumBodyBytes: limit)
+    case .refused(let response): admission.refuse(refused(response, head))
+    case .fetch(let work):
+      let isTaken = fetches.enqueue({ [self] in decide(work(), head, admission) }, of: entry(of: head).client)
+      if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
+    }
+  }
+
+  /// An answer to a request whose content is not read.
+  private func refused(_ response: HTTPResponse, _ head: HTTPRequest) -> HTTPResponse {
+    finished(response, entry(of: head))
+  }
+
+  /// The answer of the HTTP layer itself.
+  func failure(_ failure: HTTPFailure) -> HTTPResponse {
+    var response = HTTPResponse.failure(failure)
+    response.headers += api.crossOrigin.headers(of: failure.headers)
+    return response
+  }
+
+  /// From now on `/readyz` says no.
+  func announceStop() { api.stop() }
+
+  /// Finishes what waits, ends the threads and closes the database.
+  func stop() {
+    // They write: they end first.
+    purging.stop()
+    webhook?.stop()
+    passwords.stop()
+    signUps.stop()
+    fetches.stop()
+    builds.stop()
+    api.snapshots?.close()
+    writer.stop()
+    waiting?.stop()
+    longReading.stop()
+    reading?.stop()
+    listener?.stop()
+    events.stop()
+    database.close()
+    for service in services { service.service.close() }
+  }
+
+  private func perform(_ step: Step, _ entry: RequestLog.Entry, _ responder: HTTPResponder) {
+    switch step {
+    case .answer(let response):
+      responder.respond(finished(response, entry))
+    case .write(let command, let answer):
+      var entry = entry
+      entry.device = command.key?.number
+      let logged = entry
+      let write = Write(command: command, client: entry.client) { [self] result in
+        if case .erase = command, case .success = result { purging.wake() }
+        guard let reading else {
+          responder.respond { [self] in finished(answer(result), logged) }
+          return
+        }
+        // Committed: it is answered, whatever waits.
+        reading.enqueueOwed(
+          { [self] in responder.respond(finished(answer(result), logged)) }, of: logged.client)
+      }
+      if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
+    case .events(let device, let lastEventID):
+      var entry = entry
+      entry.device = device.number
+      if events.open(
+        device, most: api.environment.limits.eventStreams, lastEventID: lastEventID, entry.crossOrigin,
+        responder)
+      {
+        log.request(entry, HTTPResponse(status: 200))
+      } else {
+        responder.respond(
+          finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
+      }
+    case .password(let work):
+      let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !passwords.enqueue(check, of: entry.client.site) { refuse(entry, responder) }
+    case .signUp(let work):
+      let signUp = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !signUps.enqueue(signUp, of: entry.client.site) { refuse(entry, responder) }
+    case .fetch(let work):
+      let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
+      if !isTaken { refuse(entry, responder) }
+    case .first(let command, let next):
+      let write = Write(command: command, client: entry.client) { [self] result in
+        perform(next(result), entry, responder)
+      }
+      if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
+    case .read(let work):
+      let read = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !longReading.enqueue(read, of: entry.client) { refuse(entry, responder) }
+    case .build(let work):
+      let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
+      if !builds.enqueue(build, of: entry.client) { refuse(entry, responder) }
+    }
+  }
+
+  private func refuse(_ entry: RequestLog.Entry, _ responder: HTTPResponder) {
+    responder.respond(finished(.problem(Problem(.busy, retryAfter: 1)), entry))
+  }
+
+  private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
+    var response = response
+    response.headers.append(("X-Request-ID", entry.id))
+    response.headers += entry.crossOrigin
+    response.payers = [entry.address]
+    // A user may have many addresses, and an address many users.
+    if case .user(let user) = entry.client { response.payers.append(user) }
+    log.request(entry, response)
+    return response
+  }
+}
