@@ -41,11 +41,7 @@ struct SnapshotTests {
       try SQLiteConnection(path: tablet.path), try SQLiteConnection(path: path, access: .readOnly)
     )
     for sql in [
-      // Resets are of one device alone.
-      """
-      SELECT type, name, tbl_name, sql FROM sqlite_schema
-      WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'holdfast_resets' ORDER BY 1, 2
-      """,
+      "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2",
       "SELECT zone, role, token, ack FROM holdfast_zones ORDER BY zone", "PRAGMA application_id",
       "PRAGMA user_version",
       "SELECT schema FROM holdfast_local",

@@ -97,7 +97,7 @@ struct SeedTests {
     #expect(try await again.read { try $0.rows("SELECT text FROM words").rows.isEmpty })
   }
 
-  @Test("of an older schema is migrated, and what is new is fetched")
+  @Test("of an older schema is extended, and what is new is fetched")
   func older() async throws {
     let fixture = try SeedFixture()
     let store = try fixture.open(SeedFixture.schema([ColumnSchema("color", .text)]))

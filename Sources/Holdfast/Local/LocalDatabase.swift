@@ -58,7 +58,6 @@ package final class LocalDatabase {
       connection.deferCheckpoints()
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
-        try connection.execute(Self.resetTable)
         try mend(replica: replica)
         try removeStrayFiles()
       }
@@ -112,39 +111,18 @@ package final class LocalDatabase {
       throw StoreError(
         .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
     }
-    let isOlder = version < DeviceTables.formatVersion
-    if isOlder { try renew(from: version) }
     if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
       throw StoreError(.databaseIsBroken, "The table holdfast_local has no row of its own.")
     }
     // Between transactions it is 0; with anything else no edit would be recorded.
     try connection.run("UPDATE holdfast_local SET applying = 0 WHERE applying IS NOT 0")
-    try extend(tables, renewingTriggers: isOlder)
-  }
-
-  /// Brings Holdfast's own tables of an earlier form, also those of a snapshot, to this one's: the third has columns more of the built-in tables.
-  private func renew(from version: Int64) throws {
-    if version < 2 { try connection.execute(DeviceTables.secondForm) }
-    if version < 4 { try connection.execute(DeviceTables.fourthForm) }
-    if version < 5 { try connection.execute(DeviceTables.fifthForm) }
-    if version < 6 { try connection.execute(DeviceTables.sixthForm) }
-    if version < 7 { try connection.execute(DeviceTables.seventhForm) }
-    if version < 8 { try connection.execute(DeviceTables.eighthForm) }
-    let tables = DeviceTables(schema: schema)
-    for (index, table) in schema.tables.enumerated() where table.isBuiltIn {
-      let known = try connection.rows("PRAGMA table_info(\(table.name))").compactMap { $0[1].text }
-      for (column, definition) in table.columns.enumerated() where !known.contains(definition.name) {
-        try connection.execute("ALTER TABLE \(table.name) ADD COLUMN \(tables.column(column, of: index))")
-      }
-      try connection.execute(tables.uniqueIndexes(of: table))
-    }
-    try connection.execute("PRAGMA user_version = \(DeviceTables.formatVersion)")
+    try extend(tables)
   }
 
   /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
-  private func extend(_ tables: DeviceTables, renewingTriggers isOlder: Bool) throws {
+  private func extend(_ tables: DeviceTables) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
-    if stored == schemaText, !isOlder { return }
+    if stored == schemaText { return }
     let old: SyncSchema
     do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
       guard try hasTables() else {

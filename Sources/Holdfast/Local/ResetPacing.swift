@@ -16,13 +16,6 @@ extension LocalDatabase {
   /// The first wait; it doubles up to an hour.
   private static let minute: Int64 = 60_000
 
-  /// Beside Holdfast's own tables, as it is of this device alone: no snapshot has it.
-  static let resetTable = """
-    CREATE TABLE IF NOT EXISTS holdfast_resets (
-      zone TEXT PRIMARY KEY, at INTEGER NOT NULL, count INTEGER NOT NULL, until INTEGER
-    ) WITHOUT ROWID
-    """
-
   /// Whether a reset that the server asks for is to be followed at once. If so it is counted.
   func mayReset(_ zone: String) throws -> Bool {
     let now = try wallClock()

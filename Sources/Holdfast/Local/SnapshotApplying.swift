@@ -149,16 +149,10 @@ struct SnapshotSource {
     tables = try schema.tables.enumerated().compactMap { index, table in
       // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
       guard let their = theirs.tables.first(where: { names.isName($0.name, of: table) }) else { return nil }
-      // A file of an older form lacks columns of Holdfast's own tables.
-      let there = try connection.rows("PRAGMA snapshot.table_info(\"\(their.name)\")").compactMap {
-        $0[1].text
-      }
       var (columns, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
       for column in table.columns {
         columns.append("\"\(column.name)\"")
-        if let same = their.columns.first(where: { names.isName($0.name, of: column, in: their.name) }),
-          there.contains(same.name)
-        {
+        if let same = their.columns.first(where: { names.isName($0.name, of: column, in: their.name) }) {
           guard same.type == column.type else {
             throw SnapshotFile.Unfit(reason: "its \(table.name).\(column.name) is of another type.")
           }

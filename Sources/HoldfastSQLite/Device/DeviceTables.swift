@@ -6,8 +6,8 @@ package import HoldfastCore
 package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476
-  /// Stored as `PRAGMA user_version`.
-  package static let formatVersion: Int64 = 8
+  /// Stored as `PRAGMA user_version`: the form of Holdfast's own tables.
+  package static let formatVersion: Int64 = 1
 
   let schema: SyncSchema
 
@@ -30,7 +30,8 @@ package struct DeviceTables {
       resend INTEGER NOT NULL DEFAULT 0,
       server_schema TEXT NOT NULL DEFAULT '',
       renamed TEXT NOT NULL DEFAULT '',
-      last_server_clock INTEGER NOT NULL DEFAULT 0
+      last_server_clock INTEGER NOT NULL DEFAULT 0,
+      proof TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE holdfast_edits (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -52,74 +53,51 @@ package struct DeviceTables {
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
       token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',
-      sent INTEGER NOT NULL DEFAULT 0, resync INTEGER NOT NULL DEFAULT 0
+      sent INTEGER NOT NULL DEFAULT 0, resync INTEGER NOT NULL DEFAULT 0,
+      proof TEXT NOT NULL DEFAULT '', claimed_role TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE holdfast_pages (
       n INTEGER PRIMARY KEY AUTOINCREMENT, zone TEXT NOT NULL, file TEXT NOT NULL
     );
     CREATE INDEX holdfast_pages_of_zone ON holdfast_pages (zone, n);
-    \(undo)
-    \(fourthForm)
-    \(unapplied)
-    \(eighthForm)
-    """
-
-  /// What the fourth form has over the third: what is recovered to a restored server, and what that takes.
-  package static let fourthForm = """
-    CREATE TABLE IF NOT EXISTS holdfast_recovered (
-      n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
-      body BLOB NOT NULL, UNIQUE (record_table, id)
-    );
-    CREATE TABLE IF NOT EXISTS holdfast_deleted (
-      record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, rev INTEGER NOT NULL, at INTEGER NOT NULL,
-      PRIMARY KEY (record_table, id)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS holdfast_awaiting_recovery (zone TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
-    """
-
-  /// What the second form has over the first, besides the columns of `conflicts` that people write, and their triggers.
-  package static let secondForm = "ALTER TABLE holdfast_quarantine ADD COLUMN because INTEGER; \(undo)"
-
-  /// What the fifth form has over the fourth: what the server said of its schema.
-  package static let fifthForm = """
-    ALTER TABLE holdfast_local ADD COLUMN server_schema TEXT NOT NULL DEFAULT '';
-    ALTER TABLE holdfast_local ADD COLUMN renamed TEXT NOT NULL DEFAULT '';
-    """
-
-  /// What the sixth form has over the fifth: whether a record of a refused change set was deleted behind it.
-  package static let sixthForm =
-    "ALTER TABLE holdfast_quarantine ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0"
-
-  /// What the seventh form has over the sixth: the clock of the last answer, and the change sets that were confirmed before the device heard what
-  /// became of them.
-  package static let seventhForm =
-    "ALTER TABLE holdfast_local ADD COLUMN last_server_clock INTEGER NOT NULL DEFAULT 0; \(unapplied)"
-
-  /// What the eighth form has over the seventh: what an INSERT may be about to replace, and what a deletion takes with it in tables that refer to
-  /// themselves, both empty between transactions; and what shows the server what it said, with the zones for which it asked for that.
-  package static let eighthForm = """
-    CREATE TABLE IF NOT EXISTS holdfast_replaced (
-      record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS holdfast_cascaded (
-      root TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (root, record_table, id)
-    ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS holdfast_cascaded_of_record ON holdfast_cascaded (record_table, id);
-    ALTER TABLE holdfast_local ADD COLUMN proof TEXT NOT NULL DEFAULT '';
-    ALTER TABLE holdfast_zones ADD COLUMN proof TEXT NOT NULL DEFAULT '';
-    ALTER TABLE holdfast_zones ADD COLUMN claimed_role TEXT NOT NULL DEFAULT '';
-    ALTER TABLE holdfast_awaiting_recovery ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE holdfast_recovery_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
-    """
-
-  private static let unapplied =
-    "CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);"
-
-  private static let undo = """
     CREATE TABLE holdfast_undo (
       n INTEGER PRIMARY KEY AUTOINCREMENT,
       change_set INTEGER, at INTEGER NOT NULL, undoes INTEGER, size INTEGER NOT NULL, changes TEXT NOT NULL
     );
+    \(returning)
+    \(inside)
+    CREATE TABLE holdfast_resets (
+      zone TEXT PRIMARY KEY, at INTEGER NOT NULL, count INTEGER NOT NULL, until INTEGER
+    ) WITHOUT ROWID;
+    """
+
+  /// What is recovered to a restored server, the zones for which it asked for that, and the change sets that were confirmed before the device heard
+  /// what became of them.
+  private static let returning = """
+    CREATE TABLE holdfast_recovered (
+      n INTEGER PRIMARY KEY AUTOINCREMENT, record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL,
+      body BLOB NOT NULL, UNIQUE (record_table, id)
+    );
+    CREATE TABLE holdfast_deleted (
+      record_table TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, rev INTEGER NOT NULL, at INTEGER NOT NULL,
+      PRIMARY KEY (record_table, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE holdfast_awaiting_recovery (
+      zone TEXT PRIMARY KEY, until INTEGER NOT NULL, is_unknown INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE TABLE holdfast_recovery_claims (zone TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE holdfast_unapplied (n INTEGER PRIMARY KEY, first INTEGER NOT NULL, body BLOB NOT NULL);
+    """
+
+  /// What an INSERT may be about to replace, and what a deletion takes with it in tables that refer to themselves: both empty between transactions.
+  private static let inside = """
+    CREATE TABLE holdfast_replaced (
+      record_table TEXT NOT NULL, id TEXT NOT NULL, column_name TEXT NOT NULL, base, rev INTEGER NOT NULL
+    );
+    CREATE TABLE holdfast_cascaded (
+      root TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (root, record_table, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX holdfast_cascaded_of_record ON holdfast_cascaded (record_table, id);
     """
 
   /// The wall clock in milliseconds, as SQLite tells it.
@@ -152,16 +130,11 @@ package struct DeviceTables {
     let table = schema.tables[index]
     var sql = ""
     for link in schema.links(of: index) { sql += link.index(in: schema) }
-    return sql + uniqueIndexes(of: table)
-  }
-
-  /// The indexes by which values that must be unique are found, where they are not there yet.
-  package func uniqueIndexes(of table: TableSchema) -> String {
-    table.unique.enumerated().map { number, group in
+    for (number, group) in table.unique.enumerated() {
       let columns = group.map { "\"\($0)\"" }.joined(separator: ", ")
-      return
-        "CREATE INDEX IF NOT EXISTS \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
-    }.joined()
+      sql += "CREATE INDEX \"holdfast_\(table.name)_unique_\(number)\" ON \"\(table.name)\" (\(columns));\n"
+    }
+    return sql
   }
 
   /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.

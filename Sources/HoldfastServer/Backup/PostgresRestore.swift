@@ -14,7 +14,7 @@ struct PostgresRestore {
 
   func restore(_ reader: BackupReader, epoch: NewEpoch, random: (Int) -> [UInt8]) throws {
     let manifest = reader.manifest
-    guard manifest.format <= PostgresMigrations.newest else {
+    guard manifest.format <= PostgresTables.format else {
       throw ServerError(
         .newer, "The backup was taken by a newer Holdfast (format \(manifest.format)). Update this one.")
     }
@@ -36,7 +36,6 @@ struct PostgresRestore {
         try connection.execute(
           "SELECT setval(\(sequence), coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)"
         )
-        try PostgresMigrations.addAccess(after: manifest.format, on: connection)
         _ = try PostgresEpoch.begin(epoch, on: connection)
         try check(manifest.schema, layout, connection)
       })

@@ -2,7 +2,7 @@ import HoldfastPostgres
 
 /// The advisory locks that the servers on one database hold against each other; each has a key of its own.
 enum PostgresLock: Int64 {
-  /// Opening and migrating the database.
+  /// Making, checking and extending the database.
   case opening = 5_216_694_956_356_254_582
   /// Telling the team's program what moved: of several servers one does.
   case leading = 5_216_694_956_356_254_583

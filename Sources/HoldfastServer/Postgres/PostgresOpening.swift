@@ -86,19 +86,14 @@ struct PostgresOpening {
       SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); SET LOCAL lock_timeout = '\(Self.patience)'
       """)
     do {
-      let format = try self.format()
-      try checkLayout(isNew: format == nil)
-      if fill != nil, format != nil {
+      let isNew = try !hasHoldfast()
+      try checkLayout(isNew: isNew)
+      if fill != nil, !isNew {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
       let schema: SyncSchema
       var old: SyncSchema?
-      if let format {
-        let stored = try SyncSchema(json: Array(meta("schema").utf8))
-        old = stored
-        schema = given ?? stored
-        if format < PostgresMigrations.newest { try migrate(after: format) }
-      } else {
+      if isNew {
         guard let given else {
           throw ServerError(
             .schemaMissing,
@@ -112,9 +107,13 @@ struct PostgresOpening {
         }
         schema = given
         try checkRights()
-        try migrate(after: 0)
+        try makeOwn()
         if isDistributed { try setMeta("layout", Self.byZone) }
         try setMeta("epoch", hexadecimal(random(4)))
+      } else {
+        let stored = try SyncSchema(json: Array(meta("schema").utf8))
+        old = stored
+        schema = given ?? stored
       }
       var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
       let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
@@ -126,7 +125,7 @@ struct PostgresOpening {
       if schema != old { try setMeta("schema", schema.text) }
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
-      var notices = try service.map { try takeUp($0, isNew: format == nil) } ?? []
+      var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
       if service != nil, !isDistributed { notices += try PostgresTeamTriggers.warnings(on: connection) }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       let prover = try PostgresEpoch.prover(on: connection, random: random)
@@ -155,16 +154,16 @@ struct PostgresOpening {
     return notices
   }
 
-  /// The format of the schema `holdfast`, or nil when there is none.
+  /// Whether the database has a schema `holdfast`.
   ///
   /// - Throws: `ServerError` when it is somebody else's, or newer.
-  private func format() throws -> Int64? {
+  private func hasHoldfast() throws -> Bool {
     let rows = try connection.query(
       """
       SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT rolname FROM pg_roles WHERE oid = n.nspowner)::text
       FROM pg_namespace n WHERE n.nspname = 'holdfast'
       """)
-    if rows.isEmpty { return nil }
+    if rows.isEmpty { return false }
     let found =
       try rows.bool(0, 0)
       ? connection.query("SELECT value FROM holdfast.meta WHERE key = 'format'") : nil
@@ -173,13 +172,13 @@ struct PostgresOpening {
         .notOurs,
         "The database has a schema named holdfast that is not ours. Rename it, or name another database.")
     }
-    if format > PostgresMigrations.newest {
+    if format > PostgresTables.format {
       throw ServerError(
         .newer,
         "The database was written by a newer Holdfast (format \(format)). Start that version, or update this one."
       )
     }
-    return format
+    return true
   }
 
   private static let byZone = "distributed by zone"
@@ -212,9 +211,10 @@ struct PostgresOpening {
     try connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
   }
 
-  private func migrate(after format: Int64) throws(PostgresError) {
-    try PostgresMigrations.run(after: format, isDistributed: isDistributed, on: connection)
-    if distribution == .citus { try connection.execute(PostgresShards.distribution(after: format)) }
+  private func makeOwn() throws(PostgresError) {
+    try connection.execute(PostgresTables.own(isDistributed: isDistributed))
+    if distribution == .citus { try connection.execute(PostgresShards.distribution) }
+    try setMeta("format", String(PostgresTables.format))
   }
 
   private func namespace() throws -> String {

@@ -117,28 +117,3 @@ enum PostgresPurgeStatements {
   static let dropClaimants: PostgresStatement = "DELETE FROM holdfast.zone_claims WHERE zone = $1"
   static let dropClaim: PostgresStatement = "DELETE FROM holdfast.claimed_seqs WHERE zone = $1 RETURNING zone"
 }
-
-extension PostgresTables {
-  /// What purging needs besides, in both layouts: tombstones by zone, up to where a zone was purged when a copy of it began, what is old, and of each device
-  /// whether its acks were purged, and what it says of itself.
-  static let purging = """
-    CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
-    CREATE INDEX requests_of_time ON holdfast.requests (at);
-    ALTER TABLE holdfast.acks ADD COLUMN purged bigint NOT NULL DEFAULT 0;
-    ALTER TABLE holdfast.acks ADD CONSTRAINT acks_purged CHECK (purged >= -1);
-    ALTER TABLE holdfast.devices ADD COLUMN acks_purged boolean NOT NULL DEFAULT false;
-    ALTER TABLE holdfast.devices ADD COLUMN app text;
-    ALTER TABLE holdfast.devices ADD COLUMN app_schema text;
-
-    """
-
-  /// The same where tables are distributed, and have no key by the id alone.
-  static let shardRetention =
-    purging + """
-      CREATE INDEX IF NOT EXISTS acks_of_zone ON holdfast.acks (zone);
-      DO $$ BEGIN
-        IF to_regclass('holdfast.conflicts') IS NOT NULL THEN CREATE INDEX IF NOT EXISTS conflicts_of_time ON holdfast.conflicts (id); END IF;
-      END $$;
-
-      """
-}

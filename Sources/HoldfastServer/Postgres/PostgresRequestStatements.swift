@@ -1,28 +1,8 @@
 import HoldfastPostgres
 
-/// The statements about requests with ids, and their tables. Each names the device on whose shard it is, but for the one that finds by whose
+/// The statements about requests with ids. Each names the device on whose shard it is, but for the one that finds by whose
 /// request a record was created.
 enum PostgresRequestStatements {
-  /// The tables, in both layouts. `number` counts the answers of a device; `bytes_before` is the size of all before it.
-  static let tables = """
-    CREATE TABLE holdfast.requests (
-      device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
-      bytes_before bigint NOT NULL, bytes bigint NOT NULL, at bigint NOT NULL, fingerprint bytea NOT NULL,
-      status bigint NOT NULL, head text NOT NULL, body bytea NOT NULL, PRIMARY KEY (device, request_id),
-      CHECK (
-        number BETWEEN 1 AND \(greatestCount) AND bytes BETWEEN 0 AND \(greatestCount) AND bytes_before BETWEEN 0 AND \(greatestCount)
-        AND status BETWEEN 100 AND 599)
-    );
-    CREATE UNIQUE INDEX requests_in_order ON holdfast.requests (device, number);
-    CREATE TABLE holdfast.created (
-      device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, place bigint NOT NULL,
-      account text COLLATE "C" NOT NULL, fingerprint bytea NOT NULL, record_table text COLLATE "C" NOT NULL,
-      record_id text COLLATE "C" NOT NULL, PRIMARY KEY (device, request_id, place), CHECK (place >= 0)
-    );
-    CREATE INDEX created_of_record ON holdfast.created (record_id, record_table);
-
-    """
-
   static let find: PostgresStatement = """
     SELECT fingerprint, at, status, head, body FROM holdfast.requests WHERE device = $1 AND request_id = $2
     """

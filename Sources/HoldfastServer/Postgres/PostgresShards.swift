@@ -10,44 +10,23 @@ enum PostgresShards {
     case everywhere
   }
 
-  /// The schema `holdfast`, in the form that takes shards: each key has the column by which its table is distributed, and no reference goes
-  /// from one shard to another. What can't be unique over all shards is made of random bits.
-  static let own =
-    PostgresTables.ofBothLayouts + """
-      CREATE SEQUENCE holdfast.device_numbers;
-      CREATE TABLE holdfast.devices (
-        number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, name text NOT NULL,
-        token_hash bytea, confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0,
-        acknowledged_refusals bigint NOT NULL DEFAULT 0, clock bigint NOT NULL, seen_at bigint NOT NULL,
-        session bigint NOT NULL DEFAULT 1, session_used boolean NOT NULL DEFAULT false,
-        applied bytea NOT NULL DEFAULT '', \(PostgresTables.deviceCheck)
-      ) WITH (fillfactor = 50);
-      CREATE INDEX devices_of_account ON holdfast.devices (account);
-      CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
-
-      """
-
-  /// Where Holdfast's own tables are, in the order in which they are put there, with the number of the migration that makes them.
-  static let places: [(relation: String, place: Place, format: Int64)] = [
-    ("holdfast.meta", .everywhere, 1), ("holdfast.tables", .everywhere, 1),
-    ("holdfast.accounts", .everywhere, 1),
-    ("holdfast.zones", .by("zone"), 1), ("holdfast.records", .by("zone"), 1),
-    ("holdfast.notified", .by("zone"), 1),
-    ("holdfast.devices", .by("number"), 1), ("holdfast.acks", .by("device"), 1),
-    ("holdfast.refusals", .by("device"), 1), ("holdfast.requests", .by("device"), 2),
-    ("holdfast.created", .by("device"), 2),
-    ("holdfast.results", .by("account"), 3), ("holdfast.result_ids", .by("account"), 3),
-    ("holdfast.identities", .everywhere, 4), ("holdfast.access", .by("zone"), 6),
-    ("holdfast.invitations", .by("zone"), 6),
-    ("holdfast.recovered_records", .by("zone"), 7), ("holdfast.claimed_seqs", .by("zone"), 7),
-    ("holdfast.departures", .by("zone"), 10), ("holdfast.blocks", .everywhere, 10),
-    ("holdfast.keys", .everywhere, 10), ("holdfast.zone_claims", .by("zone"), 10),
+  /// Where Holdfast's own tables are, in the order in which they are put there.
+  static let places: [(relation: String, place: Place)] = [
+    ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
+    ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.notified", .by("zone")),
+    ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
+    ("holdfast.refusals", .by("device")), ("holdfast.requests", .by("device")),
+    ("holdfast.created", .by("device")),
+    ("holdfast.results", .by("account")), ("holdfast.result_ids", .by("account")),
+    ("holdfast.identities", .everywhere), ("holdfast.access", .by("zone")),
+    ("holdfast.invitations", .by("zone")),
+    ("holdfast.recovered_records", .by("zone")), ("holdfast.claimed_seqs", .by("zone")),
+    ("holdfast.departures", .by("zone")), ("holdfast.blocks", .everywhere),
+    ("holdfast.keys", .everywhere), ("holdfast.zone_claims", .by("zone")),
   ]
 
-  /// The statements that put Holdfast's own tables in their places: those that a database of a format has not had.
-  static func distribution(after format: Int64 = 0) -> String {
-    places.filter { $0.format > format }.map { put($0.relation, $0.place) }.joined()
-  }
+  /// The statements that put Holdfast's own tables in their places.
+  static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
 
   /// The statement that puts a table of the schema on the shards of its zones.
   static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }

@@ -146,7 +146,7 @@ struct PostgresTables {
 
   /// The statements that make everything in an empty database, in their order; for people to read as well.
   var all: String {
-    PostgresMigrations.all.map(\.sql).joined() + schema.tables.indices.map { create($0) }.joined()
+    Self.own(isDistributed: false) + schema.tables.indices.map { create($0) }.joined()
       + schema.tables.indices.map { references(of: $0) }.joined()
       + PostgresTriggers(schema: schema, relations: PostgresRelation.own(schema, namespace: namespace)).all
   }

@@ -50,11 +50,9 @@ struct SQLiteDatabase: ServerDatabase {
     if isOurs {
       try connection.makeLogDurable()
       if keeper != nil { try DamagedDatabase.check(connection, path, isWhole: false) }
-      try Self.migrate(connection)
       let stored = try SyncSchema(json: Array(Self.meta("schema", connection).utf8))
       self.schema = schema ?? stored
       if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
-      try connection.execute(SQLiteTables(schema: self.schema).listIndexes)
     } else {
       let schema = try schema ?? SyncSchema(json: [])
       self.schema = schema
@@ -155,24 +153,12 @@ struct SQLiteDatabase: ServerDatabase {
   private static func create(_ connection: SQLiteConnection, _ schema: SyncSchema, epoch: String) throws {
     let tables = SQLiteTables(schema: schema)
     try connection.transaction(.immediate) {
-      try connection.execute(SQLiteTables.own())
+      try connection.execute(SQLiteTables.own)
       for index in schema.tables.indices { try connection.execute(tables.create(index)) }
       try addPublicZones(connection, schema)
       try setMeta("epoch", epoch, connection)
       try setMeta("schema", schema.text, connection)
       try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
-      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
-    }
-  }
-
-  /// Takes the steps that Holdfast's own tables have not had.
-  private static func migrate(_ connection: SQLiteConnection) throws {
-    let format = try connection.value("PRAGMA user_version")?.integer ?? 0
-    if format >= SQLiteTables.formatVersion { return }
-    try connection.transaction(.immediate) {
-      try connection.execute(SQLiteTables.own(after: format))
-      if format < 6 { try connection.execute(SQLiteTables.groupsAdded) }
-      if format < 10 { try connection.execute(SQLiteTables.inviterAdded) }
       try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
     }
   }

@@ -7,88 +7,10 @@ import HoldfastSQLite
 struct SQLiteTables {
   /// Stored as `PRAGMA application_id`: "HfSv".
   static let applicationID: Int64 = 0x4866_5376
-  /// Stored as `PRAGMA user_version`.
-  static var formatVersion: Int64 { Int64(steps.count) }
-
-  /// The steps by which Holdfast's own tables came to their form, each making the format of its number, from 1. A new database takes them all;
-  /// one that stands takes those that it has not had. A step that was released never changes.
-  private static let steps = [
-    first, requests, results, identity, retention, access, restoring, erasing, bases,
-    consents + proofs,
-  ]
-
-  /// What makes Holdfast's own tables of those of a format; 0 is that of an empty database.
-  static func own(after format: Int64 = 0) -> String {
-    steps.dropFirst(Int(clamping: max(0, format))).joined(separator: "\n")
-  }
+  /// Stored as `PRAGMA user_version`: the form of Holdfast's own tables.
+  static let formatVersion: Int64 = 1
 
   let schema: SyncSchema
-
-  private static let deviceCheck = """
-    CHECK (
-      confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
-      AND session BETWEEN 1 AND \(greatestCount) AND session_used IN (0, 1))
-    """
-
-  /// What every server needs.
-  private static let first = """
-    CREATE TABLE holdfast_meta (
-      key TEXT PRIMARY KEY, value TEXT NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
-    ) WITHOUT ROWID;
-    CREATE TABLE holdfast_zones (
-      zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
-      purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1))
-    ) WITHOUT ROWID;
-    CREATE TABLE holdfast_tombstones (
-      zone TEXT NOT NULL, seq INTEGER NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL,
-      rev INTEGER NOT NULL, stamp INTEGER NOT NULL, device INTEGER NOT NULL, departed INTEGER NOT NULL,
-      deleted_seq INTEGER NOT NULL,
-      PRIMARY KEY (zone, seq), CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND departed IN (0, 1))
-    ) WITHOUT ROWID;
-    CREATE UNIQUE INDEX holdfast_tombstones_of_record ON holdfast_tombstones (id, record_table, zone);
-    CREATE TABLE holdfast_accounts (
-      id TEXT PRIMARY KEY CHECK (id <> ''), name TEXT NOT NULL UNIQUE CHECK (name <> ''), password TEXT NOT NULL,
-      created_at INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE holdfast_devices (
-      number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-      user TEXT NOT NULL REFERENCES holdfast_accounts (id), name TEXT NOT NULL, token_hash BLOB UNIQUE,
-      confirmed INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0, acknowledged_refusals INTEGER NOT NULL DEFAULT 0,
-      clock INTEGER NOT NULL, seen_at INTEGER NOT NULL, session INTEGER NOT NULL DEFAULT 1,
-      session_used INTEGER NOT NULL DEFAULT 0, applied BLOB NOT NULL DEFAULT x'',
-      \(Self.deviceCheck)
-    );
-    CREATE INDEX holdfast_devices_of_user ON holdfast_devices (user);
-    CREATE TABLE holdfast_acks (
-      device INTEGER NOT NULL, zone TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL,
-      lost INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, zone), CHECK (seq >= 0 AND lost IN (0, 1))
-    ) WITHOUT ROWID;
-    CREATE TABLE holdfast_notified (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
-    CREATE TABLE holdfast_refusals (
-      device INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, operation INTEGER NOT NULL,
-      problem BLOB NOT NULL, PRIMARY KEY (device, first),
-      CHECK (first > 0 AND operation BETWEEN first AND last)
-    ) WITHOUT ROWID;
-    """
-
-  /// The requests of REST with ids. `number` counts those of a device; `bytes_before` is the size of all answers before it.
-  private static let requests = """
-    CREATE TABLE holdfast_requests (
-      device INTEGER NOT NULL, request_id TEXT NOT NULL, number INTEGER NOT NULL, bytes_before INTEGER NOT NULL,
-      bytes INTEGER NOT NULL, at INTEGER NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL,
-      head TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (device, request_id),
-      CHECK (
-        number BETWEEN 1 AND \(greatestCount) AND bytes BETWEEN 0 AND \(greatestCount) AND bytes_before BETWEEN 0 AND \(greatestCount)
-        AND status BETWEEN 100 AND 599)
-    );
-    CREATE UNIQUE INDEX holdfast_requests_in_order ON holdfast_requests (device, number);
-    CREATE TABLE holdfast_created (
-      device INTEGER NOT NULL, request_id TEXT NOT NULL, place INTEGER NOT NULL, user TEXT NOT NULL,
-      fingerprint BLOB NOT NULL, record_table TEXT NOT NULL, record_id TEXT NOT NULL,
-      PRIMARY KEY (device, request_id, place), CHECK (place >= 0)
-    ) WITHOUT ROWID;
-    CREATE INDEX holdfast_created_of_record ON holdfast_created (record_id, record_table);
-    """
 
   /// One table with its indexes.
   func create(_ index: Int) -> String {
@@ -132,13 +54,6 @@ struct SQLiteTables {
     let keys = columns.map { ", \"\($0)\"" }.joined()
     return
       "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
-  }
-
-  /// The indexes of lists; databases were made without them once.
-  var listIndexes: String {
-    schema.tables.enumerated().map { index, table in
-      table.serverIndexes.dropFirst(table.indexes.count).map { self.index($0, of: index) }.joined()
-    }.joined()
   }
 
   /// The name, quoted, of the index that `index(_:of:)` makes.

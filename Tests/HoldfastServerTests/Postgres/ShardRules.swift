@@ -11,7 +11,7 @@ struct ShardRules {
   /// The column by which a relation is distributed; nil for one that each node has.
   private static func column(_ relation: String) -> String? {
     if everywhere.contains(relation) { return nil }
-    for (known, place, _) in PostgresShards.places where known == relation {
+    for (known, place) in PostgresShards.places where known == relation {
       if case .by(let column) = place { return column }
     }
     return "zone"

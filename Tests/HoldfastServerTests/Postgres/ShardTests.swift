@@ -122,12 +122,11 @@ import Testing
   func distribution() throws {
     let schema = try TestServer.schema()
     let tables = PostgresTables(schema: schema, namespace: "public", isDistributed: true)
-    for step in PostgresMigrations.distributed { #expect(ShardRules.faults(step.sql) == []) }
-    #expect(PostgresShards.distribution(after: PostgresMigrations.newest).isEmpty)
+    #expect(ShardRules.faults(PostgresTables.own(isDistributed: true)) == [])
     for index in schema.tables.indices {
       #expect(ShardRules.faults(tables.create(index) + tables.references(of: index)) == [])
     }
-    let places = PostgresShards.distribution() + PostgresShards.distribute("public.\"items\"")
+    let places = PostgresShards.distribution + PostgresShards.distribute("public.\"items\"")
     #expect(places.contains("create_reference_table('holdfast.accounts')"))
     #expect(
       places.contains("create_distributed_table('holdfast.zones', 'zone', colocate_with => 'none')"))

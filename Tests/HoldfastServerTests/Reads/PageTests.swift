@@ -168,16 +168,6 @@ struct PageTests {
     #expect(try alice.get("\(next).9223372036854775807").status == 410)
   }
 
-  @Test("a database of the format before gets what reading needs")
-  func format() throws {
-    let list = try alice.makeList()
-    _ = try fill(list, 3)
-    try server.goBack(to: 2)
-    try server.reopen()
-    #expect(try alice.allIDs("/v1/tables/items?limit=2").count == 3)
-    #expect(try server.findings().isEmpty)
-  }
-
   private var isSQLite: Bool { if case .directory = server.location { true } else { false } }
 
   private func kept() throws -> Int {

@@ -197,16 +197,6 @@ import Testing
     #expect(try kept() == 16)
   }
 
-  @Test("a database of before gets the tables that it lacks, and keeps its records")
-  func migrated() throws {
-    try server.goBack(to: 1)
-    for _ in 0..<2 { try server.reopen() }
-    let first = try rest.send("POST", "/v1/tables/items", item("Milk"), id: "a1")
-    #expect(first.status == 201)
-    expectSame(try rest.send("POST", "/v1/tables/items", item("Milk"), id: "a1"), as: first)
-    #expect(try server.findings().isEmpty)
-  }
-
   @Test("an answer is purged for those behind it when all of them are too large (I11)")
   func size() {
     let oldest = [(1, 0), (2, 9 << 20), (3, 10 << 20)].map {
