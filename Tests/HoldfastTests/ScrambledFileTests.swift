@@ -38,6 +38,9 @@ struct ScrambledFileTests {
     "''", "'x'", "x'ff00'", "CAST(x'c0ff' AS TEXT)", "'[[[['", "'a' || char(0)", "zeroblob(100000)",
   ]
 
+  /// One of so many pairs of a column and a value is tried in a run, others each time: each column and each value is.
+  private static let share = 3
+
   /// Does what an app does; each may fail, with an error.
   private static func use(_ path: String, _ schema: SyncSchema) async -> Int {
     var failures = 0
@@ -102,8 +105,9 @@ struct ScrambledFileTests {
       for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) }
     }
     var (runs, changed) = (0, 0)
-    for (table, column) in columns {
-      for value in Self.values {
+    let turn = Int.random(in: 0..<Self.share)
+    for (number, (table, column)) in columns.enumerated() {
+      for (place, value) in Self.values.enumerated() where (number + place) % Self.share == turn {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) }
         try FileManager.default.copyItem(atPath: fixture.path, toPath: copy)
         let shell = try SQLiteConnection(path: copy)
@@ -115,7 +119,7 @@ struct ScrambledFileTests {
         runs += 1
       }
     }
-    #expect(runs == columns.count * Self.values.count && changed > 400)
+    #expect(runs > columns.count * (Self.values.count / Self.share) && changed > 400 / Self.share)
   }
 
   @Test("numbers of an answer that no operation, or no count, can have are refused with the member's name")
