@@ -11,14 +11,14 @@ modules=(HoldfastCore HoldfastSQLite HoldfastHTTP HoldfastCurl HoldfastPostgres 
 # What is the same whatever store is chosen.
 one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(CollectionState|Conditional|CrossOrigin|EventHub|Forwarding|Guess|OpenAPI|RestBadInput|WebhookPlan|Wire)')
 # What takes PostgreSQL by itself, whatever store is chosen.
-chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|ErasureSQL|NoGap|PostgresOpening|SQLRead|Shard|StatementTimeout|Trigger)')
+chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|Shard|SQLRead|StatementTimeout|TeamError|Trigger)')
 # What has nothing to do with where a zone's rows lie.
-any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|ForeignID|JWT|Pair|Plan|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Webhook)')
+any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|CountedTwice|ForeignID|Increment|JWT|Pair|Policy|Precondition|RecordAddress|RequestID|Rules|ServiceToken|SnapshotRange|Type|Webhook)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
-once=(--skip '^EndToEndTests\.(Conflict|EarlyAnswer|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Snapshot|TLS|Undo)')
+once=(--skip '^EndToEndTests\.(CleanExit|Conflict|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|TLS|Undo)')
 # Of what goes through the pooler, one suite of each kind: its connections are another's at the next transaction.
-pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Page|Place|Session|Snapshot|SQLRead|Webhook)')
+pooled=(--skip '^HoldfastServerTests\.(?!AccessTests|Agreement|Bulk|Copy|Delta|Event|ExactlyOnce|ListIndex|NoGap|Place|Session|Snapshot|SQLRead|Webhook)')
 folder=$(mktemp -d)
 output=$folder/output
 postgres=$(mktemp -d)
