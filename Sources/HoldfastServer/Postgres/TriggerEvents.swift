@@ -12,16 +12,21 @@ extension PostgresTriggers {
 
   /// The function behind a DELETE. Whose membership goes loses the zone.
   func deleted(_ index: Int) -> String {
-    function(
-      "\(function(index, "delete"))()", declare: ["ids text[]"],
+    let rows = """
+      SELECT \(relations[index].id.id("o")) AS id, \(rowZone(index, "o") ?? "NULL::text") AS zone FROM holdfast_old o
       """
-      \(portions(index, "SELECT \(relations[index].id.id("o")) AS id FROM holdfast_old o"))\(grant(index, "holdfast_old"))  RETURN NULL;
+    return function(
+      "\(function(index, "delete"))()", declare: Self.buryVariables,
+      """
+      \(refuseAsDeleted(index, rows, find(index)))\(grant(index, "holdfast_old"))  RETURN NULL;
       """)
   }
 
   /// The function behind a TRUNCATE, which has no transition tables: what was there is what the ledger knows.
   func truncated(_ index: Int) -> String {
-    let known = "SELECT l.id FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0"
+    let known = """
+      SELECT l.id, l.zone FROM holdfast.records l WHERE l.record_table = \(name(index)) AND l.state = 0
+      """
     let zones =
       switch schema.tables[index].zone {
       case .explicit: "SELECT DISTINCT a.zone FROM holdfast.access a"
@@ -30,10 +35,42 @@ extension PostgresTriggers {
       }
     let granted = zones.isEmpty ? "" : "  PERFORM holdfast.grant_access(ARRAY(\(zones)));\n"
     return function(
-      "\(function(index, "truncate"))()", declare: ["ids text[]"],
+      "\(function(index, "truncate"))()", declare: Self.buryVariables,
       """
-      \(portions(index, known))\(granted)  RETURN NULL;
+      \(refuseAsDeleted(index, known, Self.hold))\(granted)  RETURN NULL;
       """)
+  }
+
+  private static let buryVariables = [
+    "now bigint := holdfast.now()", "ids text[]", "places text[]", "others text[]",
+  ]
+
+  /// Makes tombstones of records that are gone, straight in the ledger. What a trigger of the team has put back meanwhile is settled, and so is what
+  /// is not where it should be.
+  ///
+  /// - Parameters:
+  ///   - rows: a query of their `id` and `zone`.
+  ///   - find: locks their zones; see `find`.
+  private func refuseAsDeleted(_ index: Int, _ rows: String, _ find: String) -> String {
+    let (relation, settle) = (relations[index], function(index, "settle"))
+    return """
+        FOR ids, places, others IN SELECT array_agg(p.id) FILTER (WHERE NOT p.stands),
+            array_agg(p.zone) FILTER (WHERE NOT p.stands), array_agg(p.id) FILTER (WHERE p.stands)
+          FROM (
+            SELECT s.id, s.zone, row_number() OVER () AS place,
+              EXISTS (SELECT FROM \(relation.relation) a WHERE a.\(relation.id.quoted) = \(relation.id.key("s.id"))) AS stands
+            FROM (\(rows)) s
+          ) p GROUP BY (p.place - 1) / \(Self.portion) LOOP
+          IF ids IS NOT NULL THEN
+            \(find)
+            PERFORM \(settle)(holdfast.refuseAsDeleted(\(name(index)), ids, places, now), true);
+          END IF;
+          IF others IS NOT NULL THEN
+            PERFORM \(settle)(others, true);
+          END IF;
+        END LOOP;
+
+      """
   }
 
   private func portions(_ index: Int, _ ids: String) -> String {

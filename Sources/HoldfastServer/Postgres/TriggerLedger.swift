@@ -34,6 +34,7 @@ extension PostgresTriggers {
   /// - `locate(of, ids)` locks the zones of live records, and says where each is.
   /// - `change(of, ids, places, names, now)` gives records the next seqs and revs, and stamps the columns that `names` has with bars between. It
   ///   gives back the ids that do not live where they should.
+  /// - `refuseAsDeleted(of, ids, places, now)` makes tombstones of records, and gives back the ids that do not live where they should.
   /// - `restamp(of, ids, places, names, now)` stamps columns of records that are about to move: the move is the rev that the stamps name.
   static let ledger = """
     CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
@@ -89,6 +90,26 @@ extension PostgresTriggers {
       RETURN ARRAY(SELECT n.id FROM unnest(ids, places) n (id, zone) WHERE NOT EXISTS (
         SELECT FROM holdfast.records r WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0));
     END $$;
+    CREATE OR REPLACE FUNCTION holdfast.refuseAsDeleted(of text, ids text[], places text[], now bigint) RETURNS text[]
+      LANGUAGE plpgsql VOLATILE
+      SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
+    DECLARE
+      known bigint;
+    BEGIN
+      UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, state = 1, stamps = NULL, stamp = u.stamp, device = 0,
+        deleted_seq = u.seq
+      FROM (
+        SELECT n.tid, max(n.base) OVER w + n.place AS seq, max(n.stamp) OVER w AS stamp
+        FROM (\(numbered("\(live)"))) n WINDOW w AS (PARTITION BY n.zone)
+      ) u WHERE l.ctid = u.tid;
+      GET DIAGNOSTICS known = ROW_COUNT;
+      PERFORM holdfast.advance(ARRAY(SELECT DISTINCT p FROM unnest(places) p WHERE p IS NOT NULL), now);
+      IF known = cardinality(ids) THEN
+        RETURN NULL;
+      END IF;
+      RETURN ARRAY(SELECT n.id FROM unnest(ids, places) n (id, zone) WHERE NOT EXISTS (
+        SELECT FROM holdfast.records r WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 1));
+    END $$;
     CREATE OR REPLACE FUNCTION holdfast.restamp(of text, ids text[], places text[], names text[], now bigint) RETURNS void
       LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
@@ -103,6 +124,13 @@ extension PostgresTriggers {
     """
 
   /// The live records of `ids` that are where `places` says.
+  private static let live = """
+    SELECT n.id, n.zone, k.tid FROM unnest(ids, places) n (id, zone), LATERAL (
+                SELECT r.ctid AS tid FROM holdfast.records r
+                WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
+    """
+
+  /// The same, with the columns that `names` has.
   private static let found = """
     SELECT n.id, n.zone, n.columns, k.tid FROM unnest(ids, places, names) n (id, zone, columns), LATERAL (
                 SELECT r.ctid AS tid FROM holdfast.records r

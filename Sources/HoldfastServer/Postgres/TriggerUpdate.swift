@@ -45,7 +45,7 @@ extension PostgresTriggers {
     let names = relation.columns.map { "CASE WHEN \($0.differs("o", "n")) THEN '\($0.name)' END" }
     return """
       SELECT q.* FROM (
-            SELECT coalesce(\(relation.id.id("n")), \(relation.id.id("o"))) AS id, \(rowZone(index) ?? "NULL::text") AS zone,
+            SELECT coalesce(\(relation.id.id("n")), \(relation.id.id("o"))) AS id, \(rowZone(index, "n") ?? "NULL::text") AS zone,
               CASE WHEN n.\(id) IS NULL OR o.\(id) IS NULL THEN 2 \(moves(index).map { "WHEN \($0) THEN 1 " } ?? "")ELSE 0 END AS kind,
               concat_ws('|', \(names.joined(separator: ", "))) AS columns
             FROM holdfast_old o FULL JOIN holdfast_new n ON n.\(id) = o.\(id) OFFSET 0
@@ -63,22 +63,23 @@ extension PostgresTriggers {
   }
 
   /// The zone of a record as its row says it; nil for a table without a zone whose records are found by those above them.
-  private func rowZone(_ index: Int) -> String? {
-    if relations[index].hasZone { return "n.\"zone\"" }
+  func rowZone(_ index: Int, _ row: String) -> String? {
+    if relations[index].hasZone { return "\(row).\"zone\"" }
     switch schema.tables[index].zone {
-    case .root: return relations[index].id.id("n")
+    case .root: return relations[index].id.id(row)
     case .public(let name): return "'\(name)'::text"
-    case .parent: return isPlain(index) ? parent(of: index)?.column.id("n") : nil
+    case .parent: return isPlain(index) ? parent(of: index)?.column.id(row) : nil
     case .explicit, .server, .user: return nil
     }
   }
 
   /// Locks the zones of `ids`, and puts where the records are in `places`.
-  private func find(_ index: Int) -> String {
-    rowZone(index) == nil
-      ? "places := holdfast.locate(\(name(index)), ids);"
-      : "PERFORM holdfast.hold(ARRAY(SELECT DISTINCT p FROM unnest(places) p));"
+  func find(_ index: Int) -> String {
+    rowZone(index, "n") == nil ? "places := holdfast.locate(\(name(index)), ids);" : Self.hold
   }
+
+  /// Locks the zones in `places`.
+  static let hold = "PERFORM holdfast.hold(ARRAY(SELECT DISTINCT p FROM unnest(places) p));"
 
   /// Stamps the columns of records that move, and lets them go.
   private func move(_ index: Int) -> String {
