@@ -12,9 +12,11 @@ public struct ServerEnvironment: Sendable {
   package var answerSize = 4 << 20
   /// What one user may have.
   public var limits = UserLimits()
-  /// After how many milliseconds of a transaction no further command or change set is begun in it, and after how many change sets of a
-  /// request; at least one is.
+  /// After how many milliseconds of a transaction no further command, change set or item is begun in it, and after how many change sets or items
+  /// of a request; at least one is.
   package var writeBudget: (milliseconds: Int64, changeSets: Int) = (200, .max)
+  /// After how much work of a change set no further operation of it is begun; see `ChangeSetWork`.
+  package var changeSetWork = ChangeSetWork.limit
 
   /// An environment of its parts.
   public init(

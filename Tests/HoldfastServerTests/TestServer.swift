@@ -19,8 +19,10 @@ final class TestWorld: Sendable {
   let answerSize = Mutex<Int>(4 << 20)
   /// What one user may have, on servers opened from now on.
   let limits = Mutex<UserLimits>(generous)
-  /// After how many change sets of a request others go first, on servers opened from now on.
+  /// After how many change sets or items of a request others go first, on servers opened from now on.
   let changeSetBudget = Mutex<Int>(.max)
+  /// How much work a change set may be before its last operation, on servers opened from now on.
+  let changeSetWork = Mutex<Int>(ChangeSetWork.limit)
   /// How many milliseconds pass whenever a server asks for the time.
   let slowness = Mutex<Int64>(0)
 
@@ -71,6 +73,7 @@ final class TestWorld: Sendable {
     environment.answerSize = answerSize.withLock { $0 }
     environment.limits = limits.withLock { $0 }
     environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }
+    environment.changeSetWork = changeSetWork.withLock { $0 }
     return environment
   }
 }

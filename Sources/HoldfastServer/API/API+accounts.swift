@@ -131,8 +131,8 @@ extension API {
   static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
     switch result {
     case .failure(let problem): return .problem(problem)
-    case .success(.done), .success(.rest), .success(.membership), .success(.synced), .success(.purged),
-      .success(.time):
+    case .success(.done), .success(.rest), .success(.unfinished), .success(.membership), .success(.synced),
+      .success(.purged), .success(.time):
       return .problem(Problem(.internalError))
     case .success(.session(let session)):
       var members: [JSONValue.Member] = [

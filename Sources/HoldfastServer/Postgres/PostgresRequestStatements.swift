@@ -35,6 +35,9 @@ enum PostgresRequestStatements {
       bytes = excluded.bytes, at = excluded.at, fingerprint = excluded.fingerprint, status = excluded.status,
       head = excluded.head, body = excluded.body
     """
+  private static let change: PostgresStatement = """
+    UPDATE holdfast.requests SET at = $3, fingerprint = $4, head = $5, body = $6 WHERE device = $1 AND request_id = $2
+    """
   private static let putCreated: PostgresStatement = """
     INSERT INTO holdfast.created (device, request_id, place, account, fingerprint, record_table, record_id)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -54,6 +57,12 @@ enum PostgresRequestStatements {
         PostgresParameters(
           addition.device, request.id, addition.number, addition.before, answer.size, addition.answered.at,
           request.fingerprint, Int64(answer.status), answer.head, answer.body))
+    }
+    for (device, answered) in requests.changes {
+      let (request, answer) = (answered.request, answered.answer)
+      pipe.send(
+        change,
+        PostgresParameters(device, request.id, answered.at, request.fingerprint, answer.head, answer.body))
     }
     let records = requests.newRecords
     if records.isEmpty { return }

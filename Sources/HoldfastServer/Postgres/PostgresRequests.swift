@@ -41,6 +41,8 @@ final class PostgresRequests: RequestTable {
   /// Up to which number a device's answers are purged.
   private(set) var purged: [Int64: Int64] = [:]
   private(set) var additions: [Addition] = []
+  /// What is remembered of requests that are not done yet, in the place of what was; their numbers stay.
+  private(set) var changes: [(device: Int64, answered: AnsweredRequest)] = []
   private(set) var newRecords: [(request: RequestKey, device: Int64, user: String, record: CreatedRecord)] =
     []
 
@@ -54,6 +56,7 @@ final class PostgresRequests: RequestTable {
     creators.removeAll(keepingCapacity: true)
     purged.removeAll(keepingCapacity: true)
     additions.removeAll(keepingCapacity: true)
+    changes.removeAll(keepingCapacity: true)
     newRecords.removeAll(keepingCapacity: true)
   }
 
@@ -155,6 +158,13 @@ final class PostgresRequests: RequestTable {
   }
 
   func add(_ answered: AnsweredRequest, to device: Int64) throws {
+    let key = Key(device: device, id: answered.request.id)
+    if answered.answer.progress != nil, answers[key]?.answer.progress != nil {
+      answers[key] = answered
+      return changes.append((device, answered))
+    }
+    // It takes the place of what the transaction remembered before.
+    changes.removeAll { $0.device == device && $0.answered.request == answered.request }
     var line = lines[device] ?? Line()
     let before = line.end
     line.number += 1
@@ -166,13 +176,14 @@ final class PostgresRequests: RequestTable {
       line.oldest.removeAll { $0.number <= expired }
     }
     lines[device] = line
-    answers[Key(device: device, id: answered.request.id)] = answered
+    answers[key] = answered
     additions.append(
       Addition(device: device, number: line.number, before: before, answered: answered))
   }
 
   func add(_ records: [CreatedRecord], by request: RequestKey, of device: Int64, user: String) throws {
-    creations[Key(device: device, id: request.id)] = Creation(request: request, records: records)
+    let key = Key(device: device, id: request.id)
+    creations[key, default: Creation(request: request, records: [])].records += records
     for record in records {
       newRecords.append((request, device, user, record))
       if let table = store.schema.index(of: record.table) {

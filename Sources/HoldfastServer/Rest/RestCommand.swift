@@ -18,6 +18,23 @@ struct RestCommand: Sendable {
   let form: Form
   /// In the order sent; a problem for each that is wrong already.
   let items: [Result<RestItem, Problem>]
+  /// What earlier transactions have done of it.
+  var progress = RestProgress()
+
+  /// The same request with more of it done.
+  func goingOn(from progress: RestProgress) -> RestCommand {
+    var command = self
+    command.progress = progress
+    return command
+  }
+}
+
+/// How far a request has come whose items stand alone. One that takes long is done in several transactions, and others have their turns between.
+struct RestProgress: Sendable, Equatable {
+  /// How many items are done.
+  var done = 0
+  /// Their results as they stand in the answer, with commas between.
+  var results: [UInt8] = []
 }
 
 /// One thing that is done to one record.

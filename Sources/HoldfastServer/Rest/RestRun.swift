@@ -15,7 +15,7 @@ final class RestRun {
   private let command: RestCommand
   let author: Author
   /// How many bytes of records the answer takes yet.
-  private var room: Int
+  private var room = 0
   /// What each item found.
   private var before: [Int: VisibleRecord] = [:]
 
@@ -25,19 +25,23 @@ final class RestRun {
     self.command = command
     self.author = author
     self.service = service
-    room = service.environment.answerSize
   }
 
-  /// Does all that can be done.
-  func run() throws -> RestOutcome {
-    if command.form == .atomic { return try runTogether() }
-    return .results(
-      try command.items.enumerated().map { index, item in
-        switch item {
-        case .failure(let problem): .failure(RestFailure(problem: problem))
-        case .success(let item): try runAlone(item, index)
-        }
-      })
+  /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left.
+  ///
+  /// - Parameter progress: what earlier transactions have done.
+  /// - Returns: the results of those that follow.
+  func runEach(after progress: RestProgress) throws -> [RestResult] {
+    room = service.environment.answerSize - progress.results.count
+    var results: [RestResult] = []
+    for (index, item) in command.items.enumerated().dropFirst(progress.done) {
+      if !results.isEmpty, service.hasDoneEnough(results.count) { break }
+      switch item {
+      case .failure(let problem): results.append(.failure(RestFailure(problem: problem)))
+      case .success(let item): results.append(try runAlone(item, index))
+      }
+    }
+    return results
   }
 
   private func runAlone(_ item: RestItem, _ index: Int) throws -> RestResult {
@@ -49,7 +53,9 @@ final class RestRun {
     return try result(item, index)
   }
 
-  private func runTogether() throws -> RestOutcome {
+  /// Does all items or none.
+  func runTogether() throws -> RestOutcome {
+    room = service.environment.answerSize
     var items: [RestItem] = []
     var wrong: [(index: Int, failure: RestFailure)] = []
     for (index, item) in command.items.enumerated() {
@@ -248,7 +254,8 @@ final class RestRun {
 
   /// The records of a request, whose answer is purged, as they are now. Nothing is written.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
-    .results(
+    room = service.environment.answerSize
+    return .results(
       try command.items.enumerated().map { index, item in
         let known = records.first { $0.place == index }
         let made = known.flatMap { record in

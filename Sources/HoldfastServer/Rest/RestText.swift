@@ -17,14 +17,27 @@ struct RestText: Sendable {
     case .refused(let failures): return refused(failures)
     case .results(let results):
       if form == .single, let result = results.first { return single(result) }
-      var writer = JSONWriter(capacity: 256 * results.count + 64)
-      writer.beginObject()
-      writer.key("results")
-      writer.beginArray()
-      for result in results { write(result, to: &writer) }
-      writer.endArray()
-      writer.endObject()
-      return RestAnswer(status: 200, head: Self.json, body: writer.bytes)
+      var progress = RestProgress()
+      add(results, to: &progress)
+      return answer(progress)
+    }
+  }
+
+  /// The answer of a request whose items stand alone, when all are done.
+  func answer(_ progress: RestProgress) -> RestAnswer {
+    RestAnswer(
+      status: 200, head: Self.json,
+      body: Array("{\"results\":[".utf8) + progress.results + Array("]}".utf8))
+  }
+
+  /// Writes down the results of items that are done.
+  func add(_ results: [RestResult], to progress: inout RestProgress) {
+    progress.done += results.count
+    for result in results {
+      var writer = JSONWriter(capacity: 256)
+      write(result, to: &writer)
+      if !progress.results.isEmpty { progress.results.append(UInt8(ascii: ",")) }
+      progress.results += writer.bytes
     }
   }
 

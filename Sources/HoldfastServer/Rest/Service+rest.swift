@@ -1,7 +1,7 @@
 import HoldfastCore
 
 extension Service {
-  /// Writes what a request of REST says, or finds how it was answered before.
+  /// Writes what a request of REST says, or as much of it as there is time for, or finds how it was answered before.
   ///
   /// - Throws: `Problem` before anything is written.
   func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
@@ -9,38 +9,83 @@ extension Service {
     let number = command.key.number
     let run = RestRun(
       command, by: Author(device: number, user: device.user, clock: now, isPresent: true), on: self)
-    if let request = command.request, let answer = try replay(request, of: command, run) {
-      return .rest(answer, isReplay: true)
-    }
-    let answer = restText.answer(try run.run(), command.form)
+    var begun = command.progress
     if let request = command.request {
-      try store.requests.add(
-        AnsweredRequest(request: request, at: environment.now(), answer: answer), to: number)
+      switch try earlier(request, of: command, run) {
+      case .answer(let answer)?: return .rest(answer, isReplay: true)
+      case .progress(let progress)?: begun = progress
+      case nil: break
+      }
+    }
+    let (answer, progress) = try go(on: run, command, after: begun)
+    if let request = command.request {
       if !run.created.isEmpty {
         try store.requests.add(run.created, by: request, of: number, user: device.user)
       }
+      // It may show what was seen when it was begun.
+      let shown = begun.done > 0 ? try answer.map { try inSight($0, of: request, command, run) } : answer
+      let kept = shown ?? RestAnswer(unfinished: progress)
+      try store.requests.add(
+        AnsweredRequest(request: request, at: environment.now(), answer: kept), to: number)
+      try store.devices.advance(number, to: device, clock: now, at: environment.now())
+      return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
     }
     // The clock of a database that is opened goes on from what devices wrote last.
     try store.devices.advance(number, to: device, clock: now, at: environment.now())
-    return .rest(answer, isReplay: false)
+    return answer.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 
-  /// What a request with an id was answered with; nil when it is the first one of this id, or nothing is known of it any more.
-  private func replay(
+  /// Does what is left of a request, or a part of it.
+  ///
+  /// - Returns: the answer when all is done, and how far it has come.
+  private func go(
+    on run: RestRun, _ command: RestCommand, after begun: RestProgress
+  ) throws -> (answer: RestAnswer?, progress: RestProgress) {
+    switch command.form {
+    case .atomic: return (restText.answer(try run.runTogether(), command.form), begun)
+    case .single:
+      return (restText.answer(.results(try run.runEach(after: begun)), command.form), begun)
+    case .each:
+      var progress = begun
+      let results = try run.runEach(after: begun)
+      restText.add(results, to: &progress)
+      return (progress.done < command.items.count ? nil : restText.answer(progress), progress)
+    }
+  }
+
+  /// What is known of a request with an id.
+  private enum Earlier {
+    case answer(RestAnswer)
+    /// A part of it was done.
+    case progress(RestProgress)
+  }
+
+  /// What a request with an id was answered with, or how far it has come; nil when it is the first one of this id, or nothing is known of it any
+  /// more.
+  private func earlier(
     _ request: RequestKey, of command: RestCommand, _ run: RestRun
-  ) throws -> RestAnswer? {
+  ) throws -> Earlier? {
     let device = command.key.number
     if let known = try store.requests.answer(to: request.id, of: device),
       RequestRetention.isKept(known.at, now: clock.trusted.now())
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
-      // What was shown then may be hidden from the sender by now.
-      guard try run.isHidden(known.answer) else { return known.answer }
-      let made = try store.requests.created(by: request.id, of: device)?.records ?? []
-      return restText.answer(try run.recall(made), command.form)
+      if let progress = known.answer.progress { return .progress(progress) }
+      return .answer(try inSight(known.answer, of: request, command, run))
     }
+    // What is under way is not over, though nothing of it is kept.
+    if command.progress.done > 0 { return nil }
     guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
-    return restText.answer(try run.recall(known.records), command.form)
+    return .answer(restText.answer(try run.recall(known.records), command.form))
+  }
+
+  /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
+  private func inSight(
+    _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
+  ) throws -> RestAnswer {
+    guard try run.isHidden(answer) else { return answer }
+    let made = try store.requests.created(by: request.id, of: command.key.number)?.records ?? []
+    return restText.answer(try run.recall(made), command.form)
   }
 }

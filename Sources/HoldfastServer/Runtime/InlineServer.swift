@@ -120,11 +120,19 @@ public final class InlineServer {
   }
 
   private func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>] {
-    var results: [Result<Outcome, Problem>] = []
-    while results.count < commands.count {
-      let waiting = commands.dropFirst(results.count)
-      results += zip(waiting, service.apply(Array(waiting))).map { command, result in
-        (result ?? slow?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+    var results = commands.map { _ in Result<Outcome, Problem>.failure(Problem(.internalError)) }
+    var waiting = Array(commands.enumerated())[...]
+    while !waiting.isEmpty {
+      let outcomes = service.apply(waiting.map(\.element))
+      let done = waiting.prefix(outcomes.count)
+      waiting = waiting.dropFirst(outcomes.count)
+      for ((place, command), outcome) in zip(done, outcomes) {
+        let result = (outcome ?? slow?.apply([command])[0]) ?? .failure(Problem(.busy, retryAfter: 1))
+        if case .success(.unfinished(let progress)) = result {
+          waiting.append((place, command.goingOn(from: progress)))
+        } else {
+          results[place] = result
+        }
       }
     }
     ended += hub.moved(service.takeChanges())

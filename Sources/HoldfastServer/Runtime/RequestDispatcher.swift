@@ -328,7 +328,7 @@ final class RequestDispatcher: Sendable {
       var entry = entry
       entry.device = command.key?.number
       let logged = entry
-      let write = Write(command: command, client: entry.client) { [self] result in
+      let write = write(command, of: entry.client) { [self] result in
         if case .erase = command, case .success = result { purging.wake() }
         guard let reading else {
           responder.respond { [self] in finished(answer(result), logged) }
@@ -361,9 +361,7 @@ final class RequestDispatcher: Sendable {
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }
     case .first(let command, let next):
-      let write = Write(command: command, client: entry.client) { [self] result in
-        perform(next(result), entry, responder)
-      }
+      let write = write(command, of: entry.client) { [self] in perform(next($0), entry, responder) }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .read(let work):
       let read = StepWork(work: work) { [self] in perform($0, entry, responder) }
@@ -371,6 +369,17 @@ final class RequestDispatcher: Sendable {
     case .build(let work):
       let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
       if !builds.enqueue(build, of: entry.client) { refuse(entry, responder) }
+    }
+  }
+
+  /// A write that is done in as many transactions as it takes, each behind those who wait.
+  private func write(
+    _ command: ServiceCommand, of client: Client, _ finish: @escaping @Sendable (Result<Outcome, Problem>) -> Void
+  ) -> Write {
+    Write(command: command, client: client) { [self] result in
+      guard case .success(.unfinished(let progress)) = result else { return finish(result) }
+      let rest = write(command.goingOn(from: progress), of: client, finish)
+      if !writer.enqueueBegun(rest, of: client) { finish(.failure(Self.busy)) }
     }
   }
 

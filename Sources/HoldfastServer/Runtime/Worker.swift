@@ -51,13 +51,17 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
 
   /// Adds a job that must be done, however many wait; after `stop` it is done at once.
   func enqueueOwed(_ job: Job, of client: Client) {
-    let isTaken = lock.hold {
+    if !enqueueBegun(job, of: client) { finish([job]) }
+  }
+
+  /// Adds a job of which a part is done, however many wait; false after `stop`.
+  func enqueueBegun(_ job: Job, of client: Client) -> Bool {
+    lock.hold {
       if isStopping, isEnded { return false }
       waiting.insert(job, of: client)
       lock.signal()
       return true
     }
-    if !isTaken { finish([job]) }
   }
 
   /// Takes no further jobs, does those that wait, and returns when the thread has ended. Once, before the worker goes.

@@ -12,6 +12,7 @@ final class SQLiteRequests: RequestTable {
   private let findOldest: Statement
   private let purge: Statement
   private let put: Statement
+  private let change: Statement
   private let putCreated: Statement
 
   init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
@@ -40,6 +41,11 @@ final class SQLiteRequests: RequestTable {
       INSERT OR REPLACE INTO holdfast_requests
         (device, request_id, number, bytes_before, bytes, at, fingerprint, status, head, body)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    change = try connection.statement(
+      """
+      UPDATE holdfast_requests SET at = ?3, fingerprint = ?4, head = ?5, body = ?6
+      WHERE device = ?1 AND request_id = ?2
       """)
     putCreated = try connection.statement(
       """
@@ -81,6 +87,7 @@ final class SQLiteRequests: RequestTable {
   }
 
   func add(_ answered: AnsweredRequest, to device: Int64) throws {
+    if answered.answer.progress != nil, try replace(answered, of: device) { return }
     try findLast.bind(device, at: 1)
     let (last, before) = try findLast.step() ? (findLast.integer(0), findLast.integer(1)) : (0, 0)
     findLast.reset()
@@ -102,6 +109,19 @@ final class SQLiteRequests: RequestTable {
     try put.bind(answered.answer.head, at: 9)
     try put.bind(.blob(answered.answer.body), at: 10)
     try put.run()
+  }
+
+  /// Replaces what is remembered of a request that is not done yet; false when that is nothing.
+  private func replace(_ answered: AnsweredRequest, of device: Int64) throws -> Bool {
+    guard try answer(to: answered.request.id, of: device)?.answer.progress != nil else { return false }
+    try change.bind(device, at: 1)
+    try change.bind(answered.request.id, at: 2)
+    try change.bind(answered.at, at: 3)
+    try change.bind(.blob(answered.request.fingerprint), at: 4)
+    try change.bind(answered.answer.head, at: 5)
+    try change.bind(.blob(answered.answer.body), at: 6)
+    try change.run()
+    return true
   }
 
   private func oldest(of device: Int64) throws -> [RequestRetention.Entry] {

@@ -128,6 +128,7 @@ extension ChangeSetRun {
       let isInside = inside[parent] ?? false
       if onDelete == .cascade {
         Trace.took(.cascaded)
+        work.addFollower()
         level.append(Going(key: Footprint.Key(table: link.table, id: id), isInside: isInside))
         continue
       }

@@ -27,6 +27,7 @@ extension ChangeSetRun {
             guard let old = try store.record(id) else { continue }
             var child = old
             child.rev &+= 1
+            work.addFollower()
             level.append((child, old))
           }
         }

@@ -54,6 +54,8 @@ final class ChangeSetRun {
   var uniqueWritten: [Footprint.Key: Int] = [:]
   /// The records that were made or changed, each with the operation that did it first; for the team's validators.
   var written: [Footprint.Key: Int] = [:]
+  /// What was done so far.
+  var work = ChangeSetWork()
   /// Whether records go because a user does, so that no reference to them is an obstacle.
   let isErasing: Bool
   private let prepare: Preparation?
@@ -96,6 +98,12 @@ final class ChangeSetRun {
     isDone[index] = true
     let outer = current
     current = index
+    if work.microseconds > stores.workLimit {
+      throw Problem(
+        .changeSetTooLarge,
+        "Those before this one are as much work as one transaction may be: write the others in another.")
+    }
+    work.addOperation()
     let operation = try prepare?(index, operations[index]) ?? operations[index]
     switch operation.kind {
     case .create: try create(operation)

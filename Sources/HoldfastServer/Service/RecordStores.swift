@@ -22,15 +22,19 @@ final class RecordStores {
   let memberInviter: Int
   /// What one user may have.
   let limits: UserLimits
+  /// How much work a change set may be before its last operation.
+  let workLimit: Int
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
     _ schema: SyncSchema, on store: any StoreWriter, rules: RulesInForce = RulesInForce(),
-    limits: UserLimits = UserLimits(), random: @escaping @Sendable (Int) -> [UInt8]
+    limits: UserLimits = UserLimits(), workLimit: Int = ChangeSetWork.limit,
+    random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
     self.rules = rules
     self.limits = limits
+    self.workLimit = workLimit
     self.random = random
     self.store = store
     tables = store.tables

@@ -60,7 +60,7 @@ extension Service {
     for index in replays..<request.changeSets.count {
       // What is left stays unconfirmed, and the device sends it again behind what others send.
       let applied = index - replays
-      if applied > 0, hasTakenItsTime || applied >= environment.writeBudget.changeSets {
+      if applied > 0, hasDoneEnough(applied) {
         Trace.took(.setsLeft)
         break
       }

@@ -51,7 +51,7 @@ final class Service {
     self.log = log
     stores = RecordStores(
       schema, on: store, rules: RulesInForce(rules, log: log), limits: environment.limits,
-      random: environment.random)
+      workLimit: environment.changeSetWork, random: environment.random)
     restText = RestText(schema)
   }
 
@@ -146,6 +146,11 @@ final class Service {
 
   /// Whether the transaction has lasted so long that others have waited enough.
   var hasTakenItsTime: Bool { environment.measured() - began >= environment.writeBudget.milliseconds }
+
+  /// Whether a request of which so many change sets or items were done leaves the rest to another transaction.
+  func hasDoneEnough(_ count: Int) -> Bool {
+    hasTakenItsTime || count >= environment.writeBudget.changeSets
+  }
 
   private func apply(_ command: ServiceCommand, at now: Stamp) throws -> Outcome {
     switch command {

@@ -47,6 +47,8 @@ enum Outcome: Sendable, Equatable {
   case membership(Membership, isNew: Bool)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
+  /// A part of a request of REST is done; the rest is for another transaction, behind those who wait.
+  case unfinished(RestProgress)
   case purged(Purged)
   case time(TimeStep)
 }
@@ -131,6 +133,12 @@ struct SignIn: Sendable {
 }
 
 extension ServiceCommand {
+  /// What is left of a command of which a part is done.
+  func goingOn(from progress: RestProgress) -> ServiceCommand {
+    guard case .rest(let command) = self else { return self }
+    return .rest(command.goingOn(from: progress))
+  }
+
   /// The device that gave the command, where it has one.
   var key: DeviceKey? {
     switch self {

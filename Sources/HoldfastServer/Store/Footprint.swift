@@ -71,7 +71,7 @@ extension SyncCommand {
 extension RestCommand {
   fileprivate func footprint(_ schema: SyncSchema) -> Footprint {
     var footprint = Footprint(device: key, user: key.user, request: request?.id)
-    for case .success(let item) in items {
+    for case .success(let item) in items.dropFirst(progress.done) {
       footprint.add(item.operation, schema, user: key.user)
       if item.verb == .update || item.verb == .replace || item.verb == .restore {
         footprint.shown.append(

@@ -14,8 +14,23 @@ struct RestAnswer: Sendable, Equatable {
   let head: String
   let body: [UInt8]
 
-  /// How much of what is kept it takes up.
-  var size: Int64 { Int64(head.utf8.count + body.count) }
+  /// How much of what is kept it takes up. That of a request that is not done yet counts when it is.
+  var size: Int64 { progress == nil ? Int64(head.utf8.count + body.count) : 0 }
+}
+
+extension RestAnswer {
+  /// The status under which a request is kept that is not done yet: Processing (RFC 2518, section 10.1). Nobody is answered with it.
+  private static let processing = 102
+
+  /// What is kept of a request that is not done yet.
+  init(unfinished progress: RestProgress) {
+    self.init(status: Self.processing, head: String(progress.done), body: progress.results)
+  }
+
+  /// How far the request has come; nil when it is done, and this is its answer.
+  var progress: RestProgress? {
+    status == Self.processing ? RestProgress(done: Int(head) ?? 0, results: body) : nil
+  }
 }
 
 /// A request that was answered.
@@ -46,7 +61,8 @@ protocol RequestTable: AnyObject {
   /// The id of the request by which a user created a record, or nil.
   func creator(of record: Footprint.Key, for user: String) throws -> String?
 
-  /// Remembers how a request was answered, and purges some of those that need not be known any more.
+  /// Remembers how a request was answered, or how far it has come, and purges some of those that need not be known any more. What is remembered
+  /// of a request that is not done yet is replaced, and keeps its place among the others.
   func add(_ answered: AnsweredRequest, to device: Int64) throws
 
   /// Remembers what a request of a user's device created.

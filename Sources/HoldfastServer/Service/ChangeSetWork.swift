@@ -1,0 +1,25 @@
+import HoldfastCore
+
+/// How much work a change set is. A change set is one transaction, and while it is applied nobody else writes.
+///
+/// The work is counted in microseconds as they are estimated, not measured: the same change set is decided alike on every machine and at any load.
+struct ChangeSetWork {
+  /// Two seconds. The greatest number of operations that a device may send takes half of it.
+  static let limit = 2_000_000
+  private static let operation = 100
+  private static let follower = 40
+  private static let mergedBytes = 12
+
+  private(set) var microseconds = 0
+
+  /// An operation begins.
+  mutating func addOperation() { microseconds += Self.operation }
+
+  /// A record goes along with one that is deleted or moved.
+  mutating func addFollower() { microseconds += Self.follower }
+
+  /// Texts are compared word by word.
+  mutating func addMerge(_ values: Value?...) {
+    for value in values { microseconds += (value?.text?.utf8.count ?? 0) / Self.mergedBytes }
+  }
+}
