@@ -18,7 +18,7 @@ extension PostgresTriggers {
     return function(
       "\(function(index, "delete"))()", declare: Self.buryVariables,
       """
-      \(refuseAsDeleted(index, rows, find(index)))\(grant(index, "holdfast_old"))  RETURN NULL;
+      \(tombstone(index, rows, find(index)))\(grant(index, "holdfast_old"))  RETURN NULL;
       """)
   }
 
@@ -37,7 +37,7 @@ extension PostgresTriggers {
     return function(
       "\(function(index, "truncate"))()", declare: Self.buryVariables,
       """
-      \(refuseAsDeleted(index, known, Self.hold))\(granted)  RETURN NULL;
+      \(tombstone(index, known, Self.hold))\(granted)  RETURN NULL;
       """)
   }
 
@@ -51,7 +51,7 @@ extension PostgresTriggers {
   /// - Parameters:
   ///   - rows: a query of their `id` and `zone`.
   ///   - find: locks their zones; see `find`.
-  private func refuseAsDeleted(_ index: Int, _ rows: String, _ find: String) -> String {
+  private func tombstone(_ index: Int, _ rows: String, _ find: String) -> String {
     let (relation, settle) = (relations[index], function(index, "settle"))
     return """
         FOR ids, places, others IN SELECT array_agg(p.id) FILTER (WHERE NOT p.stands),
@@ -63,7 +63,7 @@ extension PostgresTriggers {
           ) p GROUP BY (p.place - 1) / \(Self.portion) LOOP
           IF ids IS NOT NULL THEN
             \(find)
-            PERFORM \(settle)(holdfast.refuseAsDeleted(\(name(index)), ids, places, now), true);
+            PERFORM \(settle)(holdfast.tombstone_records(\(name(index)), ids, places, now), true);
           END IF;
           IF others IS NOT NULL THEN
             PERFORM \(settle)(others, true);

@@ -34,7 +34,7 @@ extension PostgresTriggers {
   /// - `locate(of, ids)` locks the zones of live records, and says where each is.
   /// - `change(of, ids, places, names, now)` gives records the next seqs and revs, and stamps the columns that `names` has with bars between. It
   ///   gives back the ids that do not live where they should.
-  /// - `refuseAsDeleted(of, ids, places, now)` makes tombstones of records, and gives back the ids that do not live where they should.
+  /// - `tombstone_records(of, ids, places, now)` makes tombstones of records, and gives back the ids that do not live where they should.
   /// - `restamp(of, ids, places, names, now)` stamps columns of records that are about to move: the move is the rev that the stamps name.
   static let ledger = """
     CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
@@ -90,7 +90,7 @@ extension PostgresTriggers {
       RETURN ARRAY(SELECT n.id FROM unnest(ids, places) n (id, zone) WHERE NOT EXISTS (
         SELECT FROM holdfast.records r WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0));
     END $$;
-    CREATE OR REPLACE FUNCTION holdfast.refuseAsDeleted(of text, ids text[], places text[], now bigint) RETURNS text[]
+    CREATE OR REPLACE FUNCTION holdfast.tombstone_records(of text, ids text[], places text[], now bigint) RETURNS text[]
       LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
     DECLARE

@@ -68,7 +68,7 @@ extension ChangeSetRun {
         guard let record = try stores.tables[going.key.table].record(going.key.id) else { continue }
         let isFirst = record.id == first.id && record.table == first.table
         if going.isInside, !isFirst, !isErasing { try requireDelete(of: record) }
-        try refuseAsDeleted(record, at: stamp, rev: isFirst ? rev : 0, isLogged: isLogged)
+        try tombstone(record, at: stamp, rev: isFirst ? rev : 0, isLogged: isLogged)
         gone[record.table, default: []].append(going)
       }
       level = []
@@ -79,7 +79,7 @@ extension ChangeSetRun {
   }
 
   /// Deletes one record, and leaves its tombstone.
-  private func refuseAsDeleted(
+  private func tombstone(
     _ record: StoredRecord, at stamp: Stamp, rev: Int64, isLogged: (StoredRecord) throws -> Bool
   ) throws {
     let store = stores.tables[record.table]
