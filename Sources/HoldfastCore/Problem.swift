@@ -61,6 +61,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
   case versionUnsupported = "version-unsupported"
   case rateLimited = "rate-limited"
   case signUpClosed = "sign-up-closed"
+  case zoneFull = "zone-full"
 
   /// The HTTP status that goes with the code.
   public var status: Int { facts.status }
@@ -216,6 +217,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (403, "Sign-up is closed", "Sign in with the identity provider, or ask the operator.")
     case .userLimit:
       (422, "A limit of the user is reached", "See detail for the limit. Remove what you no longer need.")
+    case .zoneFull:
+      (507, "The zone is full", "See detail for the limit. Delete records of the zone, then retry.")
     }
   }
 }

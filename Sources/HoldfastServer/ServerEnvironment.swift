@@ -12,6 +12,8 @@ public struct ServerEnvironment: Sendable {
   package var answerSize = 4 << 20
   /// What one user may have.
   public var limits = UserLimits()
+  /// How much a zone may hold.
+  public var zoneLimits = ZoneLimits()
   /// After how many milliseconds of a transaction no further command, change set or item is begun in it, and after how many change sets or items
   /// of a request; at least one is.
   package var writeBudget: (milliseconds: Int64, changeSets: Int) = (200, .max)

@@ -95,6 +95,35 @@ struct QuarantineTests {
     try scene.server.database().expectSound()
   }
 
+  @Test("what finds a zone full waits in quarantine with that reason, and goes when there is room (I3, I12)")
+  func full() async throws {
+    // The list, its owner, and three folders.
+    let scene = try Scene(schema: try Self.schema(), options: ["--zone-records", "5"])
+    let phone = try await scene.signUp("ann", on: "phone")
+    let list = try await phone.store.write { db in
+      let list = Shelf(id: db.newID(), title: "Home")
+      try db.insert(list)
+      return list.id
+    }
+    for title in ["a", "b", "c", "d"] {
+      try await phone.store.write { try $0.insert(Folder(id: $0.newID(), list_id: list, title: title)) }
+    }
+    try await phone.engine.sync()
+    let waiting = try #require(try await phone.store.quarantined().first)
+    #expect(waiting.problem?.code == .zoneFull)
+    #expect(try await titles(phone) == ["a", "b", "c"])
+    try await phone.store.write { db in
+      let first = try db.fetch(Folder.self, "SELECT * FROM folders WHERE title = 'a'")
+      try db.delete(Folder.self, id: first[0].id)
+    }
+    try await phone.engine.sync()
+    try await phone.store.resend(waiting.number)
+    try await phone.engine.sync()
+    #expect(try await phone.store.quarantined().isEmpty)
+    #expect(try await titles(phone) == ["b", "c", "d"])
+    try scene.server.database().expectSound()
+  }
+
   private func titles(_ device: Device) async throws -> [String] {
     try await device.store.read { try $0.fetch(String.self, "SELECT title FROM folders ORDER BY title") }
   }

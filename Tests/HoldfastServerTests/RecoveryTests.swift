@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastSQLite
 import HoldfastHTTP
 import Testing
 
@@ -288,9 +289,13 @@ struct RecoveryTests {
         """,
       postgres: """
         BEGIN; SET LOCAL holdfast.service = 'on'; DELETE FROM items WHERE id = '\(item)';
-        DELETE FROM holdfast.records WHERE id = '\(item)';
-        UPDATE holdfast.zones SET seq = seq - 1 WHERE zone = '\(list)'; COMMIT
+        UPDATE holdfast.zones SET seq = seq - 1, records = records - 1,
+          bytes = bytes - (SELECT r.size FROM holdfast.records r WHERE r.id = '\(item)') WHERE zone = '\(list)';
+        DELETE FROM holdfast.records WHERE id = '\(item)'; COMMIT
         """)
+    guard case .directory(let path) = server.location, let inline = server.inline else { return }
+    let connection = try SQLiteConnection(path: DataDirectory(path: path).database, access: .readWrite)
+    try SQLiteCounting(schema: inline.api.schema, connection: connection).mend()
   }
 
   @Test("a zone's proof of a later moment than the database has begins an epoch, and recovery (I2, I7)")

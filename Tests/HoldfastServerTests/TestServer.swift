@@ -19,6 +19,8 @@ final class TestWorld: Sendable {
   let answerSize = Mutex<Int>(4 << 20)
   /// What one user may have, on servers opened from now on.
   let limits = Mutex<UserLimits>(generous)
+  /// How much a zone may hold, on servers opened from now on.
+  let zoneLimits = Mutex<ZoneLimits>(ZoneLimits())
   /// After how many change sets or items of a request others go first, on servers opened from now on.
   let changeSetBudget = Mutex<Int>(.max)
   /// How much work a change set may be before its last operation, on servers opened from now on.
@@ -72,6 +74,7 @@ final class TestWorld: Sendable {
     }
     environment.answerSize = answerSize.withLock { $0 }
     environment.limits = limits.withLock { $0 }
+    environment.zoneLimits = zoneLimits.withLock { $0 }
     environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }
     environment.changeSetWork = changeSetWork.withLock { $0 }
     return environment
@@ -149,6 +152,8 @@ final class TestServer {
     "holdfast-server-\(UUID().uuidString)")
   var inline: InlineServer?
   let location: DatabaseLocation
+  /// The identity provider whose tokens it takes.
+  private var provider: IdentityProviderConfiguration?
   private(set) var failures = Failures()
   /// The tokens of the users' last sessions, by their names.
   private var tokens: TextMap<String> = [:]
@@ -176,6 +181,7 @@ final class TestServer {
     provider: IdentityProviderConfiguration? = nil, allowsSignUp: Bool? = nil
   ) throws {
     location = try make(folder)
+    self.provider = provider
     inline = try InlineServer(
       location, schema: try schema ?? Self.schema(), rules: rules, environment: world.environment,
       identityProvider: provider, allowsSignUp: allowsSignUp ?? true, log: log())
@@ -208,7 +214,8 @@ final class TestServer {
   func reopen(_ schema: SyncSchema? = nil, removals: Removals = .refuse) throws {
     inline = nil
     inline = try InlineServer(
-      location, schema: schema, removals: removals, environment: world.environment, log: log())
+      location, schema: schema, removals: removals, environment: world.environment,
+      identityProvider: provider, log: log())
   }
 
   /// Changes the database behind the server's back.

@@ -8,13 +8,13 @@ public struct Conflict: Record, Hashable {
 
   /// One of the two edits.
   public struct Side: Sendable, Hashable {
-    /// The value, as it was sent; nil stands for null, and for the value of a deletion.
+    /// The value, as it was sent; nil stands for null, for the value of a deletion, and for a winner that is in the record.
     public let value: JSONValue?
     /// The id of the user who wrote it; nil when it is not known.
     public let user: String?
     /// The id of the device that wrote it; nil when it is not known.
     public let device: String?
-    /// When it was made, RFC 3339.
+    /// When it was made, RFC 3339; nil for a winner that is in the record.
     public let at: String?
   }
 
@@ -96,6 +96,8 @@ public struct Conflict: Record, Hashable {
   }
   /// Whether the record was deleted while somebody edited it.
   public var isDeletion: Bool { policy == "delete" }
+  /// Whether the log does not have the winner's value, as it is long and the record had it already: see the record as it is now.
+  public var isWinnerInRecord: Bool { !isDeletion && winnerAt == nil }
   /// Whether it is a question that waits for a person: of a column whose policy is `ask`, and not answered.
   public var isOpen: Bool { policy == MergePolicy.ask.rawValue && resolution == nil }
 

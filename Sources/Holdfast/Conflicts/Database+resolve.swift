@@ -29,7 +29,7 @@ extension Database {
     let isHere = try local.row(table, conflict.recordID) != nil
     switch choice {
     case .winner:
-      if !conflict.isDeletion {
+      if !conflict.isDeletion, !conflict.isWinnerInRecord {
         try set(column, of: conflict, to: column.value(of: conflict.winner.value), isHere)
       }
       try close([conflict], .winner)

@@ -39,6 +39,12 @@ enum ServeCommand: Subcommand {
       .init(
         name: "read-timeout", value: "SECONDS",
         help: "How long a request may read before it is answered with 503; 10 unless given"),
+      .init(
+        name: "zone-records", value: "COUNT|none",
+        help: "How many records a zone may hold before it takes no more; 1,000,000 unless given"),
+      .init(
+        name: "zone-size", value: "MB|none",
+        help: "How much a zone may hold before it takes no more; 1024 unless given"),
     ] + identity + .retention + .database,
     notes:
       "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
@@ -57,6 +63,7 @@ enum ServeCommand: Subcommand {
     configuration.snapshotFolder = options["cache"]
     configuration.retention = try options.retention
     if let text = options["read-timeout"] { configuration.limitReading(to: try readTimeout(text)) }
+    try readZoneLimits(options, into: &configuration.environment.zoneLimits)
     if let text = options["cache-size"] {
       guard let megabytes = Int64(text), (1...1 << 30).contains(megabytes) else {
         throw UsageError("--cache-size takes megabytes, 1 or more.")
@@ -81,6 +88,18 @@ enum ServeCommand: Subcommand {
       throw UsageError("--read-timeout takes seconds from 1 to 3600.")
     }
     return .seconds(seconds)
+  }
+
+  private static func readZoneLimits(_ options: Options, into limits: inout ZoneLimits) throws(UsageError) {
+    func limit(_ name: String, _ unit: String) throws(UsageError) -> Int64? {
+      guard let text = options[name], text != "none" else { return nil }
+      guard let count = Int64(text), (1...1 << 40).contains(count) else {
+        throw UsageError("--\(name) takes \(unit), 1 or more, or none.")
+      }
+      return count
+    }
+    if options["zone-records"] != nil { limits.records = try limit("zone-records", "a number") }
+    if options["zone-size"] != nil { limits.bytes = try limit("zone-size", "megabytes").map { $0 << 20 } }
   }
 
   private static func origins(_ text: String) throws(UsageError) -> TextSet {

@@ -1,4 +1,5 @@
-/// Brings the ledger of a PostgreSQL database to what its tables say, after triggers were switched off or bypassed: docs/POSTGRES.md, section 4.
+/// Brings what is kept beside the tables to what they say: what zones hold, and the ledger of a PostgreSQL database after triggers were switched
+/// off or bypassed (docs/POSTGRES.md, section 4).
 public struct LedgerRepair {
   private let location: DatabaseLocation
   private let environment: ServerEnvironment
@@ -9,18 +10,19 @@ public struct LedgerRepair {
     self.environment = environment
   }
 
-  /// Puts missing triggers back, compares tables and ledger, and feeds the difference to devices. One transaction, which keeps writers of the
-  /// tables waiting; works while servers run.
+  /// Counts what the zones hold. In PostgreSQL it first puts missing triggers back, compares tables and ledger, and feeds the difference to
+  /// devices. One transaction, which keeps writers of the tables waiting; works while servers run.
   ///
-  /// - Returns: a line for each table in which something was repaired.
-  /// - Throws: `ServerError.refused` where there is no ledger beside the tables, or no trigger; nothing has changed then.
+  /// - Returns: a line for each table in which something was repaired, and one for the zones.
   public func run() throws -> [String] {
-    guard case .postgres(let location) = location, !location.isDistributed else {
-      throw ServerError(
-        .refused,
-        "There is nothing to repair: SQLite has no ledger beside its tables, and on Citus nobody writes round the server."
-      )
+    switch location {
+    case .postgres(let location):
+      return try PostgresOpening.open(location, schema: nil, heals: true, random: environment.random).repaired
+    case .directory(let path):
+      let database = try SQLiteDatabase(
+        in: DataDirectory(path: path), schema: nil, random: environment.random)
+      let count = try database.mendCounts()
+      return count == 0 ? [] : ["repaired: what \(count) zones hold"]
     }
-    return try PostgresOpening.open(location, schema: nil, heals: true, random: environment.random).repaired
   }
 }

@@ -36,6 +36,7 @@ struct PostgresRestore {
         try connection.execute(
           "SELECT setval(\(sequence), coalesce((SELECT max(d.number) FROM holdfast.devices d), 0) + 1, false)"
         )
+        try PostgresCounting(layout: layout, connection: connection).mend()
         _ = try PostgresEpoch.begin(epoch, on: connection)
         try check(manifest.schema, layout, connection)
       })

@@ -68,7 +68,7 @@ class PostgresAdministration: StoreAdministration {
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """
-      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, '(deleted)'),
+      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, CASE WHEN winner_at IS NULL THEN '(in the record)' ELSE '(deleted)' END),
       loser_value::text, coalesce(resolution, 'open') FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
       """, PostgresParameters(Int64(limit)))
   }
@@ -81,7 +81,7 @@ class PostgresAdministration: StoreAdministration {
 
   /// Looks for everything in the database that contradicts itself.
   func doctor() throws -> [String] {
-    try references() + ledger() + sequences() + owners()
+    try references() + ledger() + sequences() + owners() + counts()
       + PostgresTeamTriggers.warnings(on: postgres.connection)
   }
 
@@ -106,6 +106,21 @@ class PostgresAdministration: StoreAdministration {
         .map { "stamps: those of \(relation.table) \($0[0]) can't be read" }
     }
     return findings
+  }
+
+  /// The zones say what the ledger says that they hold, and the ledger says of each record what its table does.
+  private func counts() throws -> [String] {
+    let sizes = try layout.relations.flatMap { relation in
+      try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
+    }
+    let zones = try rows(
+      "SELECT d.zone, d.held::text, d.size::text FROM (\(PostgresCounting.differences)) d")
+    return sizes.map {
+      "counts: the ledger has another size of \($0[0]); `holdfast doctor --repair` mends it"
+    }
+      + zones.map {
+        ZoneCounts(records: Int64($0[1]) ?? 0, bytes: Int64($0[2]) ?? 0).finding(of: $0[0])
+      }
   }
 
   func references() throws -> [String] {

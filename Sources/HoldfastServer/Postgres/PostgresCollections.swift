@@ -33,7 +33,7 @@ struct PostgresCollections: Sendable {
     changes = layout.relations.map { relation in
       PostgresStatement(
         """
-        SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(relation.columns.map { ", \($0.read)" }.joined())
+        SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns)\(relation.columns.map { ", \($0.read)" }.joined())
         FROM (
           SELECT * FROM holdfast.records r
           WHERE r.zone = $1 AND r.seq > $2 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq LIMIT $3
@@ -50,6 +50,7 @@ struct PostgresCollections: Sendable {
     let columns = layout.relations[table].columns
     return StoredRecord(
       table: table, id: rows.text(row, 0), zone: rows.text(row, 1), seq: place.seq, rev: place.rev,
-      stamps: place.stamps ?? "", values: columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) })
+      stamps: place.stamps ?? "",
+      values: columns.indices.map { rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type) })
   }
 }

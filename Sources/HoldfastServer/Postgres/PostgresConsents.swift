@@ -33,6 +33,12 @@ final class PostgresConsents: ConsentTable {
   private static let countZones: PostgresStatement = """
     SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 AND a.zone <> ALL ($2) LIMIT $3) z
     """
+  private static let countEnded: PostgresStatement = """
+    SELECT count(*) FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public
+    LEFT JOIN holdfast.records r ON r.zone = a.zone AND r.id = a.zone AND r.record_table = ANY ($2) AND r.state = 0
+    LEFT JOIN holdfast.accounts u ON u.id = a.zone
+    WHERE a."user" = $1 AND a.zone <> ALL ($3) AND r.id IS NULL AND u.id IS NULL
+    """
   private static let findInviters: PostgresStatement = """
     SELECT m.id, m.invited_by FROM holdfast.members m WHERE m."user" = $1 AND m.invited_by IS NOT NULL
     """
@@ -107,6 +113,24 @@ final class PostgresConsents: ConsentTable {
     parameters.append(Int64(limit))
     let stored = try store.connection.query(Self.countZones, parameters).int64(0, 0)
     return Int(stored) + touched.count { $0.value != nil }
+  }
+
+  func endedZoneCount(of user: String) throws -> Int {
+    let roots = store.schema.tables.indices.filter { store.schema.tables[$0].zone == .root }
+    // What the transaction changes is not in the database yet.
+    let touched = TextSet(
+      store.zoneTable.changed.keys.lazy.filter { $0.user == user }.map(\.zone)
+        + store.working.changed.keys.lazy.filter { roots.contains($0.table) }.map(\.id))
+    var parameters = PostgresParameters(user)
+    parameters.append(array: roots.map { store.schema.tables[$0].name })
+    parameters.append(array: touched)
+    let stored = try store.connection.query(Self.countEnded, parameters).int64(0, 0)
+    return try Int(stored)
+      + touched.count { zone in
+        try store.zoneTable.role(of: user, in: zone) != nil && !store.zonesMade.contains(zone)
+          && store.zoneTable.zone(zone)?.isPublic == false && store.accounts.isKnown(zone) == false
+          && !roots.contains { try store.tables[$0].zone(of: zone) != nil }
+      }
   }
 
   func inviters(of user: String) throws -> [String] {

@@ -51,14 +51,24 @@ struct PostgresExtension {
     }
     try addPublicZones()
     let relations = try load()
-    if tables.isDistributed { return relations }
+    if !tables.isDistributed { try installAndFeed(relations, new, difference, adopted) }
+    if heals || difference?.changesSizes(in: schema) ?? false {
+      let layout = PostgresLayout(schema, relations, isDistributed: tables.isDistributed)
+      let count = try PostgresCounting(layout: layout, connection: connection).mend()
+      if heals, count > 0 { repaired.append("repaired: what \(count) zones hold") }
+    }
+    return relations
+  }
+
+  private mutating func installAndFeed(
+    _ relations: [PostgresRelation], _ new: [Int], _ difference: SchemaDifference?, _ adopted: [Int]
+  ) throws {
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
     try install(relations, new: new + rewritten)
     let repair = PostgresRepair(
       connection: connection, triggers: PostgresTriggers(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
     if heals { repaired = try repair.run() }
-    return relations
   }
 
   private func create(_ table: Int) throws {

@@ -24,7 +24,9 @@ extension PostgresReader {
         }
         let record = StoredRecord(
           table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
-          values: source.columns.indices.map { rows.value(row, 9 + $0, source.columns[$0].type) })
+          values: source.columns.indices.map {
+            rows.value(row, PostgresWorkingSet.Place.end + $0, source.columns[$0].type)
+          })
         found[id] = .live(record, creator: requests[id])
       }
     }
@@ -38,6 +40,6 @@ extension Tombstone {
   init(_ place: PostgresWorkingSet.Place, zone: String) {
     self.init(
       zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
-      deletedSeq: place.deletedSeq, seq: place.seq)
+      deletedSeq: place.deletedSeq, seq: place.seq, counted: place.size)
   }
 }

@@ -24,7 +24,7 @@ final class PostgresRecordTable: RecordTable {
     guard let zone = entry.home, let place = entry.places[zone], let values = entry.values else { return nil }
     return StoredRecord(
       table: index, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
-      values: values)
+      values: values, counted: place.size)
   }
 
   func zone(of id: String) throws -> String? {
@@ -102,7 +102,7 @@ final class PostgresRecordTable: RecordTable {
     change(record.id) { entry in
       if let home = entry.home, home != record.zone { entry.places[home] = nil }
       entry.places[record.zone] = PostgresWorkingSet.Place(
-        state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps)
+        state: .live, seq: record.seq, rev: record.rev, stamps: record.stamps, size: record.bytes)
       entry.values = record.values
     }
   }

@@ -222,7 +222,7 @@ struct PostgresSchemaChange {
     try touch(name, relation)
     try connection.run(
       """
-      UPDATE holdfast.records SET state = 1, stamps = NULL, device = 0, deleted_seq = seq,
+      UPDATE holdfast.records SET state = 1, stamps = NULL, device = 0, deleted_seq = seq, size = 0,
         stamp = (extract(epoch FROM now())::bigint * 1000) << 16
       WHERE record_table = $1 AND state = 0
       """, PostgresParameters(name))

@@ -21,10 +21,11 @@ struct PostgresShardStatements {
   static let configure: PostgresStatement =
     "SELECT pg_current_xact_id()::text::bigint, set_config('statement_timeout', $1, true)"
   /// The rows of the ledger of `$2`, in all zones.
-  static let findPlaces: PostgresStatement = """
-    SELECT r.id, r.zone, r.state, r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq FROM holdfast.records r
-    WHERE r.record_table = $1 AND r.id = ANY ($2)
+  static let findPlaces = PostgresStatement(
     """
+    SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns) FROM holdfast.records r
+    WHERE r.record_table = $1 AND r.id = ANY ($2)
+    """)
   static let findZoneClock: PostgresStatement = "SELECT coalesce(max(clock), 0) FROM holdfast.zones"
   static let findDeviceClock: PostgresStatement = "SELECT coalesce(max(clock), 0) FROM holdfast.devices"
   static let findDevicesOfUser: PostgresStatement = "SELECT number FROM holdfast.devices WHERE account = $1"
@@ -44,7 +45,10 @@ struct PostgresShardStatements {
 
   static let addZone: PostgresStatement = "INSERT INTO holdfast.zones (zone, seq) VALUES ($1, 0)"
   static let moveZone: PostgresStatement =
-    "UPDATE holdfast.zones SET seq = $2, clock = greatest(clock, $3) WHERE zone = $1"
+    """
+    UPDATE holdfast.zones SET seq = $2, clock = greatest(clock, $3), records = greatest(0, $4::bigint),
+      bytes = greatest(0, $5::bigint) WHERE zone = $1
+    """
   static let putRole: PostgresStatement = """
     INSERT INTO holdfast.access (zone, "user", role) VALUES ($1, $2, $3)
     ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role
@@ -53,10 +57,11 @@ struct PostgresShardStatements {
   static let dropPlace: PostgresStatement =
     "DELETE FROM holdfast.records WHERE zone = $1 AND record_table = $2 AND id = $3"
   static let putPlace: PostgresStatement = """
-    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq, size)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev, state = excluded.state,
-      stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq
+      stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq,
+      size = excluded.size
     """
   static let putNotified: PostgresStatement = """
     INSERT INTO holdfast.notified AS t (zone, seq) VALUES ($1, $2)
@@ -110,7 +115,8 @@ struct PostgresShardStatements {
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(
-      "SELECT zone, seq, public, clock FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE\(skip)")
+      "SELECT zone, seq, public, clock, records, bytes FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE\(skip)"
+    )
     records = zip(schema.tables, layout.relations).map { Self.records($0, $1) }
   }
 
@@ -127,7 +133,7 @@ struct PostgresShardStatements {
     return Records(
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), \(PostgresWorkingSet.Place.columns)\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t ON t.zone = r.zone AND t.id = r.id AND r.state = 0
         WHERE r.zone = $1 AND r.record_table = \(PostgresName.literal(relation.table)) AND r.id = ANY ($2)
         """),

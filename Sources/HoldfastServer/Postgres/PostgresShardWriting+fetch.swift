@@ -125,7 +125,9 @@ extension PostgresShardWriting {
         let place = PostgresWorkingSet.Place(rows, row)
         entries[key]?.places[zone] = place
         if place.state != .live { continue }
-        entries[key]?.values = columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) }
+        entries[key]?.values = columns.indices.map {
+          rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type)
+        }
       }
     }
     for (key, entry) in entries {

@@ -37,8 +37,9 @@ extension PostgresShardWriting {
       pipe.send(PostgresShardStatements.addZone, PostgresParameters(zone))
     }
     store.zonesWritten = store.zonesMade.count
-    for (zone, seq, clock) in store.zonesMoved {
-      pipe.send(PostgresShardStatements.moveZone, PostgresParameters(zone, seq, clock))
+    for (zone, seq, counts, clock) in store.zonesMoved {
+      pipe.send(
+        PostgresShardStatements.moveZone, PostgresParameters(zone, seq, clock, counts.records, counts.bytes))
     }
   }
 
@@ -68,7 +69,7 @@ extension PostgresShardWriting {
           PostgresShardStatements.putPlace,
           PostgresParameters(
             zone, place.seq, store.schema.tables[key.table].name, key.id, place.rev, place.state.rawValue,
-            place.stamps, place.stamp, place.device, place.deletedSeq))
+            place.stamps, place.stamp, place.device, place.deletedSeq, place.size))
       }
     }
   }

@@ -72,7 +72,7 @@ struct PostgresStatements {
       """)
     lockZones = PostgresStatement(
       Self.wanted + """
-        SELECT z.zone, z.seq, z.public, z.clock FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
+        SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
         ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
         """)
     records = layout.relations.map { Self.records($0, skip, isDistributed: layout.isDistributed) }
@@ -104,7 +104,7 @@ struct PostgresStatements {
         """),
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq\(columns)
+        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), \(PostgresWorkingSet.Place.columns)\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t
         ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)

@@ -137,8 +137,7 @@ extension PostgresStore {
     let existing = TextSet(there.indices.map { there.text($0, 0) })
     for zone in named where !existing.contains(zone) { zoneTable.known[zone] = .some(nil) }
     for row in zones.indices {
-      zoneTable.known[zones.text(row, 0)] = PostgresZones.Zone(
-        seq: zones.int64(row, 1), isPublic: zones.bool(row, 2), clock: zones.int64(row, 3))
+      zoneTable.known[zones.text(row, 0)] = PostgresZones.Zone(zones, row)
     }
     return existing.filter { !zoneTable.isLocked($0) }
   }
@@ -169,7 +168,9 @@ extension PostgresStore {
       let place = PostgresWorkingSet.Place(rows, row)
       entries[id, default: .init()].places[rows.text(row, 1)] = place
       if place.state == .live {
-        entries[id]?.values = columns.indices.map { rows.value(row, 9 + $0, columns[$0].type) }
+        entries[id]?.values = columns.indices.map {
+          rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type)
+        }
       }
     }
     for (id, entry) in entries { working.learn(Footprint.Key(table: table, id: id), entry) }
@@ -218,14 +219,18 @@ extension PostgresWorkingSet.Place {
   /// is deleted to who edits it.
   static let state = "CASE WHEN r.state = 0 AND t.id IS NULL THEN 1 ELSE r.state END"
 
-  /// A row of the ledger, whose columns begin with `id`, `zone` and `state`.
+  /// What follows `id`, `zone` and `state` where `r` is read as a place, and how many columns these are together.
+  static let columns = "r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq, r.size"
+  static let end = 10
+
+  /// A row of the ledger, read as `columns` says.
   init(_ rows: PostgresRows, _ row: Int) {
     self.init(
       state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
       rev: rows.int64(row, 4),
       stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
       device: rows.optionalInt64(row, 7),
-      deletedSeq: rows.optionalInt64(row, 8))
+      deletedSeq: rows.optionalInt64(row, 8), size: rows.int64(row, 9))
     if state == .deleted, let stamps { (stamp, self.stamps) = (Self.last(of: stamps), nil) }
   }
 

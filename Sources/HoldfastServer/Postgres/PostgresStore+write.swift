@@ -5,8 +5,10 @@ extension PostgresStore {
   private static let addZones: PostgresStatement =
     "INSERT INTO holdfast.zones (zone, seq) SELECT zone, 0 FROM unnest($1::text[]) AS u (zone)"
   private static let moveZones: PostgresStatement = """
-    UPDATE holdfast.zones z SET seq = u.seq, clock = greatest(z.clock, u.clock)
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS u (zone, seq, clock) WHERE z.zone = u.zone
+    UPDATE holdfast.zones z SET seq = u.seq, clock = greatest(z.clock, u.clock), records = greatest(0, u.records),
+      bytes = greatest(0, u.bytes)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (zone, seq, clock, records, bytes)
+    WHERE z.zone = u.zone
     """
   private static let putRoles: PostgresStatement = """
     INSERT INTO holdfast.access (zone, "user", role) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
@@ -21,11 +23,12 @@ extension PostgresStore {
     WHERE r.record_table = u.record_table AND r.id = u.id AND r.zone = u.zone
     """
   private static let putPlaces: PostgresStatement = """
-    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
+    INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq, size)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[],
-      $8::bigint[], $9::bigint[], $10::bigint[])
+      $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
     ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev, state = excluded.state,
-      stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq
+      stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device, deleted_seq = excluded.deleted_seq,
+      size = excluded.size
     """
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, acknowledged_refusals = u.acknowledged_refusals, clock = u.clock,
@@ -123,6 +126,8 @@ extension PostgresStore {
       parameters.append(array: zonesMoved.lazy.map(\.zone))
       parameters.append(array: zonesMoved.lazy.map(\.seq))
       parameters.append(array: zonesMoved.lazy.map(\.clock))
+      parameters.append(array: zonesMoved.lazy.map(\.counts.records))
+      parameters.append(array: zonesMoved.lazy.map(\.counts.bytes))
       pipe.send(Self.moveZones, parameters)
     }
   }
@@ -156,6 +161,7 @@ extension PostgresStore {
     parameters.append(array: put.lazy.map(\.place.stamp))
     parameters.append(array: put.lazy.map(\.place.device))
     parameters.append(array: put.lazy.map(\.place.deletedSeq))
+    parameters.append(array: put.lazy.map(\.place.size))
     pipe.send(Self.putPlaces, parameters)
   }
 

@@ -50,7 +50,7 @@ final class PostgresStore: StoreWriter {
   /// How many of them are in the database already.
   var zonesWritten = 0
   /// Zones whose seq moved.
-  var zonesMoved: [(zone: String, seq: Int64, clock: Int64)] = []
+  var zonesMoved: [(zone: String, seq: Int64, counts: ZoneCounts, clock: Int64)] = []
   private(set) var clockSeen = Stamp.zero
   private(set) var history: History
   private let known: KnownHistory

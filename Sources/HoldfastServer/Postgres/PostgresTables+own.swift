@@ -29,13 +29,15 @@ extension PostgresTables {
       zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
       purged bigint NOT NULL DEFAULT 0 CHECK (purged >= 0), public boolean NOT NULL DEFAULT false,
       clock bigint NOT NULL DEFAULT 0 CHECK (clock >= 0), restored bigint NOT NULL DEFAULT 0 CHECK (restored >= 0),
-      erased bigint NOT NULL DEFAULT 0 CHECK (erased >= 0)
+      erased bigint NOT NULL DEFAULT 0 CHECK (erased >= 0), records bigint NOT NULL DEFAULT 0 CHECK (records >= 0),
+      bytes bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0)
     ) WITH (fillfactor = 50);
     CREATE INDEX zones_erased ON holdfast.zones (zone) WHERE erased > 0;
     CREATE TABLE holdfast.records (
       zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
       id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
       stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
+      size bigint NOT NULL DEFAULT 0 CHECK (size >= 0),
       PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone),
       CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND state IN (0, 1, 2) AND (state = 0) = (stamps IS NOT NULL)
         AND (state > 0) = (stamp IS NOT NULL AND device IS NOT NULL AND deleted_seq IS NOT NULL))

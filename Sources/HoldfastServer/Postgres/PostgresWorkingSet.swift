@@ -18,6 +18,8 @@ struct PostgresWorkingSet {
     var stamp: Int64?
     var device: Int64?
     var deletedSeq: Int64?
+    /// The bytes that the record is counted with in its zone; 0 of one that is not there.
+    var size: Int64 = 0
   }
 
   /// One record: its rows of the ledger by zone, and its values while it lives.

@@ -6,7 +6,14 @@ final class PostgresZones: ZoneTable {
   struct Zone {
     let seq: Int64
     let isPublic: Bool
+    let counts: ZoneCounts
     let clock: Int64
+
+    /// A zone of a row: its name, then these.
+    init(_ rows: PostgresRows, _ row: Int) {
+      (seq, isPublic, clock) = (rows.int64(row, 1), rows.bool(row, 2), rows.int64(row, 3))
+      counts = ZoneCounts(records: rows.int64(row, 4), bytes: rows.int64(row, 5))
+    }
   }
 
   struct Membership: Hashable {
@@ -23,7 +30,7 @@ final class PostgresZones: ZoneTable {
   var changed: [Membership: Role?] = [:]
 
   private static let lock: PostgresStatement =
-    "SELECT seq, public, clock FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
+    "SELECT zone, seq, public, clock, records, bytes FROM holdfast.zones WHERE zone = $1 FOR NO KEY UPDATE"
   private static let findRole: PostgresStatement =
     "SELECT role FROM holdfast.access WHERE zone = $1 AND \"user\" = $2"
   private static let findRoles: PostgresStatement =
@@ -56,18 +63,16 @@ final class PostgresZones: ZoneTable {
   /// Whether the transaction has the zone's lock.
   func isLocked(_ name: String) -> Bool { store.zonesMade.contains(name) || (known[name] ?? nil) != nil }
 
-  func zone(_ name: String) throws -> (seq: Int64, isPublic: Bool)? {
+  func zone(_ name: String) throws -> LockedZone? {
     let zone: Zone?
     if let found = known[name] {
       zone = found
     } else {
       let rows = try store.connection.query(Self.lock, PostgresParameters(name))
-      zone =
-        rows.isEmpty
-        ? nil : Zone(seq: rows.int64(0, 0), isPublic: rows.bool(0, 1), clock: rows.int64(0, 2))
+      zone = rows.isEmpty ? nil : Zone(rows, 0)
       known[name] = .some(zone)
     }
-    return zone.map { ($0.seq, $0.isPublic) }
+    return zone.map { LockedZone(seq: $0.seq, isPublic: $0.isPublic, counts: $0.counts) }
   }
 
   func add(_ name: String) throws { store.zonesMade.append(name) }
@@ -81,8 +86,8 @@ final class PostgresZones: ZoneTable {
     try store.connection.run(Self.writeErased, PostgresParameters(name, seq))
   }
 
-  func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws {
-    store.zonesMoved.append((name, seq, clock.rawValue))
+  func set(_ seq: Int64, _ counts: ZoneCounts, of name: String, clock: Stamp) throws {
+    store.zonesMoved.append((name, seq, counts, clock.rawValue))
   }
 
   func setNotified(_ zones: [NotifiedZone]) throws { try store.writing.setNotified(zones) }

@@ -30,22 +30,24 @@ extension PostgresTriggers {
 
   /// What the functions of all tables use to write the ledger.
   ///
-  /// - `advance(zones, now)` makes the zones' rows say what the ledger says, and tells those who listen.
+  /// - `advance(zones, counts, sizes, now)` makes the zones' rows say what the ledger says, counts in each how many records and bytes it
+  ///   holds more, and tells those who listen.
   /// - `locate(of, ids)` locks the zones of live records, and says where each is.
-  /// - `change(of, ids, places, names, now)` gives records the next seqs and revs, and stamps the columns that `names` has with bars between. It
+  /// - `change(of, ids, places, names, sizes, now)` gives records the next seqs and revs, and stamps the columns that `names` has with bars between. It
   ///   gives back the ids that do not live where they should.
   /// - `tombstone_records(of, ids, places, now)` makes tombstones of records, and gives back the ids that do not live where they should.
   /// - `restamp(of, ids, places, names, now)` stamps columns of records that are about to move: the move is the rev that the stamps name.
   static let ledger = """
-    CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
+    CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], counts bigint[], sizes bigint[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
     DECLARE
       moved text[];
     BEGIN
       WITH given AS (
-        UPDATE holdfast.zones z SET seq = k.seq, clock = greatest(now, z.clock + 1)
+        UPDATE holdfast.zones z SET seq = k.seq, clock = greatest(now, z.clock + 1),
+          records = greatest(0, z.records + coalesce(k.count, 0)), bytes = greatest(0, z.bytes + k.size)
         FROM (
-          SELECT h.tid, l.seq FROM unnest(zones) u (zone), LATERAL (
+          SELECT h.tid, l.seq, u.count, u.size FROM unnest(zones, counts, sizes) u (zone, count, size), LATERAL (
             SELECT r.seq FROM holdfast.records r WHERE r.zone = u.zone ORDER BY r.seq DESC LIMIT 1) l, LATERAL (
             SELECT h.ctid AS tid FROM holdfast.zones h WHERE h.zone = u.zone AND h.seq < l.seq OFFSET 0) h
         ) k WHERE z.ctid = k.tid RETURNING z.zone
@@ -71,19 +73,26 @@ extension PostgresTriggers {
       END LOOP;
       RETURN places;
     END $$;
-    CREATE OR REPLACE FUNCTION holdfast.change(of text, ids text[], places text[], names text[], now bigint) RETURNS text[]
+    CREATE OR REPLACE FUNCTION holdfast.change(
+        of text, ids text[], places text[], names text[], sizes bigint[], now bigint) RETURNS text[]
       LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
     DECLARE
       known bigint;
+      homes text[];
+      grown bigint[];
     BEGIN
-      UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, stamps = \(stamps)
-      FROM (
-        SELECT n.tid, n.columns, max(n.base) OVER w + n.place AS seq, holdfast.stamp_text(max(n.stamp) OVER w) AS mark
-        FROM (\(numbered("\(found)"))) n WINDOW w AS (PARTITION BY n.zone)
-      ) u WHERE l.ctid = u.tid;
-      GET DIAGNOSTICS known = ROW_COUNT;
-      PERFORM holdfast.advance(ARRAY(SELECT DISTINCT p FROM unnest(places) p WHERE p IS NOT NULL), now);
+      WITH written AS (
+        UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, stamps = \(stamps), size = u.size
+        FROM (
+          SELECT n.tid, n.columns, n.size, n.held, max(n.base) OVER w + n.place AS seq,
+            holdfast.stamp_text(max(n.stamp) OVER w) AS mark
+          FROM (\(numbered(measured))) n WINDOW w AS (PARTITION BY n.zone)
+        ) u WHERE l.ctid = u.tid RETURNING l.zone, u.size - u.held AS growth
+      ), growth AS (
+        SELECT w.zone, count(*) AS count, sum(w.growth)::bigint AS size FROM written w GROUP BY w.zone
+      ) SELECT coalesce(sum(g.count), 0), array_agg(g.zone), array_agg(g.size) INTO known, homes, grown FROM growth g;
+      PERFORM holdfast.advance(homes, NULL, grown, now);
       IF known = cardinality(ids) THEN
         RETURN NULL;
       END IF;
@@ -95,15 +104,22 @@ extension PostgresTriggers {
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
     DECLARE
       known bigint;
+      homes text[];
+      counts bigint[];
+      grown bigint[];
     BEGIN
-      UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, state = 1, stamps = NULL, stamp = u.stamp, device = 0,
-        deleted_seq = u.seq
-      FROM (
-        SELECT n.tid, max(n.base) OVER w + n.place AS seq, max(n.stamp) OVER w AS stamp
-        FROM (\(numbered("\(live)"))) n WINDOW w AS (PARTITION BY n.zone)
-      ) u WHERE l.ctid = u.tid;
-      GET DIAGNOSTICS known = ROW_COUNT;
-      PERFORM holdfast.advance(ARRAY(SELECT DISTINCT p FROM unnest(places) p WHERE p IS NOT NULL), now);
+      WITH written AS (
+        UPDATE holdfast.records l SET seq = u.seq, rev = l.rev + 1, state = 1, stamps = NULL, stamp = u.stamp, device = 0,
+          deleted_seq = u.seq, size = 0
+        FROM (
+          SELECT n.tid, n.held, max(n.base) OVER w + n.place AS seq, max(n.stamp) OVER w AS stamp
+          FROM (\(numbered(live))) n WINDOW w AS (PARTITION BY n.zone)
+        ) u WHERE l.ctid = u.tid RETURNING l.zone, u.held
+      ), shrunk AS (
+        SELECT w.zone, count(*) AS count, sum(w.held)::bigint AS size FROM written w GROUP BY w.zone
+      ) SELECT coalesce(sum(s.count), 0), array_agg(s.zone), array_agg(CASE WHEN of = 'conflicts' THEN 0 ELSE -s.count END), array_agg(-s.size)
+        INTO known, homes, counts, grown FROM shrunk s;
+      PERFORM holdfast.advance(homes, counts, grown, now);
       IF known = cardinality(ids) THEN
         RETURN NULL;
       END IF;
@@ -123,10 +139,10 @@ extension PostgresTriggers {
 
     """
 
-  /// The live records of `ids` that are where `places` says.
+  /// The live records of `ids` that are where `places` says, with the sizes that they are counted with.
   private static let live = """
-    SELECT n.id, n.zone, k.tid FROM unnest(ids, places) n (id, zone), LATERAL (
-                SELECT r.ctid AS tid FROM holdfast.records r
+    SELECT n.id, n.zone, k.tid, k.held FROM unnest(ids, places) n (id, zone), LATERAL (
+                SELECT r.ctid AS tid, r.size AS held FROM holdfast.records r
                 WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
     """
 
@@ -134,6 +150,13 @@ extension PostgresTriggers {
   private static let found = """
     SELECT n.id, n.zone, n.columns, k.tid FROM unnest(ids, places, names) n (id, zone, columns), LATERAL (
                 SELECT r.ctid AS tid FROM holdfast.records r
+                WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
+    """
+
+  /// The same with their new sizes, and those that they are counted with.
+  private static let measured = """
+    SELECT n.id, n.zone, n.columns, n.size, k.tid, k.held FROM unnest(ids, places, names, sizes) n (id, zone, columns, size), LATERAL (
+                SELECT r.ctid AS tid, r.size AS held FROM holdfast.records r
                 WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
     """
 

@@ -13,11 +13,14 @@ extension PostgresTriggers {
     let source = zoneSource(index)
     let relation = relations[index]
     let id = relation.id
+    // The log of conflicts is no record that somebody made.
+    let weight = schema.tables[index].name == TableSchema.conflicts.name ? 0 : 1
     return function(
       "\(function(index, "settle"))(ids text[], is_whole boolean)", returns: "void", settings: keyed,
       declare: [
         "now bigint := holdfast.now()", "keys text[]", "stand boolean[]", "places text[]", "former text[]",
-        "states smallint[]", "revs bigint[]", "marks text[]", "zones text[]", "seqs numeric", "moved text[]",
+        "states smallint[]", "revs bigint[]", "marks text[]", "sizes bigint[]", "helds bigint[]",
+        "zones text[]", "seqs numeric", "homes text[]", "counts bigint[]", "grown bigint[]", "moved text[]",
         "made text[]", "tombstoned text[]",
       ]
         + (isUsers(index) || schema.tables[index].zone == .root
@@ -32,22 +35,23 @@ extension PostgresTriggers {
         END IF;
         LOOP
           WITH found AS MATERIALIZED (
-            SELECT s.id, t.\(id.quoted) IS NOT NULL AS stands, \(source.zone) AS zone, l.zone AS former, l.state, l.rev, l.stamps
+            SELECT s.id, t.\(id.quoted) IS NOT NULL AS stands, \(source.zone) AS zone, l.zone AS former, l.state, l.rev, l.stamps,
+              \(relation.size("t", of: schema.tables[index])) AS size, l.size AS held
             FROM unnest(ids) s (id)
             LEFT JOIN LATERAL (SELECT a.* FROM \(relation.relation) a WHERE a.\(id.quoted) = \(id.key("s.id")) OFFSET 0) t ON true\(source.joins)
-            LEFT JOIN LATERAL (SELECT r.zone, r.state, r.rev, r.stamps FROM holdfast.records r
+            LEFT JOIN LATERAL (SELECT r.zone, r.state, r.rev, r.stamps, r.size FROM holdfast.records r
               WHERE r.record_table = \(name(index)) AND r.id = s.id AND r.state < 2 ORDER BY r.state LIMIT 1) l ON true
           ), place AS MATERIALIZED (
             SELECT f.zone FROM found f WHERE f.stands UNION SELECT f.former FROM found f WHERE f.former IS NOT NULL
           )
           SELECT array_agg(f.id), array_agg(f.stands), array_agg(f.zone), array_agg(f.former), array_agg(f.state),
-            array_agg(f.rev), array_agg(f.stamps),
+            array_agg(f.rev), array_agg(f.stamps), array_agg(f.size), array_agg(f.held),
             array_agg(f.id) FILTER (WHERE f.stands AND f.state = 0 AND f.former <> f.zone),
             array_agg(f.id) FILTER (WHERE f.stands AND is_whole AND f.former IS NULL),
             array_agg(f.id) FILTER (WHERE f.stands AND f.state = 1 AND f.former <> f.zone),
             (SELECT array_agg(p.zone) FROM place p),
             (SELECT sum(z.seq) FROM place p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
-            INTO keys, stand, places, former, states, revs, marks, moved, made, tombstoned, zones, seqs FROM found f;
+            INTO keys, stand, places, former, states, revs, marks, sizes, helds, moved, made, tombstoned, zones, seqs FROM found f;
       \(complaint(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
         END LOOP;
         IF tombstoned IS NOT NULL THEN
@@ -56,17 +60,18 @@ extension PostgresTriggers {
               WHERE r.record_table = \(name(index)) AND r.id = u.id AND r.state = 1 OFFSET 0) r
           ) k WHERE l.ctid = k.tid;
         END IF;
-        INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq)
+        INSERT INTO holdfast.records (zone, seq, record_table, id, rev, state, stamps, stamp, device, deleted_seq, size)
         SELECT e.zone, e.seq, \(name(index)), e.id, e.rev, e.state,
           CASE WHEN e.state = 0 THEN coalesce(e.stamps, holdfast.mark(e.rev, e.stamp)) END,
-          CASE WHEN e.state > 0 THEN e.stamp END, CASE WHEN e.state > 0 THEN 0 END, CASE WHEN e.state > 0 THEN e.seq END
+          CASE WHEN e.state > 0 THEN e.stamp END, CASE WHEN e.state > 0 THEN 0 END, CASE WHEN e.state > 0 THEN e.seq END,
+          CASE WHEN e.state = 0 THEN e.size ELSE 0 END
         FROM (
-          SELECT n.id, n.zone, n.state, n.rev, n.stamps, max(n.base) OVER w + n.place AS seq,
+          SELECT n.id, n.zone, n.state, n.rev, n.stamps, n.size, max(n.base) OVER w + n.place AS seq,
             max(n.stamp) OVER w AS stamp
           FROM (\(numbered(
             """
-            SELECT s.id, e.zone, e.state, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND s.former <> s.zone THEN s.stamps END AS stamps
-            FROM unnest(keys, stand, places, former, states, revs, marks) s (id, stands, zone, former, state, rev, stamps)
+            SELECT s.id, e.zone, e.state, s.size, coalesce(s.rev, 0) + 1 AS rev, CASE WHEN s.state = 0 AND s.former <> s.zone THEN s.stamps END AS stamps
+            FROM unnest(keys, stand, places, former, states, revs, marks, sizes) s (id, stands, zone, former, state, rev, stamps, size)
             CROSS JOIN LATERAL (
               SELECT 0 AS state, s.zone WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole)
               UNION ALL SELECT CASE WHEN s.stands THEN 2 ELSE 1 END, s.former
@@ -77,8 +82,17 @@ extension PostgresTriggers {
         ) e
         ON CONFLICT (record_table, id, zone) DO UPDATE SET seq = excluded.seq, rev = excluded.rev,
           state = excluded.state, stamps = excluded.stamps, stamp = excluded.stamp, device = excluded.device,
-          deleted_seq = excluded.deleted_seq;
-        PERFORM holdfast.advance(zones, now);
+          deleted_seq = excluded.deleted_seq, size = excluded.size;
+        SELECT array_agg(g.zone), array_agg(g.count), array_agg(g.size) INTO homes, counts, grown FROM (
+          SELECT e.zone, sum(e.count)::bigint AS count, sum(e.size)::bigint AS size
+          FROM unnest(stand, places, former, states, sizes, helds) s (stands, zone, former, state, size, held)
+          CROSS JOIN LATERAL (
+            SELECT s.zone, \(weight) AS count, s.size WHERE s.stands AND (s.state IS DISTINCT FROM 0 OR s.former <> s.zone OR is_whole)
+            UNION ALL SELECT s.former, -\(weight), -s.held
+            WHERE s.state = 0 AND (NOT s.stands OR s.former <> s.zone OR is_whole)
+          ) e WHERE is_whole OR s.former IS NOT NULL GROUP BY e.zone
+        ) g;
+        PERFORM holdfast.advance(homes, counts, grown, now);
       \(follow(index))\(check(index, "ids"))\(owner(index))
       """)
   }

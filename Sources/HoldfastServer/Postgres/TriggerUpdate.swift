@@ -11,20 +11,22 @@ extension PostgresTriggers {
     return function(
       "\(function(index, "update"))()",
       declare: [
-        "now bigint := holdfast.now()", "ids text[]", "places text[]", "names text[]", "moving text[]",
+        "now bigint := holdfast.now()", "ids text[]", "places text[]", "names text[]", "sizes bigint[]",
+        "moving text[]",
         "moves text[]", "others text[]", "strays text[]",
       ],
       """
-        FOR ids, places, names, moving, moves, others IN EXECUTE $sql$
+        FOR ids, places, names, sizes, moving, moves, others IN EXECUTE $sql$
           SELECT array_agg(c.id) FILTER (WHERE c.kind = 0), array_agg(c.zone) FILTER (WHERE c.kind = 0),
-            array_agg(c.columns) FILTER (WHERE c.kind = 0), array_agg(c.id) FILTER (WHERE c.kind = 1),
+            array_agg(c.columns) FILTER (WHERE c.kind = 0), array_agg(c.size) FILTER (WHERE c.kind = 0),
+            array_agg(c.id) FILTER (WHERE c.kind = 1),
             array_agg(c.columns) FILTER (WHERE c.kind = 1), array_agg(c.id) FILTER (WHERE c.kind = 2)
           FROM (SELECT p.*, row_number() OVER () AS place FROM (\(pairs(index))) p) c
           GROUP BY (c.place - 1) / \(Self.portion)
         $sql$ LOOP
           IF ids IS NOT NULL THEN
             \(find(index))
-            strays := holdfast.change(\(name(index)), ids, places, names, now);
+            strays := holdfast.change(\(name(index)), ids, places, names, sizes, now);
       \(checkChanges(index))            IF strays IS NOT NULL THEN
               PERFORM \(settle)(strays, true);
             END IF;
@@ -47,7 +49,7 @@ extension PostgresTriggers {
       SELECT q.* FROM (
             SELECT coalesce(\(relation.id.id("n")), \(relation.id.id("o"))) AS id, \(rowZone(index, "n") ?? "NULL::text") AS zone,
               CASE WHEN n.\(id) IS NULL OR o.\(id) IS NULL THEN 2 \(moves(index).map { "WHEN \($0) THEN 1 " } ?? "")ELSE 0 END AS kind,
-              concat_ws('|', \(names.joined(separator: ", "))) AS columns
+              concat_ws('|', \(names.joined(separator: ", "))) AS columns, \(relation.size("n", of: schema.tables[index])) AS size
             FROM holdfast_old o FULL JOIN holdfast_new n ON n.\(id) = o.\(id) OFFSET 0
           ) q WHERE q.columns <> '' OR q.kind > 0
       """

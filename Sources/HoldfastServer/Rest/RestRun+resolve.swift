@@ -45,8 +45,9 @@ extension RestRun {
     let edit = RecordOperation(
       kind: .update, table: table, id: id, rev: .max, stamp: Stamp(rawValue: .max),
       settings: [.init(column: column, value: value)])
-    let keepsDeletion = conflict["policy"] == .text("delete") && resolution == "winner"
-    if let refused = try choose(resolution, item, with: keepsDeletion ? nil : edit) { throw refused }
+    let isDeletion = conflict["policy"] == .text("delete")
+    let stays = resolution == "winner" && (isDeletion || conflict.isWinnerInRecord)
+    if let refused = try choose(resolution, item, with: stays ? nil : edit) { throw refused }
     return try shown(key)
   }
 
@@ -72,7 +73,8 @@ extension RestRun {
       }
       try column.check(own)
       if own == (try logged("loser_value")) { return (own, "loser") }
-      let isWinner = own == (try logged("winner_value")) && conflict["policy"] != .text("delete")
+      let isKnown = conflict["policy"] != .text("delete") && !conflict.isWinnerInRecord
+      let isWinner = try isKnown && own == logged("winner_value")
       return (own, isWinner ? "winner" : "other")
     }
   }

@@ -18,7 +18,8 @@ extension Service {
       }
     }
     let (answer, progress) = try go(on: run, command, after: begun)
-    if let request = command.request {
+    // A request that found no room is done again when it is repeated.
+    if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
       if !run.created.isEmpty {
         try store.requests.add(run.created, by: request, of: number, user: device.user)
       }

@@ -28,8 +28,8 @@ extension Service {
     var purged = Purged()
     for conflict in conflicts {
       guard let live = try table.record(conflict.id) else { continue }
-      try table.remove(live.id)
-      try stores.tombstones.insert(
+      try stores.remove(live)
+      try stores.insert(
         Tombstone(zone: live.zone, rev: live.rev &+ 1, stamp: now, device: 0),
         seq: try stores.ledger.next(live.zone), of: live.id, in: table.table.name, isDeparture: false)
       purged.conflicts += 1

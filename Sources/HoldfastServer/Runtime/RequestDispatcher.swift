@@ -374,7 +374,8 @@ final class RequestDispatcher: Sendable {
 
   /// A write that is done in as many transactions as it takes, each behind those who wait.
   private func write(
-    _ command: ServiceCommand, of client: Client, _ finish: @escaping @Sendable (Result<Outcome, Problem>) -> Void
+    _ command: ServiceCommand, of client: Client,
+    _ finish: @escaping @Sendable (Result<Outcome, Problem>) -> Void
   ) -> Write {
     Write(command: command, client: client) { [self] result in
       guard case .success(.unfinished(let progress)) = result else { return finish(result) }

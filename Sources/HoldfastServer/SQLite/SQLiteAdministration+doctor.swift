@@ -4,7 +4,7 @@ import HoldfastSQLite
 extension SQLiteAdministration {
   func doctor() throws -> [String] {
     try connection.transaction(.deferred) {
-      try integrity() + references() + unique() + feeds() + sequences() + stamps() + owners()
+      try integrity() + references() + unique() + feeds() + sequences() + stamps() + owners() + counts()
     }
   }
 
@@ -86,6 +86,10 @@ extension SQLiteAdministration {
       }
     }
     return findings
+  }
+
+  private func counts() throws -> [String] {
+    try SQLiteCounting(schema: schema, connection: connection).differences().map { $0.finding }
   }
 
   private func owners() throws -> [String] {

@@ -65,7 +65,7 @@ final class SQLiteAdministration: StoreAdministration {
   func conflicts(limit: Int) throws -> [[String]] {
     try rows(
       """
-      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value, '(deleted)'),
+      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value, iif(winner_at IS NULL, '(in the record)', '(deleted)')),
       loser_value, coalesce(resolution, 'open') FROM conflicts ORDER BY id DESC LIMIT ?
       """, [.integer(Int64(limit))])
   }

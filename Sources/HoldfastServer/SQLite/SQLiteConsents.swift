@@ -4,8 +4,12 @@ import HoldfastSQLite
 /// What users have agreed to in SQLite.
 final class SQLiteConsents: ConsentTable {
   private let connection: SQLiteConnection
+  private let roots: [String]
 
-  init(on connection: SQLiteConnection) { self.connection = connection }
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) {
+    self.connection = connection
+    roots = schema.tables.filter { $0.zone == .root }.map(\.name)
+  }
 
   func hasLeft(_ user: String, _ zone: String) throws -> Bool {
     try has("holdfast_left WHERE zone = ? AND user = ?", zone, user)
@@ -54,6 +58,18 @@ final class SQLiteConsents: ConsentTable {
     let count = try connection.value(
       "SELECT count(*) FROM (SELECT 1 FROM holdfast_access WHERE user = ? LIMIT ?)",
       [.text(user), .integer(Int64(limit))])
+    return Int(count?.integer ?? 0)
+  }
+
+  func endedZoneCount(of user: String) throws -> Int {
+    let isLive = (roots.map { "SELECT id FROM \"\($0)\"" } + ["SELECT id FROM holdfast_accounts"]).map {
+      " AND NOT EXISTS (\($0) WHERE id = a.zone)"
+    }
+    let count = try connection.value(
+      """
+      SELECT count(*) FROM holdfast_access a JOIN holdfast_zones z ON z.zone = a.zone
+      WHERE a.user = ? AND z.public = 0\(isLive.joined())
+      """, [.text(user)])
     return Int(count?.integer ?? 0)
   }
 

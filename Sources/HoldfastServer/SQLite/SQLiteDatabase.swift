@@ -98,6 +98,16 @@ struct SQLiteDatabase: ServerDatabase {
     try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known), schema)
   }
 
+  /// Makes the rows of the zones say what the tables do.
+  ///
+  /// - Returns: how many zones said something else.
+  func mendCounts() throws -> Int {
+    let connection = try Self.writer(path)
+    return try connection.transaction(.immediate) {
+      try SQLiteCounting(schema: schema, connection: connection).mend()
+    }
+  }
+
   private static func lost(_ path: String) -> ServerError {
     ServerError(
       .databaseMissing,
@@ -170,6 +180,9 @@ struct SQLiteDatabase: ServerDatabase {
     try connection.transaction(.immediate) {
       try connection.execute("PRAGMA defer_foreign_keys = ON")
       try SQLiteSchemaChange(connection, from: old, to: new, difference).run()
+      if difference.changesSizes(in: new) {
+        try SQLiteCounting(schema: new, connection: connection).mend()
+      }
       try addPublicZones(connection, new)
       try setMeta("schema", new.text, connection)
     }

@@ -53,7 +53,7 @@ final class SQLiteStore: StoreWriter {
     purging = SQLitePurge(on: connection)
     invitations = SQLiteInvitations(on: connection)
     recovery = SQLiteRecovery(on: connection)
-    consents = SQLiteConsents(on: connection)
+    consents = SQLiteConsents(schema, on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")

@@ -11,7 +11,8 @@ extension SQLiteTables {
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
       purged INTEGER NOT NULL DEFAULT 0 CHECK (purged >= 0), public INTEGER NOT NULL DEFAULT 0 CHECK (public IN (0, 1)),
-      restored INTEGER NOT NULL DEFAULT 0 CHECK (restored >= 0), erased INTEGER NOT NULL DEFAULT 0 CHECK (erased >= 0)
+      restored INTEGER NOT NULL DEFAULT 0 CHECK (restored >= 0), erased INTEGER NOT NULL DEFAULT 0 CHECK (erased >= 0),
+      records INTEGER NOT NULL DEFAULT 0 CHECK (records >= 0), bytes INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0)
     ) WITHOUT ROWID;
     CREATE INDEX holdfast_zones_erased ON holdfast_zones (zone) WHERE erased > 0;
     CREATE TABLE holdfast_tombstones (

@@ -20,7 +20,8 @@ final class SQLiteZones: ZoneTable {
   private let writeErased: Statement
 
   init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
-    find = try connection.statement("SELECT seq, public FROM holdfast_zones WHERE zone = ?")
+    find = try connection.statement(
+      "SELECT seq, public, records, bytes FROM holdfast_zones WHERE zone = ?")
     findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
     findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
     putRole = try connection.statement(
@@ -45,17 +46,21 @@ final class SQLiteZones: ZoneTable {
       INSERT INTO holdfast_notified (zone, seq) VALUES (?, ?)
       ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
       """)
-    write = try connection.statement("UPDATE holdfast_zones SET seq = ? WHERE zone = ?")
+    write = try connection.statement(
+      "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?) WHERE zone = ?")
     writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
     findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
       try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
     }
   }
 
-  func zone(_ name: String) throws -> (seq: Int64, isPublic: Bool)? {
+  func zone(_ name: String) throws -> LockedZone? {
     try find.bind(name, at: 1)
     defer { find.reset() }
-    return try find.step() ? (find.integer(0), find.integer(1) == 1) : nil
+    guard try find.step() else { return nil }
+    return LockedZone(
+      seq: find.integer(0), isPublic: find.integer(1) == 1,
+      counts: ZoneCounts(records: find.integer(2), bytes: find.integer(3)))
   }
 
   func add(_ name: String) throws {
@@ -76,9 +81,11 @@ final class SQLiteZones: ZoneTable {
     try writeErased.run()
   }
 
-  func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws {
+  func set(_ seq: Int64, _ counts: ZoneCounts, of name: String, clock: Stamp) throws {
     try write.bind(seq, at: 1)
-    try write.bind(name, at: 2)
+    try write.bind(counts.records, at: 2)
+    try write.bind(counts.bytes, at: 3)
+    try write.bind(name, at: 4)
     try write.run()
   }
 

@@ -1,6 +1,10 @@
 import HoldfastCore
 
 extension ChangeSetRun {
+  /// A winner's value of more bytes that its record has is not copied, unless the loser's is longer: else an edit that loses would make the
+  /// log longer by much more than was sent.
+  private static let copied = 256
+
   /// Writes overlaps as records of `conflicts`, in the zone of the record that they are about.
   func log(_ overlaps: [Overlap], of id: String, table: Int, zone: String) throws {
     for overlap in overlaps { try log(overlap, of: id, table: table, zone: zone) }
@@ -12,17 +16,21 @@ extension ChangeSetRun {
       try stores.store.devices.owner(of: overlap.winner.device),
       try stores.store.devices.owner(of: overlap.loser.device)
     )
+    let (kept, lost) = (json(overlap.winner.value, column), json(overlap.loser.value, column))
+    let size = kept.text?.utf8.count ?? 0
+    let isCopied =
+      !overlap.isWinnerInRecord || size <= Self.copied || size <= lost.text?.utf8.count ?? 0
     func time(_ side: Overlap.Side) -> Value { .text(Timestamp.text(milliseconds: side.stamp.milliseconds)) }
     let facts: TextMap<Value> = [
       "record_table": .text(schema.tables[table].name), "record_id": .text(id),
       "column_name": .text(column.name),
       "policy": .text(overlap.policy), "base": json(overlap.base, column),
-      "winner_value": json(overlap.winner.value, column), "loser_value": json(overlap.loser.value, column),
-      "winner_user": text(winner?.user), "winner_device": text(winner?.id), "winner_at": time(overlap.winner),
+      "winner_value": isCopied ? kept : .null, "loser_value": lost, "winner_user": text(winner?.user),
+      "winner_device": text(winner?.id), "winner_at": isCopied ? time(overlap.winner) : .null,
       "loser_user": text(loser?.user), "loser_device": text(loser?.id), "loser_at": time(overlap.loser),
     ]
     let creation = ColumnStamp(rev: 1, stamp: author.clock, device: 0)
-    try stores.tables[stores.conflicts].insert(
+    try stores.insert(
       StoredRecord(
         table: stores.conflicts, id: stores.newID(at: author.clock), zone: zone, seq: ledger.next(zone),
         rev: 1,

@@ -120,7 +120,7 @@ extension ChangeSetRun {
     Trace.took(operation.kind == .create ? .createDeleted : .updateDeleted)
     let table = schema.tables[operation.table]
     try require(operation.kind == .create ? .create : .update, of: operation.table, in: tombstone.zone)
-    try stores.tombstones.insert(
+    try stores.insert(
       tombstone, seq: try ledger.next(tombstone.zone), of: operation.id, in: table.name, isDeparture: false)
     let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map {
       setting in

@@ -83,11 +83,11 @@ extension ChangeSetRun {
     _ record: StoredRecord, at stamp: Stamp, rev: Int64, isLogged: (StoredRecord) throws -> Bool
   ) throws {
     let store = stores.tables[record.table]
-    try store.remove(record.id)
+    try stores.remove(record)
     if store.table.zone == .root { try stores.followRoot(of: record.zone) }
     let tombstone = Tombstone(
       zone: record.zone, rev: max(record.rev &+ 1, rev), stamp: stamp, device: author.device)
-    try stores.tombstones.insert(
+    try stores.insert(
       tombstone, seq: try ledger.next(record.zone), of: record.id, in: store.table.name, isDeparture: false)
     let overlaps = try isLogged(record) ? overlaps(with: record, at: stamp) : []
     if !overlaps.isEmpty { Trace.took(.deletedOverlap) }

@@ -40,7 +40,7 @@ extension ChangeSetRun {
     }
     if try !consents.hasBlocked(user, author.user), try !consents.hasLeft(user, zone),
       try consents.share(user, author.user),
-      try consents.zoneCount(of: user, upTo: stores.limits.zones) < stores.limits.zones
+      try stores.hasRoomForZone(user)
     {
       return false
     }
@@ -99,7 +99,7 @@ extension ChangeSetRun {
       by: author.clock, of: author.device)
     var next = merge.next
     next.seq = try ledger.next(member.zone)
-    try stores.tables[stores.members].update(next)
+    try stores.update(next, over: member)
     try stores.followMember(next.values, in: next.zone)
     ownerLosses.append((member.zone, 0))
     try run()

@@ -14,7 +14,9 @@ extension ChangeSetRun {
       merge.set(index, named: column.name, to: edit.value, by: edit.stamp, of: edit.device)
     case .lost:
       Trace.took(.mergeLost)
-      merge.note(overlap(index, column, edit, current, last, editWins: false))
+      var overlap = overlap(index, column, edit, current, last, editWins: false)
+      overlap.isWinnerInRecord = true
+      merge.note(overlap)
     case .combined(let combination):
       Trace.took(.mergeCombined)
       if combination.isLossy {

@@ -41,7 +41,7 @@ extension ChangeSetRun {
     try requireMove(of: record.table, from: record.zone, to: zone)
     let name = schema.tables[record.table].name
     let departure = Tombstone(zone: record.zone, rev: record.rev, stamp: author.clock, device: author.device)
-    try stores.tombstones.insert(
+    try stores.insert(
       departure, seq: try ledger.next(record.zone), of: record.id, in: name, isDeparture: true)
     record.zone = zone
     record.seq = try ledger.next(zone)

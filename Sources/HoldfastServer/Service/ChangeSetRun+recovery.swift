@@ -69,7 +69,7 @@ extension ChangeSetRun {
       role >= .editor
     else { return }
     let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
-    try stores.tombstones.insert(
+    try stores.insert(
       departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)
   }
 
@@ -197,7 +197,7 @@ extension ChangeSetRun {
         column: index, policy: "restore", base: nil,
         winner: .init(
           value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
-        loser: .init(value: value, device: author.device, stamp: author.clock))
+        loser: .init(value: value, device: author.device, stamp: author.clock), isWinnerInRecord: true)
     }
   }
 
@@ -240,7 +240,7 @@ extension ChangeSetRun {
   private func put(_ tombstone: Tombstone, of item: RecoveredRecord) throws -> Int64 {
     Trace.took(.recovered)
     let seq = try ledger.next(tombstone.zone)
-    try stores.tombstones.insert(
+    try stores.insert(
       tombstone, seq: seq, of: item.id, in: schema.tables[item.table].name, isDeparture: false)
     return seq
   }

@@ -17,7 +17,9 @@ extension ChangeSetRun {
     let isEdit = value == edit.value
     let editWins = isEdit || value != current && edit.isLater(than: last)
     Trace.took(isEdit ? .mergeWon : value == current ? .mergeLost : .mergeCombined)
-    merge.note(overlap(index, column, edit, current, last, editWins: editWins))
+    var overlap = overlap(index, column, edit, current, last, editWins: editWins)
+    overlap.isWinnerInRecord = value == current
+    merge.note(overlap)
     try set(index, column, to: value, of: edit, &merge)
   }
 

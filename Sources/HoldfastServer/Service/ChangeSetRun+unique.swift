@@ -9,7 +9,7 @@ extension ChangeSetRun {
   /// Adds a record.
   func insert(_ record: StoredRecord) throws {
     try removeTombstone(of: record)
-    try stores.tables[record.table].insert(record)
+    try stores.insert(record)
     noteUnique(record, over: nil)
     try checkReferences(of: record, over: nil)
     note(record)
@@ -22,7 +22,7 @@ extension ChangeSetRun {
   ///   - isValidated: whether the team's validators see it.
   func replace(_ record: StoredRecord, over old: StoredRecord, isValidated: Bool = true) throws {
     if record.zone != old.zone { try removeTombstone(of: record) }
-    try stores.tables[record.table].update(record)
+    try stores.update(record, over: old)
     noteUnique(record, over: old)
     try checkReferences(of: record, over: old)
     if isValidated { note(record) }

@@ -37,6 +37,8 @@ final class ChangeSetRun {
     let base: Value?
     let winner: Side
     let loser: Side
+    /// Whether the record has the winner's value, and keeps it.
+    var isWinnerInRecord = false
   }
 
   /// Looks at an operation when its turn has come, by its index, and gives what is to be applied in its place.
@@ -87,6 +89,11 @@ final class ChangeSetRun {
     try checkUnique()
     try checkOwners()
     try validate()
+    // A program of the operator's has no limit.
+    if author.device != 0, ledger.scope == nil {
+      current = max(0, operations.count - 1)
+      try ledger.requireRoom(stores.zoneLimits)
+    }
     try stores.store.settle { false }
   }
 

@@ -99,6 +99,6 @@ extension RecordStores {
   private func resend(_ group: StoredRecord) throws {
     var record = group
     record.seq = try ledger.next(record.zone)
-    try tables[members].update(record)
+    try update(record, over: group)
   }
 }

@@ -24,17 +24,21 @@ final class RecordStores {
   let limits: UserLimits
   /// How much work a change set may be before its last operation.
   let workLimit: Int
+  /// How much a zone may hold.
+  let zoneLimits: ZoneLimits
   private let random: @Sendable (Int) -> [UInt8]
 
   init(
     _ schema: SyncSchema, on store: any StoreWriter, rules: RulesInForce = RulesInForce(),
-    limits: UserLimits = UserLimits(), workLimit: Int = ChangeSetWork.limit,
+    limits: UserLimits = UserLimits(), zoneLimits: ZoneLimits = ZoneLimits(),
+    workLimit: Int = ChangeSetWork.limit,
     random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
     self.rules = rules
     self.limits = limits
     self.workLimit = workLimit
+    self.zoneLimits = zoneLimits
     self.random = random
     self.store = store
     tables = store.tables
@@ -78,7 +82,7 @@ final class RecordStores {
     values[memberRole] = .text(role.rawValue)
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
     let id = newID(at: author.clock)
-    try tables[members].insert(
+    try insert(
       StoredRecord(
         table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,

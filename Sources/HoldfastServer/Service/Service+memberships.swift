@@ -124,10 +124,19 @@ extension RecordStores {
   ///
   /// - Throws: `Problem.userLimit`.
   func checkZoneCount(of user: String) throws {
-    if try store.consents.zoneCount(of: user, upTo: limits.zones) >= limits.zones {
-      throw Problem(
-        .userLimit, "A user has at most \(limits.zones) zones, deleted ones included: leave some.")
-    }
+    if try hasRoomForZone(user) { return }
+    throw Problem(
+      .userLimit,
+      "A user has at most \(limits.zones) zones, and \(limits.zonesOfDevice) with deleted ones: delete or leave some."
+    )
+  }
+
+  /// Whether a user may be in one more zone. Those that have ended are looked for only where they decide.
+  func hasRoomForZone(_ user: String) throws -> Bool {
+    let most = max(limits.zones, limits.zonesOfDevice)
+    let count = try store.consents.zoneCount(of: user, upTo: most)
+    if count < limits.zones { return true }
+    return try count < most && count - store.consents.endedZoneCount(of: user) < limits.zones
   }
 
   /// A user accepts the own membership: from here on it counts.
@@ -144,7 +153,7 @@ extension RecordStores {
     }
     var next = merge.next
     next.seq = try ledger.next(member.zone)
-    try tables[members].update(next)
+    try update(next, over: member)
     try store.consents.setLeft(false, author.user, member.zone)
     try followMember(next.values, in: next.zone)
   }

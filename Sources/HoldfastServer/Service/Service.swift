@@ -51,7 +51,7 @@ final class Service {
     self.log = log
     stores = RecordStores(
       schema, on: store, rules: RulesInForce(rules, log: log), limits: environment.limits,
-      workLimit: environment.changeSetWork, random: environment.random)
+      zoneLimits: environment.zoneLimits, workLimit: environment.changeSetWork, random: environment.random)
     restText = RestText(schema)
   }
 

@@ -1,6 +1,7 @@
 /// What one user may have: PROTOCOL.md, section 8.
 public struct UserLimits: Sendable {
-  /// How many zones a user may be in, as owner or member, those whose root record is deleted included. Who is there by a group may be in more.
+  /// How many zones a user may be in, as owner or member. Who is there by a group may be in more. Those whose root record is deleted count only
+  /// among `zonesOfDevice`.
   public var zones = 20_000
   /// How many invitations to zones may wait for a user's answer.
   public var invitations = 1_000

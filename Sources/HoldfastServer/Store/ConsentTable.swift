@@ -29,6 +29,9 @@ protocol ConsentTable: AnyObject {
   /// How many zones a user is in; those beyond a limit are not counted.
   func zoneCount(of user: String, upTo limit: Int) throws -> Int
 
+  /// How many of them have ended: their root record is deleted.
+  func endedZoneCount(of user: String) throws -> Int
+
   /// The ids of those who have invited a user and have no answer yet, once for each invitation.
   func inviters(of user: String) throws -> [String]
 }

@@ -163,9 +163,8 @@ protocol TombstoneTable: AnyObject {
 
 /// The zones, and who has which role in them.
 protocol ZoneTable: AnyObject {
-  /// A zone's last seq and whether everybody may read it; nil when there is no such zone. From here to the end of the transaction
-  /// nobody else changes a record of it.
-  func zone(_ name: String) throws -> (seq: Int64, isPublic: Bool)?
+  /// A zone; nil when there is no such one. From here to the end of the transaction nobody else changes a record of it.
+  func zone(_ name: String) throws -> LockedZone?
 
   /// Makes a zone without a record.
   func add(_ name: String) throws
@@ -176,8 +175,8 @@ protocol ZoneTable: AnyObject {
   /// Remembers that somebody was erased from a zone up to its seq of now: snapshots from before have the name.
   func setErased(_ seq: Int64, of name: String) throws
 
-  /// Writes the last seq of a zone, and the time of its last change.
-  func setSeq(_ seq: Int64, of name: String, clock: Stamp) throws
+  /// Writes the last seq of a zone, what it holds, and the time of its last change.
+  func set(_ seq: Int64, _ counts: ZoneCounts, of name: String, clock: Stamp) throws
 
   /// Remembers up to where the team's program was told of zones; never less than before.
   func setNotified(_ zones: [NotifiedZone]) throws

@@ -9,6 +9,11 @@ struct StoredRecord {
   var rev: Int64
   var stamps: String
   var values: [Value]
+  /// What it is counted with in its zone, where the store keeps that; nil for what its values say.
+  var counted: Int64?
+
+  /// The bytes that it is counted with, of a record as the store gave it.
+  var storedBytes: Int64 { counted ?? bytes }
 }
 
 extension StoredRecord {
@@ -31,4 +36,6 @@ struct Tombstone {
   var deletedSeq: Int64?
   /// The seq under which it stands now; nil for one that is just made.
   var seq: Int64?
+  /// The bytes with which its zone still counts the record, where its row was removed behind the ledger; 0 else.
+  var counted: Int64 = 0
 }

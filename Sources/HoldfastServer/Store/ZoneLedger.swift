@@ -1,11 +1,12 @@
 import HoldfastCore
 
-/// The zones that a batch touches: their seq, given out in memory and written once before the commit, and the roles
+/// The zones that a batch touches: their seq and what they hold, counted in memory and written once before the commit, and the roles
 /// in them. Lives as long as the batch's transaction.
 final class ZoneLedger {
   private struct Zone {
     var seq: Int64
     let isPublic: Bool
+    var counts: ZoneCounts
     var isDirty = false
     /// The device that alone changed it in this batch.
     var author: Int64?
@@ -21,6 +22,8 @@ final class ZoneLedger {
   private var roles: [Membership: Role?] = [:]
   /// What to take back when the change set is rolled back: a zone's state before, nil when it was not there.
   private var journal: [(name: String, before: Zone?)] = []
+  /// By how many bytes the change set makes the logs of zones longer.
+  private var logged: TextMap<Int64> = [:]
   private var changedUsers: TextSet = []
   /// The device whose change set is applied; 0 is the server itself.
   var author: Int64 = 0
@@ -41,6 +44,7 @@ final class ZoneLedger {
   func beginChangeSet(by device: Int64) {
     author = device
     journal.removeAll(keepingCapacity: true)
+    logged.removeAll(keepingCapacity: true)
   }
 
   /// What the batch changes, for the streams of devices.
@@ -60,21 +64,54 @@ final class ZoneLedger {
 
   /// Writes what was given out; right before the commit.
   func flush(at clock: Stamp) throws {
-    for (name, zone) in zones where zone.isDirty { try table.setSeq(zone.seq, of: name, clock: clock) }
+    for (name, zone) in zones where zone.isDirty {
+      try table.set(zone.seq, zone.counts, of: name, clock: clock)
+    }
   }
 
   /// Gives the next seq of a zone that is there.
   func next(_ name: String) throws -> Int64 {
+    // What is too great for the database is refused by it.
+    try change(name) { $0.seq &+= 1 }.seq
+  }
+
+  /// Counts what a zone holds more.
+  ///
+  /// - Parameter isLog: whether it is in the log of conflicts.
+  func count(_ growth: ZoneCounts, in name: String, isLog: Bool) throws {
+    if isLog { logged[name, default: 0] += growth.bytes }
+    _ = try change(name) { $0.counts += growth }
+  }
+
+  private func change(_ name: String, _ body: (inout Zone) -> Void) throws -> Zone {
     guard var zone = try zone(name) else {
       throw ServerError(.damaged, "A record is in a zone that is not there.")
     }
     journal.append((name, zone))
-    // What is too great for the database is refused by it.
-    zone.seq &+= 1
+    body(&zone)
     zone.author = zone.isDirty && zone.author != author ? nil : author
     zone.isDirty = true
     zones[name] = zone
-    return zone.seq
+    return zone
+  }
+
+  /// Requires that no zone that the change set makes larger holds more than it may.
+  ///
+  /// - Throws: `Problem.zoneFull`.
+  func requireRoom(_ limits: ZoneLimits) throws {
+    var seen: TextSet = []
+    for (name, before) in journal where seen.insert(name).inserted {
+      guard let new = zones[name]?.counts else { continue }
+      let old = before?.counts ?? ZoneCounts()
+      if let most = limits.records, new.records > most, new.records > old.records {
+        throw Problem(.zoneFull, "A zone holds at most \(most) records.")
+      }
+      let growth = new.bytes - old.bytes
+      // What is deleted or shortened is, whatever goes to the log by it.
+      if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[name] ?? 0 {
+        throw Problem(.zoneFull, "A zone holds at most \(most) bytes.")
+      }
+    }
   }
 
   /// The last seq of a zone that is there.
@@ -95,7 +132,7 @@ final class ZoneLedger {
     }
     try table.add(name)
     journal.append((name, nil))
-    zones[name] = Zone(seq: 0, isPublic: false)
+    zones[name] = Zone(seq: 0, isPublic: false, counts: ZoneCounts())
   }
 
   /// What a user may do in a zone; nil for a stranger, and when there is no such zone.
@@ -118,7 +155,7 @@ final class ZoneLedger {
   private func zone(_ name: String) throws -> Zone? {
     if let known = zones[name] { return known }
     guard let found = try table.zone(name) else { return nil }
-    let zone = Zone(seq: found.seq, isPublic: found.isPublic)
+    let zone = Zone(seq: found.seq, isPublic: found.isPublic, counts: found.counts)
     zones[name] = zone
     return zone
   }

@@ -84,6 +84,29 @@ final class RawDatabase {
     return integrity + orphans
   }
 
+  /// The zones of a server whose rows say something else than their records come to.
+  func wrongCounts(_ tables: [String]) throws -> [String] {
+    let sizes = try tables.map { table in
+      let columns = try rows("SELECT name, type FROM pragma_table_info('\(table)')").map {
+        (name: $0[0].string ?? "", type: $0[1].string ?? "")
+      }
+      let size = columns.filter { column in
+        !["zone", "seq", "rev", "stamps"].contains(column.name) && !column.name.hasPrefix("holdfast_removed_")
+      }.map {
+        $0.type == "TEXT"
+          ? "ifnull(length(CAST(\"\($0.name)\" AS BLOB)), 0)" : "8 * (\"\($0.name)\" IS NOT NULL)"
+      }
+      return
+        "SELECT zone, \(table == "conflicts" ? 0 : 1) AS held, \(size.joined(separator: " + ")) AS size FROM \"\(table)\""
+    }
+    return try rows(
+      """
+      SELECT z.zone FROM holdfast_zones z LEFT JOIN (\(sizes.joined(separator: " UNION ALL "))) h ON h.zone = z.zone
+      GROUP BY z.zone HAVING max(z.records) <> total(h.held) OR max(z.bytes) <> total(h.size)
+      """
+    ).map { "the zone \($0[0].string ?? "") does not say what it holds" }
+  }
+
   /// The value of a column of the current row.
   static func cell(_ statement: OpaquePointer, _ column: Int) -> Cell {
     let column = Int32(column)

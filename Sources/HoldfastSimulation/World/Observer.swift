@@ -72,7 +72,7 @@ extension World {
   func serverSoundness() -> [String] {
     if let postgres = plan.postgres { return (try? postgres.soundness()) ?? ["can not be read"] }
     var faults: [String] = []
-    observeServer { faults = try $0.soundness() }
+    observeServer { faults = try $0.soundness() + $0.wrongCounts(tables(server.version)) }
     return faults
   }
 

@@ -73,6 +73,11 @@ extension ShardRules {
         SELECT count\(\*\) FROM \(SELECT a.zone FROM holdfast.access a WHERE a.user = \$1 AND a.zone <> ALL \(\$2\) LIMIT \$3\) z
         """#),
     FanOut(
+      reason: "how many of them have ended, on all shards",
+      pattern: #"""
+        SELECT count\(\*\) FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public LEFT JOIN .* WHERE a.user = \$1 .*
+        """#),
+    FanOut(
       reason: "two users may share a zone on any shard",
       pattern: #"""
         SELECT a.zone FROM holdfast.access a JOIN holdfast.access b ON b.zone = a.zone AND b.user = \$2 JOIN .* LIMIT 1
@@ -242,6 +247,8 @@ extension ShardRules {
     #"SELECT z.zone, z.seq::text .* r.seq IS NULL"#,
     #"SELECT r.zone, min\(r.seq\)::text .* GROUP BY r.zone"#,
     #"SELECT coalesce\(r.id, t.id::text\), .* t.id IS NULL"#,
+    #"SELECT d.zone, d.held::text, .* FROM holdfast.zones y LEFT JOIN holdfast.records r ON r.zone = y.zone .*"#,
+    #"SELECT r.id FROM holdfast.records r JOIN \S+ t ON t.zone = r.zone AND t.id = r.id .* r.size <> .*"#,
     #"SELECT id, stamps, rev::text FROM holdfast.records .*"#,
     #"SELECT c.zone, coalesce.* FROM holdfast.claimed_seqs c .* GROUP BY c.zone ORDER BY c.zone"#,
   ]

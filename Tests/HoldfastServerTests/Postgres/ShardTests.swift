@@ -2,6 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
+import Synchronization
 @testable import HoldfastServer
 import TemporaryPostgres
 import Testing
@@ -47,6 +48,7 @@ import Testing
     alice.lastServerClock = nil
     try alice.sync([.delete("lists", list)], complete: true)
     _ = try server.signIn("alice", device: alice.id)
+    try reachLimit(bob, server)
     try told(location, server)
     try listAll(location)
     try identify(provider, alice, location)
@@ -80,6 +82,16 @@ import Testing
     let phone = try server.signIn("alice")
     #expect(try phone.get("/v1/devices").body["devices"]?.elements?.count == 2)
     #expect(try server.send("DELETE", "/v1/sessions", token: phone.token).status == 204)
+  }
+
+  /// A user has as many zones as a user may have.
+  private func reachLimit(_ user: TestDevice, _ server: TestServer) throws {
+    let limits = server.world.limits.withLock { $0 }
+    server.world.limits.withLock { $0.zones = 1 }
+    try server.reopen()
+    #expect(try user.refused(.create("lists", user.newID(), ["title": "One more"])).code == .userLimit)
+    server.world.limits.withLock { $0 = limits }
+    try server.reopen()
   }
 
   private func writeREST(_ rest: RestClient, _ list: String) throws {
