@@ -9,7 +9,7 @@ struct EpochTests {
   private func begin(_ server: TestServer, after current: String?) throws -> Bool {
     let database = try #require(server.inline).api.database
     return try database.administration().store.beginEpoch(
-      NewEpoch(server.world.environment, because: .deviceAhead), after: current)
+      NewEpoch(server.world.environment, because: .otherDatabase, isForkKnown: true), after: current)
   }
 
   @Test("that begins while a server runs, over another connection, is that of its next write and answer (I4)")

@@ -63,7 +63,7 @@ struct RetentionBoundTests {
     try anna.pull()
     server.world.advance(RetentionTests.day + 1)
     let terms = RetentionTerms(
-      Retention(), epoch: inline.api.database.epoch, at: TrustedTime(time: server.world.now))
+      Retention(), in: inline.api.database.history, at: TrustedTime(time: server.world.now))
     let step = inline.service.apply([.purge(.tombstones(zone: list), terms)])[0]
     guard case .success(.purged(let first))? = step else {
       Issue.record("The command failed.")

@@ -25,7 +25,7 @@ extension Administration {
       throw ServerError(.unreachable, "The time could not be written. Run it again.")
     }
     if let warning = step.warning { warn(warning) }
-    let terms = RetentionTerms(retention, epoch: database.epoch, at: step.time)
+    let terms = RetentionTerms(retention, in: database.history, at: step.time)
     return RetentionPass(
       find: { [database, schema] kind, place in
         try database.read { try $0.found(kind, after: place, terms, in: schema) }

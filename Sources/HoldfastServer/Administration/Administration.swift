@@ -57,8 +57,10 @@ public final class Administration {
   ///
   /// - Returns: a line for each finding; empty when all is well.
   public func doctor() throws -> [String] {
-    let wentBack = try location.whyHistoryWentBack().map {
-      "history: the database is not the one that was served last. \($0) The next start of a server begins a new epoch."
+    var wentBack: String?
+    if case .wentBack(let reason, _) = try location.historyVerdict() {
+      wentBack =
+        "history: the database is not the one that was served last. \(reason) The next start of a server begins a new epoch."
     }
     let clock = try operators.store.purging.time().flatMap {
       TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }

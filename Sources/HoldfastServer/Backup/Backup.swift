@@ -58,7 +58,7 @@ public struct Restore {
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func run(_ path: String, replacing: Bool = false) throws -> Backup.Summary {
     let reader = try BackupReader(path)
-    let epoch = NewEpoch(environment, because: .restored)
+    let epoch = NewEpoch(environment, because: .restored, isForkKnown: true)
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
       try RestoredDirectory(directory).restore(
@@ -83,7 +83,10 @@ public struct Restore {
     defer { lock?.giveUp() }
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
+    var isForkKnown = false
+    // Of files that were put back as they had been, nobody can tell whether they were served since.
+    if case .wentBack(_, let isKnown) = try location.historyVerdict() { isForkKnown = isKnown }
     _ = try database.administration().store.beginEpoch(
-      NewEpoch(environment, because: .commanded), after: nil)
+      NewEpoch(environment, because: .commanded, isForkKnown: isForkKnown), after: nil)
   }
 }

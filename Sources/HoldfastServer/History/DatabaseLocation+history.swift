@@ -2,20 +2,20 @@ import HoldfastPostgres
 import HoldfastSQLite
 
 extension DatabaseLocation {
-  /// Why the next server begins a new epoch, as a sentence; nil where it does not. Also while a server runs.
-  func whyHistoryWentBack() throws -> String? {
+  /// What the next server will find: whether it begins a new epoch. Also while a server runs.
+  func historyVerdict() throws -> HistoryVerdict {
     switch self {
     case .directory(let path):
       let directory = DataDirectory(path: path)
       // The file first: a running server writes it after the database.
       let mark = try SystemHistoryFile(directory).read().flatMap(HistoryMark.init)
       let found = try SQLiteHistory(SQLiteConnection(path: directory.database, access: .readWrite))
-      if case .wentBack(let reason) = HistoryVerdict(mark, found) { return reason }
-      return nil
+      return HistoryVerdict(mark, found)
     case .postgres(let location):
       let connection = try location.connectDirectly(.opens)
       defer { connection.close() }
-      return try PostgresIdentity(connection).difference(connection)
+      let difference = try PostgresIdentity(connection).difference(connection)
+      return difference.map { .wentBack($0, isForkKnown: true) } ?? .same
     }
   }
 }

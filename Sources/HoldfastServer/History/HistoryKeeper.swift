@@ -29,17 +29,42 @@ final class HistoryKeeper: @unchecked Sendable {
 
   /// Begins a run on a database, and before it a new epoch if its history went back.
   func begin(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
-    let known = self.mark.withLock { $0 }
-    let verdict = HistoryVerdict(known, try SQLiteHistory(connection))
-    var mark = known ?? HistoryMark()
+    let verdict = HistoryVerdict(mark.withLock { $0 }, try SQLiteHistory(connection))
+    try beginRun(connection) {
+      guard case .wentBack(_, let isForkKnown) = verdict else { return }
+      _ = try SQLiteEpoch.begin(
+        NewEpoch(environment, because: .otherDatabase, isForkKnown: isForkKnown), schema, on: connection)
+    }
+    if case .wentBack(let reason, _) = verdict {
+      let epoch = mark.withLock { $0?.epoch ?? "" }
+      log(
+        "The database is not the one that was served last. \(reason) The epoch \(epoch) has begun: devices recover what the database lacks."
+      )
+    }
+  }
+
+  /// Begins an epoch while the database is served, and with it a run: so a run never has two commits of one number.
+  ///
+  /// - Parameter current: see `Store.beginEpoch`.
+  /// - Returns: the history from now on; nil when nothing was done.
+  func begin(
+    _ epoch: NewEpoch, after current: String?, _ schema: SyncSchema, on connection: SQLiteConnection
+  ) throws -> History? {
+    var begun: History?
+    try beginRun(connection) {
+      begun = try SQLiteEpoch.begin(epoch, after: current, schema, on: connection)
+    }
+    return begun
+  }
+
+  /// Begins a run, in one transaction with `body`.
+  private func beginRun(_ connection: SQLiteConnection, _ body: () throws -> Void) throws {
+    var mark = self.mark.withLock { $0 } ?? HistoryMark()
     let run = hexadecimal(environment.random(8))
     mark.next = run
     try put(mark, isSynced: true)
     try connection.transaction(.immediate) {
-      if case .wentBack = verdict {
-        _ = try SQLiteEpoch.begin(
-          NewEpoch(environment, because: .otherDatabase), schema, on: connection)
-      }
+      try body()
       try connection.run(
         """
         INSERT INTO holdfast_meta (key, value) VALUES ('run', ?), ('commits', '1')
@@ -51,11 +76,6 @@ final class HistoryKeeper: @unchecked Sendable {
     mark.next = ""
     (mark.commits, mark.epoch) = (found.commits, found.epoch)
     try put(mark, isSynced: true)
-    if case .wentBack(let reason) = verdict {
-      log(
-        "The database is not the one that was served last. \(reason) The epoch \(found.epoch) has begun: devices recover what the database lacks."
-      )
-    }
   }
 
   /// The database has so many commits, and somebody may hear of it.
@@ -70,15 +90,15 @@ final class HistoryKeeper: @unchecked Sendable {
     if !isWritten { log("holdfast.history can't be written: a copy put back may not be noticed.") }
   }
 
-  /// Whether the database has fewer commits than it had: another was written over it while it was served.
-  func isBehind(_ commits: Int64) -> Bool { mark.withLock { $0.map { commits < $0.commits } ?? false } }
-
-  /// The database goes on from where it is now, in another epoch.
-  func takeUp(_ connection: SQLiteConnection) throws {
-    guard var mark = mark.withLock({ $0 }) else { return }
-    let found = try SQLiteHistory(connection)
-    (mark.commits, mark.epoch) = (found.commits, found.epoch)
-    try put(mark, isSynced: true)
+  /// Looks whether the database is still the one of the last commit: another may have been written over it while it was served.
+  ///
+  /// - Throws: `HistoryWentBack`.
+  func requireSame(_ found: SQLiteHistory) throws {
+    guard let mark = mark.withLock({ $0 }) else { return }
+    let isSameRun = found.run == mark.run
+    if isSameRun, found.commits >= mark.commits { return }
+    // An earlier moment of this run, or a database that was served elsewhere.
+    throw HistoryWentBack(epoch: found.epoch, reason: .wroteOver, isForkKnown: isSameRun)
   }
 
   /// Makes the mark durable.
@@ -103,11 +123,18 @@ struct SQLiteHistory {
   let epoch: String
 
   init(_ connection: SQLiteConnection) throws {
-    func meta(_ key: String) throws -> String? {
-      try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
-    }
-    run = try meta("run")
-    commits = try meta("commits").flatMap { Int64($0) } ?? 0
-    epoch = try meta("epoch") ?? ""
+    let rows = try connection.rows("SELECT key, value FROM holdfast_meta WHERE key IN (\(Self.keys))")
+    self.init(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
   }
+
+  /// Of rows of `holdfast_meta`.
+  init(_ rows: [(String, String)]) {
+    let meta = TextMap(rows, uniquingKeysWith: { first, _ in first })
+    run = meta["run"]
+    commits = meta["commits"].flatMap { Int64($0) } ?? 0
+    epoch = meta["epoch"] ?? ""
+  }
+
+  /// The keys that it takes, as SQL lists them.
+  static let keys = "'run', 'commits', 'epoch'"
 }

@@ -51,7 +51,9 @@ enum HistoryVerdict: Equatable {
   /// Nothing is missing that a server has served.
   case same
   /// The database is not where its history was.
-  case wentBack(String)
+  ///
+  /// - Parameter isForkKnown: whether nothing was written to it since.
+  case wentBack(String, isForkKnown: Bool)
 
   /// - Parameters:
   ///   - mark: what is kept beside the database; nil when that is missing or can't be read.
@@ -60,19 +62,23 @@ enum HistoryVerdict: Equatable {
     guard let run = found.run else {
       self =
         mark?.epoch == found.epoch && mark?.run.isEmpty == false
-        ? .wentBack("It is a copy from before the first start in its epoch.") : .same
+        ? .wentBack("It is a copy from before the first start in its epoch.", isForkKnown: true) : .same
       return
     }
     guard let mark else {
-      self = .wentBack("It came without the file holdfast.history that belongs to it.")
+      self = .wentBack("It came without the file holdfast.history that belongs to it.", isForkKnown: true)
       return
     }
     guard mark.run == run || mark.next == run else {
-      self = .wentBack("Another server has used it since, or it is older than the last start here.")
+      // With more commits it was served elsewhere, in the same epoch.
+      self = .wentBack(
+        "Another server has used it since, or it is older than the last start here.",
+        isForkKnown: found.commits <= mark.commits)
       return
     }
     self =
       found.commits >= mark.commits
-      ? .same : .wentBack("It has \(found.commits) commits, and \(mark.commits) were served.")
+      ? .same
+      : .wentBack("It has \(found.commits) commits, and \(mark.commits) were served.", isForkKnown: true)
   }
 }

@@ -51,7 +51,8 @@ final class PostgresHistoryWatch: Sendable {
         """)
       // Another server may have done it.
       guard let found = try difference(direct) else { return }
-      let notice = try PostgresIdentity(direct).takeUp(found, service, on: direct)
+      let notice = try PostgresIdentity(direct).takeUp(
+        found.text, isForkKnown: found.isForkKnown, service, on: direct)
       try direct.execute("COMMIT")
       service.log(notice)
     } catch let error as PostgresError {
@@ -62,14 +63,18 @@ final class PostgresHistoryWatch: Sendable {
     }
   }
 
-  private func difference(_ connection: PostgresConnection) throws(PostgresError) -> String? {
+  private func difference(
+    _ connection: PostgresConnection
+  ) throws(PostgresError) -> (text: String, isForkKnown: Bool)? {
     let rows = try connection.queryOnce(Self.findNext)
     if rows.bool(0, 2) { try connection.execute(Self.refuse) }
     let (next, epoch) = (rows.int64(0, 0), rows.optionalText(0, 1))
     // In a later epoch another server has noticed it.
     if let last = last.withLock({ $0 }), last.epoch == epoch, next <= last.transaction {
-      return "It has lost what it had confirmed to this server."
+      // Files that were put back: another server may have written to them before.
+      return ("It has lost what it had confirmed to this server.", isForkKnown: false)
     }
-    return try PostgresIdentity(connection).difference(connection)
+    guard let text = try PostgresIdentity(connection).difference(connection) else { return nil }
+    return (text, isForkKnown: true)
   }
 }

@@ -56,13 +56,16 @@ struct PostgresIdentity {
 
   /// Begins a new epoch, in the transaction of the connection, and stores the identity.
   ///
-  /// - Parameter difference: why.
+  /// - Parameters:
+  ///   - difference: why.
+  ///   - isForkKnown: whether no server has written to it since.
   /// - Returns: what the operator is told.
-  func takeUp(_ difference: String, _ service: DatabaseService, on connection: PostgresConnection) throws
-    -> String
-  {
+  func takeUp(
+    _ difference: String, isForkKnown: Bool = true, _ service: DatabaseService,
+    on connection: PostgresConnection
+  ) throws -> String {
     let begun = try PostgresEpoch.begin(
-      NewEpoch(service.environment, because: .otherDatabase), on: connection)
+      NewEpoch(service.environment, because: .otherDatabase, isForkKnown: isForkKnown), on: connection)
     try store(connection)
     return """
       The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices recover what the \

@@ -87,15 +87,15 @@ struct PostgresPurge {
     }
     if found[0].isEmpty { return nil }
     let (seq, purged, isPublic) = (found[0].int64(0, 0), found[0].int64(0, 1), found[0].bool(0, 2))
-    var wanted = PostgresParameters(zone, terms.epoch, purged, seq, terms.devicesSeenAfter)
+    var wanted = PostgresParameters(zone, terms.history.epoch, purged, seq, terms.devicesSeenAfter)
     if !isPublic { wanted.append(array: found[1].texts) }
     let ack = try connection.query(isPublic ? SQL.findAck : SQL.findAckOfUsers, wanted)
     var awaited = PostgresParameters(terms.devicesSeenAfter)
     if !isPublic { awaited.append(array: found[1].texts) }
     let isAwaited = try !connection.query(isPublic ? SQL.findAwaited : SQL.findAwaitedOfUsers, awaited)
       .isEmpty
-    // What such a device has of a record that was deleted since, it would recover.
-    let limit = isAwaited ? min(seq, found[0].int64(0, 3)) : seq
+    let restored = found[0].int64(0, 3)
+    let limit = isAwaited ? min(seq, terms.limit(purged: purged, restored: restored)) : seq
     return PurgeHorizon(purged: purged, seq: min(ack.optionalInt64(0, 0) ?? limit, limit))
   }
 

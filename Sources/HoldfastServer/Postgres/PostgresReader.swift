@@ -43,7 +43,7 @@ class PostgresReader: StoreReader {
   private static let findClaims: PostgresStatement =
     "SELECT c.zone, c.device, c.state, c.proven FROM holdfast.zone_claims c WHERE c.account = $1"
   private static let findRestored: PostgresStatement =
-    "SELECT z.zone, z.restored FROM holdfast.zones z WHERE z.zone = ANY ($1)"
+    "SELECT z.zone, z.restored, z.purged FROM holdfast.zones z WHERE z.zone = ANY ($1)"
   private static let findUser: PostgresStatement = """
     SELECT a.id, a.name, i.issuer FROM holdfast.accounts a LEFT JOIN holdfast.identities i ON i.account = a.id
     WHERE a.name = $1 AND a.erasure = 0 LIMIT 1
@@ -228,11 +228,14 @@ class PostgresReader: StoreReader {
     try connection.query(Self.findMemberships, PostgresParameters(user)).texts.sorted()
   }
 
-  func restored(_ zones: [String]) throws -> TextMap<Int64> {
+  func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
     var names = PostgresParameters()
     names.append(array: zones)
     let rows = try connection.query(Self.findRestored, names)
-    return TextMap(rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+    return TextMap(
+      rows.indices.map {
+        (rows.text($0, 0), RestoredZone(seq: rows.int64($0, 1), purged: rows.int64($0, 2)))
+      })
   }
 
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {

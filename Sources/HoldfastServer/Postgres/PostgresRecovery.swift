@@ -6,7 +6,7 @@ final class PostgresRecovery: RecoveryTable {
   private unowned let store: PostgresStore
 
   private static let findRestored: PostgresStatement =
-    "SELECT z.restored FROM holdfast.zones z WHERE z.zone = $1"
+    "SELECT z.restored, z.purged FROM holdfast.zones z WHERE z.zone = $1"
   private static let find: PostgresStatement = """
     SELECT h.base, h.rev, h.seq, h.deleted FROM holdfast.recovered_records h WHERE h.zone = $1 AND h.record_table = $2 AND h.id = $3
     """
@@ -39,9 +39,9 @@ final class PostgresRecovery: RecoveryTable {
 
   init(_ store: PostgresStore) { self.store = store }
 
-  func restored(_ zone: String) throws -> Int64? {
+  func restored(_ zone: String) throws -> RestoredZone? {
     let rows = try store.connection.query(Self.findRestored, PostgresParameters(zone))
-    return rows.isEmpty ? nil : rows.int64(0, 0)
+    return rows.isEmpty ? nil : RestoredZone(seq: rows.int64(0, 0), purged: rows.int64(0, 1))
   }
 
   func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry? {

@@ -5,6 +5,8 @@ struct HistoryWentBack: Error {
   /// The epoch that has ended by it.
   let epoch: String
   var reason = NewEpoch.Reason.deviceAhead
+  /// Whether nothing was written since.
+  var isForkKnown = false
 }
 
 /// What devices prove and claim: docs/RESTORING.md, sections 3 and 4.
@@ -51,7 +53,7 @@ extension Service {
         // An older proof, as that of another device of the user, takes nothing from a later one.
         (zoneClaim.role, zoneClaim.moment) = (known.role, before)
       }
-      if zoneClaim.role == .owner, zoneClaim.moment != nil, restored ?? 0 == 0 {
+      if zoneClaim.role == .owner, zoneClaim.moment != nil, restored?.seq ?? 0 == 0 {
         try inPart {
           try recover(&zoneClaim, besides: zoneClaims.filter { $0.user != author.user }, at: author.clock)
         }
@@ -82,14 +84,14 @@ extension Service {
 
   /// What a claim proves of a moment that the database has not.
   private func proven(
-    _ claim: RecoveryClaim, of user: String, restored: Int64?
+    _ claim: RecoveryClaim, of user: String, restored: RestoredZone?
   ) -> (Role, ZoneClaim.Moment)? {
     guard let shown = store.prover.role(shownBy: claim.proof, of: user, in: claim.zone),
       let ago = history.earlier.firstIndex(of: shown.epoch)
     else { return nil }
     let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
     // What the backup has of it, it says itself.
-    if let restored, restored > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored) { return nil }
+    if let restored, restored.seq > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored.seq) { return nil }
     return (shown.role, moment)
   }
 

@@ -23,8 +23,8 @@ struct RetentionTerms: Sendable {
   /// How many rows one command removes at the most.
   static let step = 500
 
-  /// Of the acks that count.
-  var epoch: String
+  /// Acks of its epoch count.
+  var history: History
   /// What is trusted.
   let now: Int64
   /// What the clock shows.
@@ -36,18 +36,23 @@ struct RetentionTerms: Sendable {
   /// Conflicts that were logged before it go.
   let conflictsFrom: Int64
 
-  init(_ retention: Retention, epoch: String, at time: TrustedTime) {
+  init(_ retention: Retention, in history: History, at time: TrustedTime) {
     let now = time.time
     func before(_ duration: Duration) -> Int64 {
       max(0, now.subtractingReportingOverflow(duration.wholeMilliseconds).partialValue)
     }
-    self.epoch = epoch
+    self.history = history
     self.now = now
     shown = time.shown
     devicesSeenAfter = before(retention.devices)
     deletedUpTo = before(retention.tombstones)
     conflictsFrom = before(retention.conflicts)
   }
+
+  /// Up to where a zone's tombstones may go while a device that may read it is not heard since the epoch began: it may recover what was deleted since.
+  ///
+  /// - Parameter seq: what the zone had when it began.
+  func limit(purged: Int64, restored seq: Int64) -> Int64 { history.isForkKnown ? seq : purged }
 
   /// Devices whose first session began before it, and that never synced or wrote, go.
   var unusedBefore: Int64 { now - 30 * 86_400_000 }

@@ -32,7 +32,7 @@ final class RetentionThread: @unchecked Sendable {
             guard case .time(let step)? = write(.keepTime(isTrusted: false)) else { return }
             if let warning = step.warning, step.time.doubt != doubt { warn(warning) }
             doubt = step.time.doubt
-            let terms = RetentionTerms(retention, epoch: database.epoch, at: step.time)
+            let terms = RetentionTerms(retention, in: database.history, at: step.time)
             _ = try pass(database, terms, write).run()
           }
           try snapshots?.removeErased()

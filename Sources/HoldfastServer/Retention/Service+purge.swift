@@ -10,7 +10,7 @@ extension Service {
     default:
       // Another may have begun since it was found.
       var terms = terms
-      terms.epoch = history.epoch
+      terms.history = history
       return try store.purging.purge(item, terms)
     }
   }

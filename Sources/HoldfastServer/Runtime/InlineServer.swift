@@ -143,7 +143,7 @@ public final class InlineServer {
   /// Makes one pass over what may be purged; docs/RETENTION.md, section 2.
   @discardableResult
   public func purge(_ retention: Retention = Retention()) throws -> Purged {
-    let terms = RetentionTerms(retention, epoch: api.database.epoch, at: try time().time)
+    let terms = RetentionTerms(retention, in: api.database.history, at: try time().time)
     let purged = try RetentionPass(
       find: { kind, place in
         try self.api.database.read { try $0.found(kind, after: place, terms, in: self.schema) }

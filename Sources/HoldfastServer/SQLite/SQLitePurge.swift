@@ -134,12 +134,11 @@ final class SQLitePurge: PurgeTable {
     else { return nil }
     let isAwaited = try connection.value(
       Self.isAwaited, [.text(zone), .integer(terms.devicesSeenAfter), row[2]])
-    // What such a device has of a record that was deleted since, it would recover.
-    let limit = isAwaited == nil ? seq : min(seq, restored)
+    let limit = isAwaited == nil ? seq : min(seq, terms.limit(purged: purged, restored: restored))
     let ack = try connection.value(
       Self.leastAck,
       [
-        .text(zone), .text(terms.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
+        .text(zone), .text(terms.history.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
         row[2],
       ])
     return PurgeHorizon(purged: purged, seq: min(ack?.integer ?? limit, limit))

@@ -181,12 +181,15 @@ final class SQLiteReader: StoreReader {
     }
   }
 
-  func restored(_ zones: [String]) throws -> TextMap<Int64> {
+  func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
     let names = JSONValue.array(zones.map { .string($0) }).bytes
     let rows = try connection.rows(
-      "SELECT zone, restored FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
+      "SELECT zone, restored, purged FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
       [.text(String(decoding: names, as: UTF8.self))])
-    return TextMap(rows.map { ($0[0].text ?? "", $0[1].integer ?? 0) })
+    return TextMap(
+      rows.map {
+        ($0[0].text ?? "", RestoredZone(seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0))
+      })
   }
 
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {

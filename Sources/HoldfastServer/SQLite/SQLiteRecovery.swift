@@ -7,8 +7,10 @@ final class SQLiteRecovery: RecoveryTable {
 
   init(on connection: SQLiteConnection) { self.connection = connection }
 
-  func restored(_ zone: String) throws -> Int64? {
-    try connection.value("SELECT restored FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.integer
+  func restored(_ zone: String) throws -> RestoredZone? {
+    try connection.row("SELECT restored, purged FROM holdfast_zones WHERE zone = ?", [.text(zone)]).map {
+      RestoredZone(seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0)
+    }
   }
 
   func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry? {

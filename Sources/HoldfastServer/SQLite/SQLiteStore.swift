@@ -42,7 +42,7 @@ final class SQLiteStore: StoreWriter {
     self.known = known
     history = known.now
     findHistory = try connection.statement(
-      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys), 'commits')")
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys), \(SQLiteHistory.keys))")
     tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
     tombstones = try SQLiteTombstones(on: connection)
     zones = try SQLiteZones(schema, on: connection)
@@ -73,20 +73,17 @@ final class SQLiteStore: StoreWriter {
     let rows = try findHistory.pairs()
     history = try SQLiteEpoch.history(rows)
     known.see(history)
-    let commits = rows.first { $0.0 == "commits" }.flatMap { Int64($0.1) }
-    if let keeper, let commits, keeper.isBehind(commits) {
-      throw HistoryWentBack(epoch: history.epoch, reason: .wroteOver)
-    }
+    try keeper?.requireSame(SQLiteHistory(rows))
     return []
   }
 
   func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
-    guard let begun = try SQLiteEpoch.begin(epoch, after: current, schema, on: connection) else {
-      return false
-    }
+    let begun =
+      try keeper.map { try $0.begin(epoch, after: current, schema, on: connection) }
+      ?? SQLiteEpoch.begin(epoch, after: current, schema, on: connection)
+    guard let begun else { return false }
     history = begun
     known.see(begun)
-    try keeper?.takeUp(connection)
     return true
   }
 

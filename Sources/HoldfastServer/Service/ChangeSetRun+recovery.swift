@@ -5,6 +5,10 @@ extension ChangeSetRun {
   /// What is known of a record of the lost history in a zone; nil when nothing is.
   typealias Entries = (_ zone: String) throws -> RecoveryEntry?
 
+  /// Whether what the database had when the epoch began is of both histories. Where it is not known, some of it may be edits since the fork:
+  /// what gives way to something recovered is logged, and so is what is recovered and gives way.
+  private var isForkKnown: Bool { stores.store.history.isForkKnown }
+
   /// Takes a record or deletion of the history that the restore has lost.
   ///
   /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore were merged with it; nil when there is
@@ -22,9 +26,10 @@ extension ChangeSetRun {
       let known = try entry(live.zone)
       let isUntouched = try isUntouched(live.seq, live.zone, known)
       // What the backup has, it did not lose.
-      if item.rev < (isUntouched ? live.rev : known?.base ?? live.rev) { return nil }
+      let isOlder = item.rev < (isUntouched ? live.rev : known?.base ?? live.rev)
+      if isOlder, isForkKnown || item.isDeletion { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
-      if isUntouched, item.rev == live.rev {
+      if isUntouched, item.rev <= live.rev {
         // A device that had not heard of the rev of its own edit has later values with the rev of before.
         try log(overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
         return live.seq
@@ -87,7 +92,7 @@ extension ChangeSetRun {
   /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
   private func isUntouched(_ seq: Int64, _ zone: String, _ known: RecoveryEntry?) throws -> Bool {
     if seq == known?.seq { return true }
-    return try seq <= (stores.store.recovery.restored(zone) ?? 0)
+    return try seq <= (stores.store.recovery.restored(zone)?.seq ?? 0)
   }
 
   /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
@@ -103,12 +108,13 @@ extension ChangeSetRun {
   }
 
   /// The author's role: that of now, or, for a member, the one that a proof shows of a later moment than the backup's, unless the membership
-  /// was written since.
+  /// was written since, or may have been.
   private func role(in zone: String) throws -> Role? {
     guard let role = try ledger.role(of: author.user, in: zone) else { return nil }
+    guard isForkKnown else { return role }
     let claims = try stores.store.recovery.zoneClaims(of: zone)
     guard let claim = claims.first(where: { $0.user == author.user }), claim.moment != nil,
-      let proven = claim.role, proven > role, let restored = try stores.store.recovery.restored(zone),
+      let proven = claim.role, proven > role, let restored = try stores.store.recovery.restored(zone)?.seq,
       let membership = try stores.membership(of: author.user, in: zone), membership.seq <= restored
     else { return role }
     return proven
@@ -125,8 +131,21 @@ extension ChangeSetRun {
     guard let values = item.values else { return nil }
     let columns = schema.tables[item.table].columns.indices.filter { values[$0] != live.values[$0] }
     Trace.took(.recovered)
+    try logReplaced(columns, by: item, in: live)
     try take(columns, of: item, into: live, rev: item.rev)
     return try stores.tables[item.table].record(item.id)?.seq
+  }
+
+  /// Logs values that what is recovered replaces, where they may have been written since the fork.
+  private func logReplaced(_ columns: [Int], by item: RecoveredRecord, in live: StoredRecord) throws {
+    if isForkKnown { return }
+    let table = schema.tables[item.table]
+    let replaced = overlaps(of: item, against: live).filter { columns.contains($0.column) }.map {
+      Overlap(column: $0.column, policy: $0.policy, base: nil, winner: $0.loser, loser: $0.winner)
+    }
+    // Of a membership only the role is anybody's edit.
+    let edits = table.zone == .explicit ? replaced.filter { $0.column == stores.memberRole } : replaced
+    try log(edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: live.zone)
   }
 
   /// Takes columns of what was recovered, with the rev that the record gets by it.
@@ -149,7 +168,7 @@ extension ChangeSetRun {
   private func remove(_ live: StoredRecord, as item: RecoveredRecord) throws -> Int64? {
     Trace.took(.recovered)
     try remove(live, at: author.clock, rev: item.rev) { record in
-      try !self.isUntouched(record.seq, record.zone, nil)
+      try !self.isForkKnown || !self.isUntouched(record.seq, record.zone, nil)
     }
     try removeMember(live)
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
@@ -169,9 +188,9 @@ extension ChangeSetRun {
       if let base, let last = stamps?[columns[overlap.column].name] {
         isChanged = last.rev > base && !last.isRecovered
       }
-      if item.rev == base {
+      if let base, item.rev <= base {
         // What the backup has, or, where a column shows it, an edit of the device of whose rev it had not heard.
-        if !isChanged { lost.append(overlap) }
+        if !isChanged || !isForkKnown { lost.append(overlap) }
       } else if isChanged {
         lost.append(overlap)
       } else {
@@ -179,6 +198,7 @@ extension ChangeSetRun {
       }
     }
     Trace.took(taken.isEmpty ? .returnLost : .returnMerged)
+    try logReplaced(taken, by: item, in: live)
     if !taken.isEmpty || item.rev > live.rev {
       try take(taken, of: item, into: live, rev: max(item.rev, live.rev) + 1)
     }
@@ -213,7 +233,9 @@ extension ChangeSetRun {
       return try put(next, of: item)
     }
     let known = try entry(tombstone.zone)
-    if try isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
+    // Where the fork is not known, only what was recovered can be told from a deletion since.
+    let isRecovered = known.map { $0.rev > 0 && $0.seq == tombstone.seq } ?? false
+    if try isRecovered || isForkKnown && isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
       if tombstone.zone != item.zone { try requireTaking(of: item.table, from: tombstone.zone) }
       // A departure has the rev that the record has in the other zone, a deletion a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
@@ -226,7 +248,7 @@ extension ChangeSetRun {
     next.rev = max(item.rev, tombstone.rev) + 1
     _ = try put(next, of: item)
     // What the backup has, it did not lose.
-    if let known, item.rev < known.base { return 0 }
+    if isForkKnown, let known, item.rev < known.base { return 0 }
     let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
       Overlap(
         column: index, policy: "restore", base: nil,

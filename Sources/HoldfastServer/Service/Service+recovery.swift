@@ -16,7 +16,7 @@ extension Service {
     var ahead: TextMap<Bool> = [:]
     for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
       let restored = try store.recovery.restored(zone)
-      if history.agrees(with: ack, restored: restored) { continue }
+      if history.agrees(with: ack, in: restored) { continue }
       ahead[zone] = restored != nil
       if ack.epoch == history.previous { recovery.claim(zone, ack.seq) }
     }

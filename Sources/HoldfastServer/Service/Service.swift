@@ -68,7 +68,8 @@ final class Service {
         store.rollBack()
         do {
           // Another node may have done it at the same moment.
-          _ = try store.beginEpoch(NewEpoch(environment, because: proof.reason), after: proof.epoch)
+          _ = try store.beginEpoch(
+            NewEpoch(environment, because: proof.reason, isForkKnown: proof.isForkKnown), after: proof.epoch)
           Trace.took(.historyWentBack)
         } catch { return fail(commands, Problem(.busy, retryAfter: 5), error) }
       } catch let end as EndedTransaction {

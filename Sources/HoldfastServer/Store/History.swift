@@ -18,15 +18,13 @@ struct NewEpoch: Sendable {
   /// Milliseconds since 1970.
   let began: Int64
   let reason: Reason
+  /// Whether all that the database has now is of both histories: nothing was written since it went back.
+  let isForkKnown: Bool
 
-  init(_ environment: ServerEnvironment, because reason: Reason) {
-    self.init(random: environment.random, now: environment.now(), because: reason)
-  }
-
-  init(random: (Int) -> [UInt8], now: Int64, because reason: Reason) {
-    id = hexadecimal(random(4))
-    began = now
-    self.reason = reason
+  init(_ environment: ServerEnvironment, because reason: Reason, isForkKnown: Bool) {
+    id = hexadecimal(environment.random(4))
+    began = environment.now()
+    (self.reason, self.isForkKnown) = (reason, isForkKnown)
   }
 }
 
@@ -43,6 +41,8 @@ struct History: Sendable, Equatable {
   var began: Int64 = 0
   /// Why it began; empty for the first.
   var reason = ""
+  /// Whether it is known up to where it is one with the epoch before: all that the database had when it began.
+  var isForkKnown = true
 
   /// The one from whose middle the database was restored; nil when it never was.
   var previous: String? { earlier.first }
@@ -55,6 +55,7 @@ struct History: Sendable, Equatable {
     earlier += (meta["earlier_epochs"] ?? "").split(separator: " ").map(String.init)
     began = meta["epoch_began"].flatMap { Int64($0) } ?? 0
     reason = meta["epoch_reason"] ?? ""
+    isForkKnown = meta["epoch_fork"] == "known"
   }
 
   init(epoch: String, previous: String? = nil) {
@@ -68,24 +69,36 @@ struct History: Sendable, Equatable {
       ("epoch", next.id), ("previous_epoch", epoch),
       ("earlier_epochs", earlier.prefix(Self.memory - 1).joined(separator: " ")),
       ("epoch_began", String(next.began)), ("epoch_reason", next.reason.rawValue),
+      ("epoch_fork", next.isForkKnown ? "known" : "unknown"),
     ]
   }
 
   /// The keys of `meta` that `init(meta:)` takes, as SQL lists them.
-  static let keys = "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason'"
+  static let keys = "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason', 'epoch_fork'"
 
   /// Whether an ack is of another history.
   func isForeign(_ ack: SyncCommand.Ack) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
 
   /// Whether what an ack says is true in this history, too.
   ///
-  /// - Parameter restored: the seq of its zone at the restore; nil where there is no such zone.
-  func agrees(with ack: SyncCommand.Ack, restored: Int64?) -> Bool {
+  /// - Parameter zone: its zone; nil where there is none.
+  func agrees(with ack: SyncCommand.Ack, in zone: RestoredZone?) -> Bool {
     guard isForeign(ack) else { return true }
-    guard let previous, let restored else { return false }
+    guard let previous, let zone else { return false }
+    // Where the fork is not known, a device may have lost changes under numbers that others have now. One whose token is fenced anyway was
+    // given up: it recovers nothing, as deletions may be purged that it has not heard of.
+    let shared = isForkKnown ? zone.seq : zone.purged - 1
     // What moved since behind a page that came is on none of those that are still to come: half a download is true in one history alone.
-    return ack.epoch == previous && ack.purged == 0 && ack.seq <= restored
+    return ack.epoch == previous && ack.purged == 0 && ack.seq <= shared
   }
+}
+
+/// A zone of a database whose epoch is not its first.
+struct RestoredZone: Sendable, Equatable {
+  /// The seq that it had when the epoch began; 0 when it was not there.
+  let seq: Int64
+  /// Up to where its tombstones are purged.
+  let purged: Int64
 }
 
 /// The history as this process saw it last. Each transaction that writes, and each answer, reads it again from the database, where a new epoch may

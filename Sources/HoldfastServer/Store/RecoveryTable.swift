@@ -2,8 +2,8 @@ import HoldfastCore
 
 /// What devices recovered to a restored database; docs/RESTORING.md, section 4.
 protocol RecoveryTable: AnyObject {
-  /// The seq that a zone had when the database was restored; nil when there is no such zone.
-  func restored(_ zone: String) throws -> Int64?
+  /// A zone as it was when the epoch began; nil when there is no such zone.
+  func restored(_ zone: String) throws -> RestoredZone?
 
   /// What is known of a record of the lost history, by the transactions before; nil when nothing is.
   func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry?

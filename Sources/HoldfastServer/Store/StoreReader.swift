@@ -72,8 +72,8 @@ protocol StoreReader: CollectionReader {
   /// - Parameter user: who reads; nil for the server itself.
   func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
 
-  /// The seq that zones had when the database was restored; those that are not there are left out.
-  func restored(_ zones: [String]) throws -> TextMap<Int64>
+  /// Zones as they were when the epoch began; those that are not there are left out.
+  func restored(_ zones: [String]) throws -> TextMap<RestoredZone>
 
   /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
   ///

@@ -35,7 +35,7 @@ final class ScopedReader: StoreReader {
 
   // MARK: Zones
 
-  func restored(_ zones: [String]) throws -> TextMap<Int64> {
+  func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
     try store.restored(zones.filter { scope.has(zone: $0) })
   }
 

@@ -11,7 +11,7 @@ extension SyncAnswers {
       var zone = zone
       zone.isForeign = history.isForeign(zone.ack)
       zone.isOfBothHistories =
-        zone.isForeign && history.agrees(with: zone.ack, restored: restored[zone.zone])
+        zone.isForeign && history.agrees(with: zone.ack, in: restored[zone.zone])
       return zone
     }
     return (judged, TextSet(foreign).subtracting(restored.keys))

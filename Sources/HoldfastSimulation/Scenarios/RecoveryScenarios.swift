@@ -48,6 +48,7 @@ extension Scenario {
           stage.expect("I2", stage.isThere("items", new), "so is the item")
           stage.expectNoRefusal()
         }),
+      writtenBeforeTheProof(1), writtenBeforeTheProof(2), writtenBeforeTheProof(4),
       Scenario(
         name: "Two devices ahead of a database that was put back", guards: "I2, I7", users: [0, 1, 1],
         takes: [.historyWentBack, .proofWanted, .recovered],
@@ -75,6 +76,42 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
     ]
+  }
+
+  /// - Parameter count: how many items somebody makes who has noticed nothing; what was lost had three changes.
+  private static func writtenBeforeTheProof(_ count: Int) -> Scenario {
+    Scenario(
+      name: "A database put back and written to, \(count) times, before the proof", guards: "I2, I4, I7",
+      users: [0, 1, 1], takes: [.historyWentBack, .recovered, .aheadOfRestore],
+      script: { stage in
+        let list = stage.makeList(0)
+        let items = (0..<2).map { _ in stage.makeItem(0, in: list) }
+        stage.share(0, list, with: "user1")
+        stage.settle()
+        let mark = stage.copyDirectory()
+        stage.goOffline(0)
+        let first = stage.makeItem(1, in: list)
+        stage.sync(1)
+        stage.sync(2)
+        stage.goOffline(2)
+        let second = stage.makeItem(1, in: list)
+        let title = stage.edit(1, "items", items[0], "title")
+        stage.sync(1)
+        stage.goOffline(1)
+        stage.putBack(mark)
+        stage.goOnline(0)
+        let other = stage.edit(0, "items", items[1], "title")
+        let new = (0..<count).map { _ in stage.makeItem(0, in: list) }
+        stage.sync(0)
+        stage.settle()
+        stage.expect("I2", stage.value("items", items[0], "title") == title, "the lost edit is recovered")
+        stage.expect("I2", stage.value("items", items[1], "title") == other, "the edit since stays")
+        for device in 0..<3 {
+          let lacking = ([first, second] + new).filter { !stage.isThere("items", $0, on: device) }
+          stage.expect("I7", lacking.isEmpty, "device \(device) lacks \(lacking.count) items")
+        }
+        stage.expectNoRefusal()
+      })
   }
 }
 

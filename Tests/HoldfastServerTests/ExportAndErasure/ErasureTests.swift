@@ -122,7 +122,7 @@ struct ErasureTests {
   private func run(_ server: TestServer, steps: Int) throws {
     let inline = try #require(server.inline)
     let terms = RetentionTerms(
-      Retention(), epoch: inline.api.database.epoch, at: TrustedTime(time: server.world.now))
+      Retention(), in: inline.api.database.history, at: TrustedTime(time: server.world.now))
     var left = steps
     let pass = RetentionPass(
       find: { kind, place in
