@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// How a zone comes to this device, as `holdfast_zones.fresh` has it.
+/// How a zone comes to this device, as `holdfast_zones.resync` has it.
 enum ResyncReason: Int64 {
   /// Each part follows the one before.
   case none = 0

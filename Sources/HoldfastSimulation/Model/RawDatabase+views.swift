@@ -26,7 +26,7 @@ extension RawDatabase {
           key: RecordKey(table: Self.text($0[0]), id: Self.text($0[1])), kind: Self.text($0[2]),
           column: Schemas.firstName(of: Self.text($0[3])), base: $0[4], isLoose: $0[5] == .integer(1))
       }
-      for zone in try rows("SELECT zone, token, ack, role, fresh FROM holdfast_zones") {
+      for zone in try rows("SELECT zone, token, ack, role, resync FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = DeviceView.Zone(
           token: Self.text(zone[1]), ack: zone[2].string, role: Self.text(zone[3]),
           isResync: zone[4] == .integer(1))
