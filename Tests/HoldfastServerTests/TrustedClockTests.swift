@@ -140,6 +140,42 @@ import Testing
     #expect(try RestClient(eve).get("/v1/zones").status == 401, "its session is idle for half a year")
   }
 
+  @Test("a clock that was set back and is right again ends no session, old or new (I2)")
+  func backAndRight() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    let list = try anna.makeList()
+    for days in [-400, -181, -20_000] as [Int64] {
+      server.world.setClock(ahead: days * Self.day)
+      try anna.sync([.update("lists", list, ["title": .string("\(days)")])])
+      let client = RestClient(try server.signIn("anna"))
+      #expect(try client.get("/v1/zones").status == 200)
+      let (path, id) = ("/v1/tables/lists/\(list)", anna.newID())
+      let body: JSONValue = ["columns": ["title": .string("once \(days)")]]
+      #expect(try client.send("PATCH", path, body, ["X-Client-Request-ID": id]).status == 200)
+      server.world.setClock(ahead: 0)
+      #expect(try client.get("/v1/zones").status == 200)
+      try anna.pull()
+      try anna.sync([.update("lists", list, ["title": "again"], rev: 99)])
+      #expect(try client.send("PATCH", path, body, ["X-Client-Request-ID": id]).status == 200)
+      try anna.pull()
+      #expect(anna.column("lists", list, "title") == "again", "the request had its effect once")
+    }
+  }
+
+  @Test("a clock that is ahead from the second start on ends no session, whatever devices write by it (I2)")
+  func newDatabase() throws {
+    let server = try TestServer()
+    let anna = try server.signUp("anna")
+    try anna.pull()
+    server.world.setClock(ahead: 800 * Self.day)
+    for _ in 0..<3 {
+      try server.reopen()
+      #expect(try RestClient(anna).get("/v1/zones").status == 200)
+      _ = try anna.makeList()
+    }
+  }
+
   @Test(
     "counts of attempts and of what is done in an hour go by what is measured, wherever the clock is set (I10)"
   )

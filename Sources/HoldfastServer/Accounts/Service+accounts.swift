@@ -37,7 +37,8 @@ extension Service {
     }
     changes.users.insert(signIn.user)
     try store.devices.beginSession(
-      session, of: device, name: signIn.deviceName, token: signIn.token, at: environment.now())
+      session, of: device, name: signIn.deviceName, token: signIn.token,
+      at: clock.trusted.written())
     return NewSession(
       user: signIn.user, userName: userName, device: device, deviceName: signIn.deviceName,
       number: session)
@@ -145,7 +146,7 @@ extension Service {
     let id = stores.newID(at: now)
     try store.devices.add(
       NewDevice(
-        id: id, user: user, name: name, token: token, clock: now, seenAt: environment.now(),
+        id: id, user: user, name: name, token: token, clock: now, seenAt: clock.trusted.written(),
         issuedAfter: issuedAfter))
     return NewSession(user: user, userName: userName, device: id, deviceName: name, number: 1)
   }

@@ -43,7 +43,7 @@ extension Administration {
       try service.store.devices.add(
         NewDevice(
           id: service.stores.newID(at: now), user: user, name: name, token: TokenHash(of: token), clock: now,
-          seenAt: environment.now(), scope: scope.text))
+          seenAt: service.clock.trusted.written(), scope: scope.text))
     }
     return token
   }

@@ -27,12 +27,12 @@ extension Service {
       let shown = begun.done > 0 ? try answer.map { try inSight($0, of: request, command, run) } : answer
       let kept = shown ?? RestAnswer(unfinished: progress)
       try store.requests.add(
-        AnsweredRequest(request: request, at: environment.now(), answer: kept), to: number)
-      try store.devices.advance(number, to: device, clock: now, at: environment.now())
+        AnsweredRequest(request: request, at: self.clock.trusted.written(), answer: kept), to: number)
+      try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
       return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
     }
     // The clock of a database that is opened goes on from what devices wrote last.
-    try store.devices.advance(number, to: device, clock: now, at: environment.now())
+    try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
     return answer.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 

@@ -92,6 +92,13 @@ final class TrustedClock: Sendable {
     }
   }
 
+  /// The time that is written of what happens now: what the clock shows, but never less than was measured, as a clock that was set back may be set
+  /// right again, and what was written meanwhile must not be old by it.
+  func written() -> Int64 {
+    let (shown, measured) = (environment.now(), environment.measured())
+    return state.withLock { max(shown, $0.time.time + measured - $0.measured) }
+  }
+
   /// Goes on with the time; in a transaction, which has the row of it.
   ///
   /// - Parameters:

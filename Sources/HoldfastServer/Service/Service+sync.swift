@@ -50,7 +50,7 @@ extension Service {
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-      try store.devices.advance(number, to: device, clock: written, at: environment.now())
+      try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
       return nil
     }
     if replays > 0 { Trace.took(.replaySkipped) }
@@ -74,7 +74,7 @@ extension Service {
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-    try store.devices.advance(number, to: device, clock: written, at: environment.now())
+    try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
     return refused
   }
 

@@ -15,9 +15,23 @@ final class ServiceClock: Sendable {
   /// That of a database, behind all that is in it.
   convenience init(of store: any StoreWriter, _ environment: ServerEnvironment) throws {
     let last = try store.latestClock()
-    self.init(
-      last,
-      TrustedClock(stored: try store.purging.time(), last: last.milliseconds, environment))
+    let stored = try store.purging.time()
+    let trusted = TrustedClock(stored: stored, last: last.milliseconds, environment)
+    if stored == nil {
+      // What devices write from now on by a clock that is wrong must not stand in for it at the next start.
+      do {
+        _ = try store.begin([], isCareful: false)
+        // Another node may have done it.
+        if try store.purging.lockTime() == nil {
+          try store.purging.setTime(TrustedTime(time: trusted.now()))
+        }
+        try store.commit(announcing: ZoneChanges())
+      } catch {
+        store.rollBack()
+        throw error
+      }
+    }
+    self.init(last, trusted)
   }
 
   /// The clock as it stands, or the wall clock when that is later.
