@@ -82,6 +82,24 @@ struct SQLiteHistoryTests {
     #expect(try epoch() == after)
   }
 
+  @Test("a database of more commits, served elsewhere and written over this one, is noticed (I2)")
+  func elsewhere() throws {
+    let before = try epoch()
+    try takeCopy()
+    try SQLiteConnection(path: copy).execute(
+      """
+      UPDATE holdfast_meta SET value = CASE key WHEN 'run' THEN 'elsewhere' ELSE value + 1000 END
+      WHERE key IN ('run', 'commits')
+      """)
+    try edit("Oat milk")
+    try SQLiteConnection(path: copy).backup(to: server.database)
+    _ = try server.signUp("bob")
+    let history = try #require(server.inline).api.database.history
+    #expect(history.previous == before && !history.isForkKnown)
+    try server.reopen()
+    #expect(try epoch() == history.epoch)
+  }
+
   @Test("nothing is written into a file that is not there any more (I2)", arguments: [true, false])
   func moved(isReplaced: Bool) throws {
     try takeCopy()
@@ -107,7 +125,8 @@ struct SQLiteHistoryTests {
     let before = try epoch()
     try putBack()
     try server.reopen()
-    #expect(try epoch() != before)
+    let history = try #require(server.inline).api.database.history
+    #expect(history.previous == before && !history.isForkKnown)
   }
 
   @Test("a database that came without what is beside it is noticed, once")
