@@ -32,6 +32,11 @@ struct PostgresStatements {
     SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)
     """
 
+  /// Fails when another server has added references to the tables `$1` whose records go, besides `links`, which is `$2`.
+  static let expectLinks: PostgresStatement = "SELECT holdfast.expect_links($1, $2)"
+  /// The references that this server knows.
+  let links: [String]
+
   let lockDevices: PostgresStatement
   static let findRefusals: PostgresStatement =
     "SELECT device, last FROM holdfast.refusals WHERE device = ANY ($1) ORDER BY device, first"
@@ -62,6 +67,7 @@ struct PostgresStatements {
     """
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
+    links = schema.links.map { schema.name(of: $0) }
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """

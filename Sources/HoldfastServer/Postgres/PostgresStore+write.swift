@@ -173,8 +173,10 @@ extension PostgresStore {
     var added: [Int: [Row]] = [:]
     var edited: [Int: [[Int]: [Row]]] = [:]
     var removed: [Int: [String]] = [:]
+    var touched: Set<Int> = []
     for (key, entry) in changed {
       let before = working.stored[key]
+      if let home = before?.home, home != entry.home { touched.insert(key.table) }
       switch (before?.values, entry.values) {
       case (nil, nil): continue
       case (nil, let values?):
@@ -203,6 +205,11 @@ extension PostgresStore {
       parameters.append(array: ids)
       pipe.send(statements.records[table].delete, parameters)
     }
+    if touched.isEmpty { return }
+    var parameters = PostgresParameters()
+    parameters.append(array: touched.lazy.map { self.schema.tables[$0].name })
+    parameters.append(array: statements.links)
+    pipe.send(PostgresStatements.expectLinks, parameters)
   }
 
   private struct Row {
