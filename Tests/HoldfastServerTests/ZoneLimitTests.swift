@@ -212,7 +212,7 @@ import Testing
         sqlite: "UPDATE holdfast_zones SET records = \(records), bytes = \(bytes) WHERE zone = '\(list)'",
         postgres: "UPDATE holdfast.zones SET records = \(records), bytes = \(bytes) WHERE zone = '\(list)'")
       #expect(try server.findings().map { $0.hasPrefix("counts: the zone \(list)") } == [true])
-      #expect(try LedgerRepair(server.location).run() == ["repaired: what 1 zones hold"])
+      #expect(try DatabaseRepair(server.location).run() == ["repaired: what 1 zones hold"])
       #expect(try held() == right)
       try sound()
     }

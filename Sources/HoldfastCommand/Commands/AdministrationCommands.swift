@@ -48,12 +48,12 @@ enum DoctorCommand: Subcommand {
     options: [
       .init(
         name: "repair", value: nil,
-        help: "PostgreSQL: first puts triggers back and feeds devices what was changed behind them")
+        help: "First gives everybody the access that members say; on PostgreSQL also puts triggers back, and feeds devices what was changed behind them")
     ] + .database,
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 
   static func run(_ options: Options) throws -> Int32 {
-    if options.has("repair") { for line in try LedgerRepair(options.location).run() { print(line) } }
+    if options.has("repair") { for line in try DatabaseRepair(options.location).run() { print(line) } }
     let findings = try Administration(options.location).doctor()
     for finding in findings { print("\(finding)") }
     print(

@@ -65,7 +65,7 @@ public final class Administration {
     let clock = try operators.store.purging.time().flatMap {
       TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
     }
-    return try operators.doctor() + [wentBack, clock].compactMap { $0 }
+    return try operators.doctor() + operators.wrongAccess().map(\.finding) + [wentBack, clock].compactMap { $0 }
   }
 
   /// Makes a user a member of a zone, or changes the role of one.
@@ -74,6 +74,13 @@ public final class Administration {
   /// - Throws: `ServerError.notFound` when there is no such zone or user; `refused` when the zone would lose its last
   ///   owner.
   public func grant(zone: String, name: String, role: Role) throws {
+    try write(to: zone) { stores, now in
+      try grant(zone: zone, name: name, role: role, on: stores, at: now)
+    }
+  }
+
+  /// Writes to a zone in one transaction, as the service does.
+  func write(to zone: String, _ body: (RecordStores, Stamp) throws -> Void) throws {
     let store = operators.store
     let stores = RecordStores(schema, on: store, random: environment.random)
     let clock = try ServiceClock(of: store, environment)
@@ -81,7 +88,7 @@ public final class Administration {
     _ = try store.begin([Footprint(zones: [zone])], isCareful: true)
     do {
       let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
-      try grant(zone: zone, name: name, role: role, on: stores, at: now)
+      try body(stores, now)
       try stores.ledger.flush(at: now)
       try store.commit(announcing: stores.ledger.changes)
     } catch {

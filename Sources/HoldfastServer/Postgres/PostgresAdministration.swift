@@ -79,9 +79,15 @@ class PostgresAdministration: StoreAdministration {
     ).first?[0]
   }
 
+  func wrongAccess() throws -> [WrongAccess] {
+    try rows(AccessQuery(schema).differences(from: "holdfast.access", zones: "holdfast.zones")).map {
+      WrongAccess($0)
+    }
+  }
+
   /// Looks for everything in the database that contradicts itself.
   func doctor() throws -> [String] {
-    try references() + ledger() + sequences() + owners() + counts()
+    try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
       + PostgresTeamTriggers.warnings(on: postgres.connection)
   }
 
@@ -121,6 +127,41 @@ class PostgresAdministration: StoreAdministration {
       + zones.map {
         ZoneCounts(records: Int64($0[1]) ?? 0, bytes: Int64($0[2]) ?? 0).finding(of: $0[0])
       }
+  }
+
+  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  private func zoneRules() throws -> [String] {
+    try schema.tables.flatMap { table -> [String] in
+      let rule: String
+      switch table.zone {
+      case .root: rule = "r.zone <> r.id"
+      case .public(let name): rule = "r.zone <> \(PostgresName.literal(name))"
+      case .user: rule = "a.id IS NULL"
+      case .parent, .explicit, .server: return []
+      }
+      return try rows(
+        """
+        SELECT r.id, r.zone FROM holdfast.records r LEFT JOIN holdfast.accounts a ON a.id = r.zone
+        WHERE r.record_table = \(PostgresName.literal(table.name)) AND r.state = 0 AND \(rule)
+        """
+      ).map { "zone: \(table.name) \($0[0]) is in the zone \($0[1]), where it does not belong" }
+    }
+  }
+
+  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  func places() throws -> [String] {
+    try schema.links.filter(\.isInZone).flatMap { link in
+      let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
+      let column = child.columns[link.column].name
+      return try rows(
+        """
+        SELECT c.id, c.zone, p.zone FROM \(child.name) t
+        JOIN holdfast.records c ON c.record_table = \(PostgresName.literal(child.table)) AND c.id = t.id::text AND c.state = 0
+        JOIN holdfast.records p ON p.record_table = \(PostgresName.literal(parent.table)) AND p.id = t.\(column)::text AND p.state = 0
+        WHERE p.zone <> c.zone
+        """
+      ).map { schema.strayFinding(link, $0[0], in: $0[1], besides: $0[2]) }
+    }
   }
 
   func references() throws -> [String] {

@@ -7,7 +7,7 @@ struct PostgresRepair {
   let connection: PostgresConnection
   let triggers: PostgresTriggers
 
-  /// Compares all tables with the ledger and feeds what differs. Then zones say what the ledger says, and access what the members say.
+  /// Compares all tables with the ledger and feeds what differs. Then zones say what the ledger says.
   ///
   /// - Returns: a line for each table in which something was fed.
   func run() throws -> [String] {
@@ -15,6 +15,7 @@ struct PostgresRepair {
     for index in triggers.schema.tables.indices {
       let relation = triggers.relations[index].relation
       try connection.execute("LOCK TABLE \(relation) IN SHARE ROW EXCLUSIVE MODE")
+      try place(index)
       let count = try connection.query(
         PostgresStatement("SELECT count(*) FROM (\(differences(index, contents: true))) d")
       ).int64(0, 0)
@@ -25,8 +26,7 @@ struct PostgresRepair {
     try connection.execute(
       """
       INSERT INTO holdfast.zones (zone, seq) SELECT r.zone, max(r.seq) FROM holdfast.records r GROUP BY r.zone
-      ON CONFLICT (zone) DO UPDATE SET seq = greatest(zones.seq, excluded.seq);
-      SELECT holdfast.grant_access(ARRAY(SELECT m.zone FROM holdfast.members m UNION SELECT a.zone FROM holdfast.access a))
+      ON CONFLICT (zone) DO UPDATE SET seq = greatest(zones.seq, excluded.seq)
       """)
     return lines
   }
@@ -35,39 +35,63 @@ struct PostgresRepair {
   ///
   /// - Parameter contents: whether what is in table and ledger alike is fed, too, where its row was written later.
   func settle(_ index: Int, contents: Bool = false) throws {
-    do {
-      try connection.execute(
-        """
-        DO $holdfast$
-        DECLARE
-          ids text[];
-        BEGIN
-          FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
-            SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (\(differences(index, contents: contents))) s
-          ) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
-          LOOP
-            PERFORM \(triggers.function(index, "settle"))(ids, true);
-          END LOOP;
-        END $holdfast$
-        """)
-    } catch {
+    try takeIn(
+      index,
+      """
+      DO $holdfast$
+      DECLARE
+        ids text[];
+      BEGIN
+        FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
+          SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (\(differences(index, contents: contents))) s
+        ) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
+        LOOP
+          PERFORM \(triggers.function(index, "settle"))(ids, true);
+        END LOOP;
+      END $holdfast$
+      """)
+  }
+
+  /// Brings the column `zone` to what the records above say, as the trigger does that may have been bypassed. What moved is fed afterwards.
+  private func place(_ index: Int) throws {
+    let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
+    guard relation.hasZone, triggers.placed(index) != nil else { return }
+    try takeIn(
+      index,
+      """
+      SET LOCAL holdfast.service = 'on';
+      UPDATE \(relation.relation) u SET "zone" = k.zone FROM (
+        SELECT t.ctid AS tid, \(source.zone) AS zone FROM \(relation.relation) t\(source.joins)
+      ) k WHERE u.ctid = k.tid AND u."zone" <> k.zone;
+      SET LOCAL holdfast.service = ''
+      """)
+  }
+
+  /// Changes records of a table, which its constraints may forbid.
+  private func takeIn(_ index: Int, _ sql: String) throws {
+    do { try connection.execute(sql) } catch {
       guard error.code.isConstraint else { throw error }
       throw ServerError(
         .refused, "The records of \(triggers.schema.tables[index].name) can't be taken in: \(error.message).")
     }
   }
 
-  /// The ids of records that table or ledger has alone. With `contents` also those whose row was written by a later transaction than its row of
-  /// the ledger: triggers and service write both in one. A row that SQL wrote without a change is among them; feeding it does no harm.
+  /// The ids of records that table or ledger has alone. With `contents` also those that are in another zone than the ledger says, and those whose
+  /// row was written by a later transaction than its row of the ledger: triggers and service write both in one. A row that SQL wrote without a
+  /// change is among them; feeding it does no harm.
   private func differences(_ index: Int, contents: Bool) -> String {
-    let relation = triggers.relations[index]
+    let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
     return """
       SELECT DISTINCT coalesce(t.id, l.id) AS id
-      FROM (SELECT \(relation.id.id("t")) AS id, age(t.xmin) AS age FROM \(relation.relation) t) t
+      FROM (
+        SELECT \(relation.id.id("t")) AS id, age(t.xmin) AS age\(contents ? ", \(source.zone) AS zone" : "")
+        FROM \(relation.relation) t\(contents ? source.joins : "")
+      ) t
       FULL JOIN (
-        SELECT r.id, age(r.xmin) AS age FROM holdfast.records r
+        SELECT r.id, r.zone, age(r.xmin) AS age FROM holdfast.records r
         WHERE r.record_table = \(triggers.name(index)) AND r.state = 0
-      ) l ON l.id = t.id WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < l.age" : "")
+      ) l ON l.id = t.id
+      WHERE l.id IS NULL OR t.id IS NULL\(contents ? " OR t.age < l.age OR t.zone <> l.zone" : "")
       """
   }
 }

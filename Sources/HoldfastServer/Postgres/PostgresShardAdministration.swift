@@ -25,6 +25,41 @@ final class PostgresShardAdministration: PostgresAdministration {
     ).map { $0 + [devices[$0[0]] ?? "0"] }
   }
 
+  /// Each table is read from all shards, and the coordinator compares what was read.
+  override func wrongAccess() throws -> [WrongAccess] {
+    var given = PostgresParameters()
+    let columns = [
+      #"SELECT m.zone, m."user", m."group", m.role FROM holdfast.members m WHERE m.invited_by IS NULL"#,
+      #"SELECT l.zone, l."user" FROM holdfast.departures l"#,
+      #"SELECT a.zone, a."user", a.role FROM holdfast.access a"#, "SELECT z.zone FROM holdfast.zones z",
+    ]
+    for (sql, count) in zip(columns, [4, 2, 3, 1]) {
+      let found = try rows(sql)
+      for column in 0..<count {
+        given.append(array: found.lazy.map { $0[column].isEmpty ? nil : $0[column] })
+      }
+    }
+    let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }.map(\.1.name)
+    given.append(
+      array: try (roots + ["holdfast.accounts"]).flatMap {
+        try rows("SELECT p.id FROM \($0) p").map { $0[0] }
+      })
+    let query = AccessQuery(
+      members: "all_members", left: "all_departures",
+      isLive: "EXISTS (SELECT 1 FROM all_standing a WHERE a.id = m.\"group\")")
+    return try rows(
+      """
+      WITH all_members AS (
+        SELECT *, NULL::text AS invited_by FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) u (zone, "user", "group", role)),
+      all_departures AS (SELECT * FROM unnest($5::text[], $6::text[]) u (zone, "user")),
+      all_access AS (SELECT * FROM unnest($7::text[], $8::text[], $9::text[]) u (zone, "user", role)),
+      all_zones AS (SELECT * FROM unnest($10::text[]) u (zone)),
+      all_standing AS (SELECT * FROM unnest($11::text[]) u (id))
+      \(query.differences(from: "all_access", zones: "all_zones"))
+      """, given
+    ).map { WrongAccess($0) }
+  }
+
   override func doctor() throws -> [String] { try super.doctor() + doubles() }
 
   /// No key holds over all shards.
@@ -36,6 +71,9 @@ final class PostgresShardAdministration: PostgresAdministration {
       """
     ).map { "ledger: \($0[0]) \($0[1]) lives in several zones" }
   }
+
+  /// A reference inside a zone has the zone in its key: `references` finds those that are torn.
+  override func places() throws -> [String] { [] }
 
   override func references() throws -> [String] {
     try schema.links.flatMap { link in

@@ -5,14 +5,6 @@ extension PostgresTriggers {
   /// `grant_access(wanted)` works out again who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
   /// that the user's devices resync it should it come back, and all whom it concerns are told.
   var grantAccess: String {
-    let roots = schema.tables.indices.filter { schema.tables[$0].zone == .root }.map { name($0) }
-    let root =
-      roots.isEmpty
-      ? ""
-      : """
-       OR EXISTS (SELECT FROM holdfast.records l WHERE l.zone = m."group" AND l.id = m."group" AND l.state = 0
-                AND l.record_table IN (\(roots.joined(separator: ", "))))
-      """
     return function(
       "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "told text[]"],
       """
@@ -21,14 +13,9 @@ extension PostgresTriggers {
           || ARRAY(SELECT m."group" FROM holdfast.members m WHERE m.zone = ANY (wanted) AND m."group" IS NOT NULL));
         concerned := wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted));
         WITH due AS MATERIALIZED (
-          SELECT DISTINCT ON (g.zone, g.account) g.zone, g.account, g.role FROM (
-            SELECT m.zone, m."user" AS account, m.role FROM holdfast.members m
-            WHERE m.zone = ANY (concerned) AND m."user" IS NOT NULL AND m.invited_by IS NULL
-            UNION ALL SELECT m.zone, o."user", m.role FROM holdfast.members m
-            JOIN holdfast.members o ON o.zone = m."group" AND o."user" IS NOT NULL AND o.invited_by IS NULL
-            WHERE m.zone = ANY (concerned) AND (EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = m."group")\(root))
-              AND NOT EXISTS (SELECT FROM holdfast.departures d WHERE d.zone = m.zone AND d."user" = o."user")
-          ) g ORDER BY g.zone, g.account, array_position(ARRAY['owner', 'editor', 'viewer'], g.role)
+          SELECT q.zone, q.account, \(AccessQuery.role(of: "q.level")) AS role FROM (
+            \(AccessQuery(schema).due(where: "m.zone = ANY (concerned)"))
+          ) q
         ), gone AS (
           DELETE FROM holdfast.access a WHERE a.zone = ANY (concerned)
             AND NOT EXISTS (SELECT FROM due d WHERE d.zone = a.zone AND d.account = a."user") RETURNING a.zone, a."user" AS account
@@ -63,5 +50,22 @@ extension PostgresTriggers {
       """
     case .user, .parent, .public, .server: ""
     }
+  }
+}
+
+extension AccessQuery {
+  /// The query over the tables of PostgreSQL.
+  init(_ schema: SyncSchema) {
+    let roots = schema.tables.filter { $0.zone == .root }.map { PostgresName.literal($0.name) }
+    let root =
+      roots.isEmpty
+      ? ""
+      : """
+       OR EXISTS (SELECT 1 FROM holdfast.records l WHERE l.zone = m."group" AND l.id = m."group" AND l.state = 0
+                AND l.record_table IN (\(roots.joined(separator: ", "))))
+      """
+    self.init(
+      members: "holdfast.members", left: "holdfast.departures",
+      isLive: "EXISTS (SELECT 1 FROM holdfast.accounts a WHERE a.id = m.\"group\")\(root)")
   }
 }

@@ -15,8 +15,8 @@ extension PostgresTriggers {
 
   /// The zone of the records of a table, found by its columns and by the records above them.
   ///
-  /// `home`, a variable of the function, is the user who `holdfast.account` names.
-  func zoneSource(_ index: Int) -> ZoneSource {
+  /// - Parameter home: the user to whom a new record of a user belongs: `home`, a variable of the functions, is who `holdfast.account` names.
+  func zoneSource(_ index: Int, home: String = "home") -> ZoneSource {
     var source = ZoneSource(zone: "")
     var (table, row) = (index, "t")
     while true {
@@ -29,7 +29,7 @@ extension PostgresTriggers {
            LEFT JOIN LATERAL (SELECT r.zone FROM holdfast.records r WHERE r.record_table = \(name(table)) AND r.state = 0
             AND r.id = \(relations[table].id.id(row)) LIMIT 1) g ON true
           """
-        source.zone = "CASE WHEN \(row).\"id\" IS NOT NULL THEN coalesce(g.zone, home) END"
+        source.zone = "CASE WHEN \(row).\"id\" IS NOT NULL THEN coalesce(g.zone, \(home)) END"
       case .parent:
         guard let (link, column) = parent(of: table) else { preconditionFailure("The schema was checked.") }
         if schema.tables[link.target].zone == .root {

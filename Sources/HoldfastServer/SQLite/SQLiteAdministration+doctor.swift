@@ -2,9 +2,22 @@ import HoldfastCore
 import HoldfastSQLite
 
 extension SQLiteAdministration {
+  func wrongAccess() throws -> [WrongAccess] {
+    let roots = schema.tables.filter { $0.zone == .root }.map {
+      " OR EXISTS (SELECT 1 FROM \"\($0.name)\" t WHERE t.id = m.\"group\")"
+    }
+    let query = AccessQuery(
+      members: "members", left: "holdfast_left",
+      isLive: "EXISTS (SELECT 1 FROM holdfast_accounts a WHERE a.id = m.\"group\")\(roots.joined())")
+    return try connection.rows(query.differences(from: "holdfast_access", zones: "holdfast_zones")).map {
+      WrongAccess($0.map { $0.text ?? "" })
+    }
+  }
+
   func doctor() throws -> [String] {
     try connection.transaction(.deferred) {
-      try integrity() + references() + unique() + feeds() + sequences() + stamps() + owners() + counts()
+      try integrity() + references() + zoneRules() + places() + unique() + feeds() + sequences() + stamps()
+        + owners() + counts()
     }
   }
 
@@ -16,6 +29,37 @@ extension SQLiteAdministration {
   private func references() throws -> [String] {
     try connection.rows("PRAGMA foreign_key_check").map { row in
       "reference: a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+    }
+  }
+
+  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  private func zoneRules() throws -> [String] {
+    try schema.tables.flatMap { table -> [String] in
+      let rule: String
+      switch table.zone {
+      case .root: rule = "zone <> id"
+      case .public(let name): rule = "zone <> '\(name)'"
+      case .user: rule = "zone NOT IN (SELECT id FROM holdfast_accounts)"
+      case .parent, .explicit, .server: return []
+      }
+      return try connection.rows("SELECT id, zone FROM \"\(table.name)\" WHERE \(rule)").map {
+        "zone: \(table.name) \($0[0].text ?? "") is in the zone \($0[1].text ?? ""), where it does not belong"
+      }
+    }
+  }
+
+  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  private func places() throws -> [String] {
+    try schema.links.filter(\.isInZone).flatMap { link in
+      let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
+      return try connection.rows(
+        """
+        SELECT t.id, t.zone, p.zone FROM "\(child.name)" t JOIN "\(parent.name)" p ON p.id = t."\(child.columns[link.column].name)"
+        WHERE p.zone <> t.zone
+        """
+      ).map {
+        schema.strayFinding(link, $0[0].text ?? "", in: $0[1].text ?? "", besides: $0[2].text ?? "")
+      }
     }
   }
 

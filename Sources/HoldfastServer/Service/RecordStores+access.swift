@@ -69,12 +69,11 @@ extension RecordStores {
     return before != nil && !roles.isEmpty && before != roles.max()
   }
 
-  /// Works out again what everybody may do in a zone.
-  private func settleAccess(to zone: String) throws {
-    guard try ledger.exists(zone) else { return }
+  /// Works out again what everybody may do in a zone: nothing in one that is not there.
+  func settleAccess(to zone: String) throws {
     var roles: TextMap<Role> = [:]
     let leavers = try store.consents.leavers(of: zone)
-    for member in try store.zones.members(of: zone) {
+    for member in try ledger.exists(zone) ? store.zones.members(of: zone) : [] {
       var users = [member.user].compactMap { $0 }
       // Who joins the group or leaves it meanwhile waits for its lock.
       if let group = member.group, try ledger.exists(group), try isLive(group) {

@@ -38,6 +38,18 @@ protocol StoreAdministration: AnyObject {
   /// Who has claimed something of zones since the restore.
   func zoneClaims() throws -> [ZoneClaim]
 
-  /// All that contradicts itself, a line for each finding.
+  /// Who may do something else in a zone than its members say.
+  func wrongAccess() throws -> [WrongAccess]
+
+  /// All else that contradicts itself, a line for each finding.
   func doctor() throws -> [String]
+}
+
+extension SyncSchema {
+  /// What an operator is told of a record that refers inside its zone to a record of another one.
+  func strayFinding(_ link: Link, _ id: String, in zone: String, besides other: String) -> String {
+    let (table, target) = (tables[link.table], tables[link.target].name)
+    return
+      "zone: \(table.name) \(id) is in the zone \(zone), and the record of \(target) that its \(table.columns[link.column].name) names in \(other)"
+  }
 }

@@ -83,7 +83,7 @@ import Testing
     let right = try held()
     try sql.run("UPDATE holdfast.records SET size = 5")
     #expect(try server.findings().contains { $0.hasPrefix("counts: the ledger") })
-    _ = try LedgerRepair(server.location).run()
+    _ = try DatabaseRepair(server.location).run()
     #expect(try held() == right)
     #expect(try server.findings() == [])
   }

@@ -240,6 +240,12 @@ extension ShardRules {
     #"SELECT r.record_table, r.id FROM holdfast.records r .* HAVING count\(\*\) > 1"#,
     #"SELECT t.id FROM \S+ t LEFT JOIN \S+ p ON p.zone = t.zone .* IS NULL"#,
     #"SELECT p.id FROM \S+ p"#,
+    #"SELECT r.id, r.zone FROM holdfast.records r LEFT JOIN holdfast.accounts a ON a.id = r.zone WHERE r.record_table = '\w+' AND .*"#,
+    // What access should be is compared with what it is.
+    #"SELECT m.zone, m.user, m.group, m.role FROM holdfast.members m WHERE m.invited_by IS NULL"#,
+    #"SELECT l.zone, l.user FROM holdfast.departures l"#,
+    #"SELECT a.zone, a.user, a.role FROM holdfast.access a"#,
+    #"SELECT z.zone FROM holdfast.zones z"#,
     #"SELECT t.\w+ FROM \S+ t WHERE t.\w+ IS NOT NULL"#,
     #"SELECT z.zone FROM holdfast.zones z LEFT JOIN .* m.id IS NULL"#,
     #"SELECT t.id FROM \S+ t WHERE t.id = ANY \(\$1\)"#,
