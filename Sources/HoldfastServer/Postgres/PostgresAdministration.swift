@@ -88,6 +88,7 @@ class PostgresAdministration: StoreAdministration {
   /// Looks for everything in the database that contradicts itself.
   func doctor() throws -> [String] {
     try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
+      + PostgresStructure.missing(on: postgres.connection)
       + PostgresTeamTriggers.warnings(on: postgres.connection)
   }
 

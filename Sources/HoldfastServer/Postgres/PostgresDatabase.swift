@@ -192,7 +192,10 @@ public struct PostgresLocation: Sendable {
     options.preparesStatements = true
     // Who makes or changes the tables asks all shards, one statement after the other.
     if purpose == .opens { options.onStatement = nil }
-    return try PostgresConnection(direct ?? url, options: options)
+    let connection = try PostgresConnection(direct ?? url, options: options)
+    // The names that the catalog writes are compared with those of before.
+    try connection.execute("SET quote_all_identifiers = off")
+    return connection
   }
 }
 

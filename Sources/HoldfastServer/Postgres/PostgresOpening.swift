@@ -91,6 +91,7 @@ struct PostgresOpening {
       if fill != nil, !isNew {
         throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
       }
+      let before = try isNew ? nil : PostgresStructure(in: connection)
       let schema: SyncSchema
       var old: SyncSchema?
       if isNew {
@@ -126,6 +127,8 @@ struct PostgresOpening {
       let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
       try fill?(connection, layout)
       var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
+      try PostgresStructure.keep(since: before, on: connection)
+      if service != nil { notices += try PostgresStructure.missing(on: connection) }
       if service != nil, !isDistributed { notices += try PostgresTeamTriggers.warnings(on: connection) }
       let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
       let prover = try PostgresEpoch.prover(on: connection, random: random)
