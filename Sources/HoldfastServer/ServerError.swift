@@ -45,3 +45,13 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
     self.description = description
   }
 }
+
+extension ServerError {
+  /// A public zone of the schema has the name of another zone: all would read what is in it.
+  static func taken(publicZone zone: String) -> ServerError {
+    ServerError(
+      .schemaCannotChange,
+      "The public zone \(zone) of the schema is a zone of the database already, and not public. Give it another name."
+    )
+  }
+}

@@ -108,4 +108,20 @@ import Testing
     #expect(
       try server.findings().contains("zone: lists \(other) is in the zone \(list), where it does not belong"))
   }
+
+  @Test("a public zone does not take the name of a zone that is somebody's (I10)") func publicName() throws {
+    try server.change(
+      sqlite: "INSERT INTO holdfast_zones (zone, seq) VALUES ('news', 0)",
+      postgres: "INSERT INTO holdfast.zones (zone, seq) VALUES ('news', 0)")
+    let text = TestServer.text.replacing(
+      #""products": {"#,
+      with: #""news": {"zone": {"public": "news"}, "columns": {"text": {"type": "text"}}}, "products": {"#
+    )
+    do {
+      try server.reopen(SyncSchema(json: Array(text.utf8)))
+      Issue.record("The schema was taken.")
+    } catch let error as ServerError { #expect(error.code == .schemaCannotChange) }
+    try server.reopen(TestServer.schema())
+    #expect(try server.findings() == [])
+  }
 }

@@ -118,6 +118,9 @@ struct PostgresExtension {
       try connection.run(
         "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true) ON CONFLICT DO NOTHING",
         PostgresParameters(zone))
+      let rows = try connection.query(
+        "SELECT public FROM holdfast.zones WHERE zone = $1", PostgresParameters(zone))
+      if !rows.bool(0, 0) { throw ServerError.taken(publicZone: zone) }
     }
   }
 

@@ -52,7 +52,7 @@ extension PostgresTriggers {
             (SELECT array_agg(p.zone) FROM place p),
             (SELECT sum(z.seq) FROM place p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
             INTO keys, stand, places, former, states, revs, marks, sizes, helds, moved, made, tombstoned, zones, seqs FROM found f;
-      \(complaint(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+      \(complaint(index))\(taken(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
         END LOOP;
         IF tombstoned IS NOT NULL THEN
           UPDATE holdfast.records l SET state = 2 FROM (
@@ -119,6 +119,30 @@ extension PostgresTriggers {
           IF \(isNowhere) THEN
             RAISE EXCEPTION 'records of \(schema.tables[index].name) have no zone: \(what)'
               USING ERRCODE = 'foreign_key_violation', HINT = '\(hint)';
+          END IF;
+
+      """
+  }
+
+  /// A root record makes a zone: it does not take one that is somebody else's, a user's, a public one or that of a record of another table.
+  private func taken(_ index: Int) -> String {
+    guard schema.tables[index].zone == .root else { return "" }
+    let others = schema.tables.indices.filter { $0 != index && schema.tables[$0].zone == .root }
+    let another =
+      others.isEmpty
+      ? ""
+      : """
+
+              OR EXISTS (SELECT FROM holdfast.records r WHERE r.record_table IN (\(others.map { name($0) }.joined(separator: ", ")))
+                AND r.id = s.id AND r.state = 0)
+      """
+    return """
+          IF EXISTS (SELECT FROM unnest(keys, stand, states) s (id, stands, state)
+            WHERE s.stands AND s.state IS DISTINCT FROM 0 AND (
+              EXISTS (SELECT FROM holdfast.zones z WHERE z.zone = s.id AND z.public)
+              OR EXISTS (SELECT FROM holdfast.accounts a WHERE a.id = s.id)\(another))) THEN
+            RAISE EXCEPTION 'an id of \(schema.tables[index].name) names a zone that is another''s'
+              USING ERRCODE = 'unique_violation', HINT = 'Leave the id to the database, or take another.';
           END IF;
 
       """

@@ -192,6 +192,8 @@ struct SQLiteDatabase: ServerDatabase {
     for zone in schema.publicZones {
       try connection.run(
         "INSERT OR IGNORE INTO holdfast_zones (zone, seq, public) VALUES (?, 0, 1)", [.text(zone)])
+      let isPublic = try connection.value("SELECT public FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      if isPublic?.integer != 1 { throw ServerError.taken(publicZone: zone) }
     }
   }
 
