@@ -61,7 +61,7 @@ import Testing
     try server.reopen(TestServer.schema())
   }
 
-  @Test("the doctor finds a seq beyond its zone, a missing owner, access without a member and unreadable stamps")
+  @Test("the doctor finds a seq beyond its zone, a missing owner, access of nobody and unreadable stamps")
   func doctor() throws {
     let server = try TestServer()
     let alice = try server.signUp("alice")

@@ -48,7 +48,9 @@ enum DoctorCommand: Subcommand {
     options: [
       .init(
         name: "repair", value: nil,
-        help: "First gives everybody the access that members say; on PostgreSQL also puts triggers back, and feeds devices what was changed behind them")
+        help:
+          "First gives everybody the access that members say; on PostgreSQL also puts triggers back, and feeds what was changed behind them"
+      )
     ] + .database,
     notes: "Ends with 1 when something is wrong. Works while the server runs.")
 

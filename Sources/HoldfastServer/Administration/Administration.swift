@@ -65,7 +65,8 @@ public final class Administration {
     let clock = try operators.store.purging.time().flatMap {
       TimeStep(time: $0, wentBack: false).warning.map { "clock: \($0)" }
     }
-    return try operators.doctor() + operators.wrongAccess().map(\.finding) + [wentBack, clock].compactMap { $0 }
+    return try operators.doctor() + operators.wrongAccess().map(\.finding)
+      + [wentBack, clock].compactMap { $0 }
   }
 
   /// Makes a user a member of a zone, or changes the role of one.

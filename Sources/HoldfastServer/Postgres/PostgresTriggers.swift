@@ -23,7 +23,8 @@ struct PostgresTriggers {
 
   /// All functions, replacing those that are there.
   var functions: String {
-    Self.shared + Self.ledger + grantAccess + expectLinks + schema.tables.indices.map { functions(of: $0) }.joined()
+    Self.shared + Self.ledger + grantAccess + expectLinks
+      + schema.tables.indices.map { functions(of: $0) }.joined()
   }
 
   /// The functions of one table.
