@@ -31,7 +31,8 @@ import Testing
     let requests = Mailbox<HTTPRequest>()
     let server = try makeServer(requests)
     for framing in [
-      "Content-Length: 8000000", "Transfer-Encoding: chunked", "Content-Length: 5\r\nExpect: 100-continue",
+      "Content-Length: 8000000", "Content-Length: 9000000000000", "Transfer-Encoding: chunked",
+      "Content-Length: 5\r\nExpect: 100-continue",
     ] {
       let client = try RawClient(port: server.port)
       client.send("POST \(target) HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n")

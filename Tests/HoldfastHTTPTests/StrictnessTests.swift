@@ -61,6 +61,8 @@ import Testing
     ("a Host with a path", get + "Host: h/a\r\n\r\n", 400),
     ("a Host with a user", get + "Host: u@h\r\n\r\n", 400),
     ("a Host with a port that is none", get + "Host: h:8o\r\n\r\n", 400),
+    ("a Host with a port that is too large", get + "Host: h:65536\r\n\r\n", 400),
+    ("a Host with a port that wraps around", get + "Host: h:99999999999999999999999\r\n\r\n", 400),
     // Fields.
     ("a space before the colon", post + "Content-Length : \(smuggled.utf8.count)\r\n\r\n", 400),
     ("a tab before the colon", post + "Content-Length\t: \(smuggled.utf8.count)\r\n\r\n", 400),
@@ -119,6 +121,18 @@ import Testing
     ("a size that is too large", chunked + "7FFFFFFF\r\na", 413),
     ("a size that ends with LF alone", chunked + "1\na\r\n0\r\n\r\n", 400),
     ("a size that ends with CR alone", chunked + "1\ra\r\n0\r\n\r\n", 400),
+    ("an extension without a name", chunked + "1;\r\na\r\n0\r\n\r\n", 400),
+    ("an extension that is empty", chunked + "1;;\r\na\r\n0\r\n\r\n", 400),
+    ("an extension without a value", chunked + "1;a=\r\na\r\n0\r\n\r\n", 400),
+    ("an extension of a value", chunked + "1;=b\r\na\r\n0\r\n\r\n", 400),
+    ("an extension that is no token", chunked + "1;(\r\na\r\n0\r\n\r\n", 400),
+    ("an extension with an open quotation", chunked + "1;a=\"b\r\na\r\n0\r\n\r\n", 400),
+    ("an extension with half a quotation", chunked + "1;a=\"\r\na\r\n0\r\n\r\n", 400),
+    ("an extension with an escape at its end", chunked + "1;a=\"\\\r\na\r\n0\r\n\r\n", 400),
+    ("an extension with junk behind a quotation", chunked + "1;a=\"b\"c\r\na\r\n0\r\n\r\n", 400),
+    ("an extension of letters beyond ASCII", chunked + "1;a=é\r\na\r\n0\r\n\r\n", 400),
+    ("an extension with a space at its end", chunked + "1;a \r\na\r\n0\r\n\r\n", 400),
+    ("a size of too many digits", chunked + String(repeating: "0", count: 64) + "1\r\na\r\n0\r\n\r\n", 400),
     ("an extension with LF", chunked + "1;a\nb\r\na\r\n0\r\n\r\n", 400),
     ("an extension with CR", chunked + "1;a\rb\r\na\r\n0\r\n\r\n", 400),
     ("an extension with NUL", chunked + "1;a\0b\r\na\r\n0\r\n\r\n", 400),
@@ -163,6 +177,18 @@ import Testing
   static let taken: [(what: String, bytes: String, target: String, host: String?)] = [
     ("an empty line before a request", "\r\n" + get + host + "\r\n", "/", "h"),
     ("an empty Host", get + "Host:\r\n\r\n", "/", ""),
+    ("a Host with the last port", get + "Host: h:65535\r\n\r\n", "/", "h:65535"),
+    ("a Host with an empty port", get + "Host: h:\r\n\r\n", "/", "h:"),
+    (
+      "extensions with white space and escapes",
+      chunked + "1 ; a = \"\\\";\t\" ;\tb\t=c;d \t; e\r\nx\r\n0 ;f=\"ä\"\r\n\r\n", "/", "h"
+    ),
+    (
+      "a size with zeros before it",
+      chunked + String(repeating: "0", count: 63) + "1\r\nx\r\n" + String(repeating: "0", count: 64)
+        + "\r\n\r\n",
+      "/", "h"
+    ),
     ("a Host with a port", get + "Host: h.example:8080\r\n\r\n", "/", "h.example:8080"),
     ("a Host of IPv6", get + "Host: [::1]:8080\r\n\r\n", "/", "[::1]:8080"),
     ("no Host in HTTP/1.0", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "/", nil),

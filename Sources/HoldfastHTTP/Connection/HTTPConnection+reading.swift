@@ -32,7 +32,7 @@ extension HTTPConnection {
     self.head = head
     bodyLimit = core.limits.maximumBodyBytes
     if case .none = head.framing { return handle() }
-    if case .length(let length) = head.framing, length > bodyLimit { return refuse(.tooLarge) }
+    // How long it may be comes behind whether it is taken at all.
     guard let admission = core.admission else { return admit(bodyLimit) }
     state = .admission
     let exchange = Exchange(self)

@@ -1,8 +1,8 @@
 /// Takes the chunks off a content as its bytes come: RFC 9112, section 7.1, by the letter.
 struct ChunkReader {
-  private enum State {
+  private enum State: Equatable {
     case size
-    case `extension`
+    case `extension`(ChunkExtension)
     case sizeEnd
     case data
     case dataReturn
@@ -13,6 +13,8 @@ struct ChunkReader {
 
   /// How many bytes of extensions a content may have: nobody sends any.
   private static let extensionLimit = 1024
+  /// How many digits a size may have, zeros before it among them, and how many without those: no limit of a content is larger.
+  private static let digitLimit = (all: 64, significant: 15)
 
   private var state = State.size
   private var size = 0
@@ -59,15 +61,18 @@ struct ChunkReader {
   {
     switch (state, byte) {
     case (.size, UInt8(ascii: "\r")) where digits > 0: state = .sizeEnd
-    case (.size, UInt8(ascii: ";")) where digits > 0: state = .extension
+    case (.size, UInt8(ascii: ";")) where digits > 0, (.size, UInt8(ascii: " ")) where digits > 0,
+      (.size, UInt8(ascii: "\t")) where digits > 0:
+      state = .extension(try ChunkExtension.end.next(byte))
     case (.size, _):
       guard let digit = hexadecimalValue(byte) else { throw .malformed }
       digits += 1
-      // As many as a size that is no larger than the limit of any content, with zeros before it.
-      if digits > 15 { throw .tooLarge }
+      if digits > Self.digitLimit.all { throw .malformed }
+      if size >> (4 * (Self.digitLimit.significant - 1)) != 0 { throw .tooLarge }
       size = size << 4 | Int(digit)
-    case (.extension, UInt8(ascii: "\r")): state = .sizeEnd
-    case (.extension, 0x20...0x7E), (.extension, 0x80...0xFF), (.extension, UInt8(ascii: "\t")):
+    case (.extension(let place), UInt8(ascii: "\r")) where place.mayEnd: state = .sizeEnd
+    case (.extension(let place), _):
+      state = .extension(try place.next(byte))
       extensionBytes += 1
       if extensionBytes > Self.extensionLimit { throw .malformed }
     case (.sizeEnd, UInt8(ascii: "\n")):

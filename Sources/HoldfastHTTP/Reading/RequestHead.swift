@@ -103,6 +103,8 @@ func isAuthority(_ text: String) -> Bool {
   var host = bytes[...]
   if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes[colon...].dropFirst().allSatisfy(isDigit) {
     host = bytes[..<colon]
+    let port = bytes[(colon + 1)...]
+    if !port.isEmpty, UInt16(String(decoding: port, as: UTF8.self)) == nil { return false }
   }
   if host.first == UInt8(ascii: "[") {
     return host.last == UInt8(ascii: "]") && host.count > 2
