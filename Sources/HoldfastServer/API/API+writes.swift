@@ -111,6 +111,9 @@ extension API {
   /// - Throws: `Problem.invalidRequest` where a precondition says nothing: to pass over it would do what the sender wants not to be done.
   private func condition(_ request: HTTPRequest, at target: RestTarget) throws(Problem) -> RestItem.Condition?
   {
+    for name in ["If-Unmodified-Since", "If-Modified-Since"] where request.headers[name] != nil {
+      throw Problem(.invalidRequest, "\(name) says nothing of a write: records have no dates. Say If-Match.")
+    }
     let (match, none) = (request.headers["If-Match"], request.headers["If-None-Match"])
     if match == nil, none == nil { return nil }
     guard case .record = target else {

@@ -105,6 +105,25 @@ import Testing
     #expect(Set(logged.compactMap { $0["loser_value"]?.stringValue }) == ["Oat milk", "mine"])
   }
 
+  @Test(
+    "a date as a precondition is 400 at any address that writes, and nothing is changed",
+    arguments: ["If-Unmodified-Since", "If-Modified-Since"])
+  func dated(_ name: String) throws {
+    let before = try state()
+    let whole: JSONValue = ["columns": ["list_id": .string(list), "title": "Tea"]]
+    let several: JSONValue = ["records": [["id": .string(id), "columns": ["title": "x"]]]]
+    for (method, path, body) in [
+      ("DELETE", path, nil), ("PATCH", path, ["columns": ["title": "Tea"]]), ("PUT", path, whole),
+      ("POST", "/v1/tables/items", whole), ("PATCH", "/v1/tables/items", several),
+    ] as [(String, String, JSONValue?)] {
+      for value in ["Thu, 01 Jan 1970 00:00:01 GMT", "yesterday"] {
+        let reply = try rest.send(method, path, body, [name: value])
+        #expect(reply.status == 400 && reply.code == "invalid-request", "\(method) \(path)")
+      }
+    }
+    #expect(try state() == before)
+  }
+
   @Test("an update without a rev is based on the record as it is: nothing is logged")
   func unbased() throws {
     try other.send("PATCH", path, ["columns": ["title": "Oat milk", "note": "theirs"]])
