@@ -28,7 +28,8 @@ extension JSONWriter {
   public mutating func double(_ value: Double) {
     precondition(value.isFinite, "JSON has no infinity and no NaN")
     beginValue()
-    var text = value.description
+    // Minus zero is 0: SQLite keeps no other in a column of numbers.
+    var text = (value == 0 ? 0 : value).description
     text.withUTF8 { if let start = $0.baseAddress { append(start, $0.count) } }
   }
 
