@@ -5,6 +5,7 @@ import Holdfast
 @main
 enum Jot {
   static func main() async {
+    Terminal.openClosedDescriptors()
     // The device's database, what lies beside it and the token are for their owner alone.
     umask(0o077)
     let signals = Interruption.begin()

@@ -26,6 +26,12 @@ struct Terminal: Sendable {
     hasColour = isInteractive && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
   }
 
+  /// Opens /dev/null for standard descriptors that are closed: else a file of the database gets the number of one, and text is written into it.
+  static func openClosedDescriptors() {
+    // The lowest number that is free is given first: that of the closed one.
+    for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) == -1 { _ = open("/dev/null", O_RDWR) }
+  }
+
   func paint(_ text: String, _ style: Style) -> String {
     hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
