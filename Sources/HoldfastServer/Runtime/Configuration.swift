@@ -53,7 +53,8 @@ public struct Configuration: Sendable {
   public var trustedProxies: TrustedProxies
   /// The certificate that the server presents; nil, the default, for plain HTTP.
   public var tls: TLSFiles?
-  /// Takes each line of the log, without its line break; called on any thread. Default: the standard error.
+  /// Takes each line of the log, without its line break; called on any thread, which must not wait. Default: the standard error, by
+  /// way of a queue of 1 MiB; lines beyond it are dropped and counted.
   public var log: @Sendable (String) -> Void
   /// The team's own resolvers and validators; none unless given.
   public var rules: Rules
@@ -71,7 +72,7 @@ public struct Configuration: Sendable {
     self.address = address
     self.port = port
     self.environment = environment
-    self.log = log ?? writeToStandardError
+    self.log = log ?? { LogQueue.standardError.write($0) }
     limits = HTTPLimits(
       maximumBodyBytes: 16 << 20, maximumHeaderBytes: 16 << 10, maximumConnections: 20000,
       maximumConnectionsPerAddress: 1000, requestDeadline: .seconds(30), idleTimeout: .seconds(60))

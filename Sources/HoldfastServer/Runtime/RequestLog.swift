@@ -1,12 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The log: JSON, an object to a line; never a secret, and nothing of a user's data.
 struct RequestLog: Sendable {
   private let write: @Sendable (String) -> Void
@@ -81,10 +75,15 @@ struct RequestLog: Sendable {
   }
 
   private func begin(_ event: StaticString, level: StaticString) -> JSONWriter {
+    Self.beginLine(event, level: level, at: now())
+  }
+
+  /// The beginning of a line.
+  static func beginLine(_ event: StaticString, level: StaticString, at now: Int64) -> JSONWriter {
     var writer = JSONWriter(capacity: 320)
     writer.beginObject()
     writer.key("time")
-    writer.string(Timestamp.text(milliseconds: now()))
+    writer.string(Timestamp.text(milliseconds: now))
     writer.key("level")
     writer.string(level.description)
     writer.key("event")
@@ -96,10 +95,4 @@ struct RequestLog: Sendable {
     writer.endObject()
     write(writer.withBytes { String(decoding: $0, as: UTF8.self) })
   }
-}
-
-/// Writes a line in one call, so that the lines of several threads do not mix.
-@Sendable func writeToStandardError(_ line: String) {
-  var line = line + "\n"
-  line.withUTF8 { _ = Glibc.write(2, $0.baseAddress, $0.count) }
 }

@@ -106,6 +106,7 @@ public final class Server: Sendable {
   /// - Parameter started: called with the server when it listens.
   public static func run(_ configuration: Configuration, started: (Server) -> Void = { _ in }) throws {
     blockStopSignals()
+    defer { LogQueue.standardError.flush(within: .seconds(2)) }
     var configuration = configuration
     // Some are the database's: a crowd of connections must not keep it from being opened.
     let connections = max(prepareProcess() - 128, 16)

@@ -1,0 +1,97 @@
+import HoldfastCore
+import HoldfastHTTP
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Lines of the log on their way to a descriptor. One thread writes them, so that a pipe that nobody reads stops no request; when too many wait, lines
+/// are dropped, and a line says how many.
+///
+/// @unchecked Sendable: what changes is touched under the lock alone.
+final class LogQueue: @unchecked Sendable {
+  /// The queue of the standard error.
+  static let standardError = LogQueue(descriptor: 2, now: ServerEnvironment.system.now)
+  /// How many bytes of lines wait at the most.
+  static let limit = 1 << 20
+
+  private let descriptor: Int32
+  private let now: @Sendable () -> Int64
+  private let lock = Lock()
+  private var waiting: [UInt8] = []
+  private var dropped: Int64 = 0
+  private var isWriting = false
+  private var hasThread = false
+
+  init(descriptor: Int32, now: @escaping @Sendable () -> Int64) {
+    (self.descriptor, self.now) = (descriptor, now)
+  }
+
+  /// Takes a line, without its line break; never waits for the descriptor.
+  func write(_ line: String) {
+    lock.hold {
+      guard waiting.count + line.utf8.count < Self.limit else { return dropped += 1 }
+      noteDropped()
+      append(line)
+      if !hasThread { hasThread = Thread { self.run() } != nil }
+      lock.signal()
+    }
+  }
+
+  /// Waits until all lines are written, or for so long.
+  func flush(within duration: Duration) {
+    let deadline = MonotonicTime.exact + duration
+    lock.hold {
+      noteDropped()
+      lock.signal()
+      while !waiting.isEmpty || isWriting, hasThread, .exact < deadline { lock.wait(until: deadline) }
+    }
+  }
+
+  private func append(_ line: String) {
+    waiting += line.utf8
+    waiting.append(UInt8(ascii: "\n"))
+  }
+
+  private func noteDropped() {
+    if dropped == 0 { return }
+    var writer = RequestLog.beginLine("log", level: "warning", at: now())
+    writer.key("message")
+    writer.string("\(dropped) lines were dropped, as nobody read the log.")
+    writer.endObject()
+    append(writer.withBytes { String(decoding: $0, as: UTF8.self) })
+    dropped = 0
+  }
+
+  private func run() {
+    while true {
+      let lines = lock.hold { () -> [UInt8] in
+        isWriting = false
+        lock.signal()
+        while waiting.isEmpty { lock.wait() }
+        isWriting = true
+        defer { waiting = [] }
+        return waiting
+      }
+      lines.withUnsafeBytes { write($0) }
+    }
+  }
+
+  /// Writes bytes; what can't be written is left out.
+  private func write(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        Glibc.poll(&poll, 1, -1)
+      } else if errno != EINTR {
+        return
+      }
+    }
+  }
+}
