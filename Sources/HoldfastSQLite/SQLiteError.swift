@@ -24,7 +24,7 @@ public struct SQLiteError: Error, Sendable, Hashable {
   enum Moment { case opening, preparing, running }
 
   /// Makes an error from its parts, without a connection's help: for misuse that this module finds itself.
-  init(_ code: Code, _ message: String, statement: String?) {
+  package init(_ code: Code, _ message: String, statement: String?) {
     self.code = code
     self.message = message
     self.statement = statement

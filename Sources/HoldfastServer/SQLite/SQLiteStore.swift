@@ -118,6 +118,9 @@ final class SQLiteStore: StoreWriter {
   }
 
   func probe(_ text: String) throws {
+    // The log has room of before for so small a row, also where a record finds none.
+    let file = try connection.value("SELECT file FROM pragma_database_list WHERE name = 'main'")?.text
+    if keeper != nil, let file { try DiskSpace.check(beside: file) }
     try connection.run(
       "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('probe', ?)", [.text(text)])
   }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastSQLite
 
 /// Where the shared database is.
 public enum DatabaseLocation: Sendable {
@@ -66,9 +67,15 @@ public enum DatabaseLocation: Sendable {
   ) throws -> (database: any ServerDatabase, lock: DataDirectoryLock?) {
     if case .directory(let path) = self, service.mustExist { try DataDirectory(path: path).requireDatabase() }
     let lock = try lock()
-    let database = try open(
-      schema: schema, removals: removals, service: service, random: service.environment.random)
-    return (database, lock)
+    do {
+      let database = try open(
+        schema: schema, removals: removals, service: service, random: service.environment.random)
+      return (database, lock)
+    } catch let error as SQLiteError where error.code.primary == .full {
+      throw ServerError(
+        .unreachable,
+        "The disk of the data directory is full. Nothing is lost: free some megabytes, and start again.")
+    }
   }
 }
 
