@@ -6,7 +6,7 @@ extension PostgresTriggers {
     function(
       "\(function(index, "insert"))()", declare: ["ids text[]"],
       """
-      \(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(grant(index, "holdfast_new"))  RETURN NULL;
+      \(checkSets(index))\(portions(index, "SELECT \(relations[index].id.id("n")) AS id FROM holdfast_new n"))\(grant(index, "holdfast_new"))  RETURN NULL;
       """)
   }
 
