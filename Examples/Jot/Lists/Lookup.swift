@@ -7,7 +7,9 @@ extension Database {
   }
 
   func items(of list: List) throws -> [Item] {
-    try fetch(Item.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list.id)])
+    try fetch(
+      Readable<Item>.self, "SELECT * FROM items WHERE list_id = ? ORDER BY position, id", [.text(list.id)]
+    ).readable()
   }
 
   func members(of list: List) throws -> [Member] {
