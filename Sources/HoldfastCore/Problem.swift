@@ -189,7 +189,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
       (422, "A validator of the server refused the record", "Change what detail names, then retry.")
     case .changeSetUncertain:
       (
-        409, "The device that this one was copied from may have sent this change set already",
+        409, "The server may have this change set already",
         "Look at the current records. Resend the change set or discard it."
       )
     case .changeSetLost:

@@ -77,12 +77,17 @@ struct ResetTests {
   func damagedIndex() async throws {
     let fixture = try await edited()
     let foreign = try SQLiteConnection(path: fixture.path)
-    // The index is of another column from now on, and all its rows are wrong.
+    // The index has the rows of another column from now on; its text is the right one.
     try foreign.execute(
       """
+      CREATE TEMP TABLE kept AS SELECT sql FROM sqlite_schema WHERE name = 'holdfast_items_of_list_id';
       PRAGMA writable_schema = ON;
       UPDATE sqlite_schema SET sql = 'CREATE INDEX "holdfast_items_of_list_id" ON "items" ("title")'
       WHERE name = 'holdfast_items_of_list_id';
+      PRAGMA writable_schema = RESET;
+      REINDEX holdfast_items_of_list_id;
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = (SELECT sql FROM kept) WHERE name = 'holdfast_items_of_list_id';
       PRAGMA writable_schema = RESET;
       """)
     let store = try Store(path: fixture.path, schema: fixture.store.schema)

@@ -13,17 +13,24 @@ struct ApplySession {
   private(set) var writable: Set<Int> = []
   /// Whether the server has lost some of the zone.
   private(set) var isRestored = false
+  /// Whether records of the zone may have edits that no trigger recorded.
+  private(set) var isCompared = false
+  /// What was here and the server has otherwise, and can't be told from what others have changed since.
+  var unrecorded: [UnrecordedOperation] = []
   /// Whether a restored server has lost edits of this device that were not heard.
   var hasLost = false
   /// The files of the staged pages that were applied.
   var usedPages: [String] = []
   /// Tombstones, which are dealt with when all records of the answer are there.
   var deleted: [(table: Int, id: String, zone: String, rev: Int64)] = []
+  /// The zones that were compared whole.
+  var compared: TextSet = []
 
   init(hasEdits: Bool) { self.hasEdits = hasEdits }
 
-  mutating func begin(zone: String, isResync: Bool, writable: Set<Int>? = nil) {
+  mutating func begin(zone: String, isResync: Bool, isCompared: Bool = false, writable: Set<Int>? = nil) {
     self.zone = zone
+    self.isCompared = isCompared
     isRestored = writable != nil
     self.writable = writable ?? []
     seen = isResync ? [:] : nil
@@ -67,6 +74,9 @@ extension LocalDatabase {
       try values(of: table, UnsafeBufferPointer(rebasing: bytes[change.columns]))
     }
     if session.isRestored, try noteIfLater(table, id, than: change.rev, session, values: arriving) {
+      return true
+    }
+    if session.isCompared, try keepUnrecorded(table, id, rev: change.rev, &session, values: arriving()) {
       return true
     }
     guard session.hasEdits, try isEdited(table, id) else { return false }
@@ -126,13 +136,14 @@ extension LocalDatabase {
   /// is then not the server's.
   ///
   /// - Parameter clock: the server's; nil where no answer said what is removed.
-  func removeDeleted(_ session: ApplySession, at clock: Stamp? = nil) throws {
+  func removeDeleted(_ session: inout ApplySession, at clock: Stamp? = nil) throws {
     for (table, id, zone, rev) in session.deleted {
       if let clock, rev < .max { try remember(deletionOf: table, id, zone: zone, rev: rev, at: clock) }
       if session.hasEdits {
         try purgeDeletion(table, id, zone: zone, rev: rev)
         if try history(table, id).endsWithCreate == true { continue }
       }
+      if rev == .max, session.compared.contains(zone) { try keepRemoved(table, id, in: zone, &session) }
       try connection.run(
         "DELETE FROM \"\(schema.tables[table].name)\" WHERE \"id\" = ? AND (\"zone\" IS ? OR \"rev\" = 0) AND \"rev\" <= ?",
         [.text(id), .text(zone), .integer(rev)])
@@ -157,14 +168,20 @@ extension LocalDatabase {
     for (index, table) in schema.tables.enumerated() {
       let ids = try connection.rows(
         """
-        SELECT "id" FROM "\(table.name)" AS here WHERE "zone" = ? AND NOT EXISTS (SELECT 1 FROM holdfast_edits
+        SELECT "id", "rev" FROM "\(table.name)" AS here WHERE "zone" = ? AND NOT EXISTS (SELECT 1 FROM holdfast_edits
         WHERE record_table = '\(table.name)' AND id = here."id" AND kind = 'create')
         """, [.text(session.zone)])
-      for id in ids.compactMap({ $0[0].text }) where seen[index]?.contains(id) != true {
+      for row in ids {
+        guard let id = row[0].text, seen[index]?.contains(id) != true else { continue }
+        if session.isCompared, row[1].integer == 0 {
+          try recordCreate(index, id)
+          continue
+        }
         // At the end, as for a tombstone: it may be in another zone by then, with edits on top.
         session.deleted.append((index, id, session.zone, .max))
       }
     }
+    if session.isCompared { session.compared.insert(session.zone) }
     try purgeDeletions(in: session.zone, but: seen)
   }
 }

@@ -80,7 +80,7 @@ extension LocalDatabase {
             refused: recovered.refused)
         }
         try noteTold(request.acks)
-        var session = ApplySession(hasEdits: try hasEdits())
+        var session = ApplySession(hasEdits: try hasEdits() || isComparing())
         let lost = try keepLost(answer)
         applied.quarantined += lost
         session.hasLost = lost > 0
@@ -94,7 +94,8 @@ extension LocalDatabase {
         if lost > 0 { try replaceLost(answer) }
         if !answer.parts.isEmpty { try nameConflicts() }
         try purgeUnheard(answer)
-        try removeDeleted(session, at: answer.clock)
+        try removeDeleted(&session, at: answer.clock)
+        applied.quarantined += try quarantineUnrecorded(session)
         usedPages = session.usedPages
         for zone in answer.lost {
           if try askAgain(zone) {
@@ -128,7 +129,7 @@ extension LocalDatabase {
       // A zone that waits to be resynced brings no further pages.
       let open = try connection.value(
         """
-        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
+        SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
           (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
         OR EXISTS (SELECT 1 FROM holdfast_recovered) OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))
@@ -211,10 +212,9 @@ extension LocalDatabase {
     guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
       prefersSnapshot(part.zone, changes.partialValue)
     else { return false }
-    let known = try connection.row(
-      "SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
-    // What a restored server has lost is found by comparing with each record that comes.
-    if let known, known[0].text != "" || known[1].integer == 2 { return false }
+    let known = try connection.row("SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    // What a restored server has lost, and what no trigger recorded, is found by comparing with each record that comes.
+    if let known, known[0].text != "" || [2, 5].contains(known[1].integer) { return false }
     try connection.run(
       """
       INSERT INTO holdfast_zones (zone, role) VALUES (?, ?) ON CONFLICT (zone) DO UPDATE SET role = excluded.role
@@ -286,7 +286,7 @@ extension LocalDatabase {
   ) throws {
     let reason = ResyncReason(rawValue: reason) ?? .replaced
     session.begin(
-      zone: part.zone, isResync: ![.none, .verified].contains(reason),
+      zone: part.zone, isResync: ![.none, .verified].contains(reason), isCompared: reason == .compared,
       writable: reason == .recovered ? try writable(roles(part)) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]

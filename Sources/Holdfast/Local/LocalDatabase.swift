@@ -60,6 +60,7 @@ package final class LocalDatabase {
         try prepare(replica: replica)
         try mend(replica: replica)
         try removeStrayFiles()
+        knownForm = try connection.value("PRAGMA schema_version")?.integer
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
       throw StoreError(
@@ -122,7 +123,7 @@ package final class LocalDatabase {
   /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
   private func extend(_ tables: DeviceTables) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
-    if stored == schemaText { return }
+    if stored == schemaText { return try restoreForm() }
     let old: SyncSchema
     do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
       guard try hasTables() else {
@@ -143,7 +144,9 @@ package final class LocalDatabase {
       throw StoreError(.schemaCannotChange, error.description)
     }
     // What a foreign writer left is told by the names of before, and by columns that may go.
-    try LocalDatabase(self, before: old).seal(isStrict: false)
+    let before = LocalDatabase(self, before: old)
+    if !isOlder { try before.restoreForm() }
+    try before.seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
@@ -180,9 +183,9 @@ package final class LocalDatabase {
   /// - Parameter isRestored: whether the server has lost some of it, which is then to be recovered.
   func resync(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    // What was to be replaced already may be of long ago: it stays so.
+    // What was to be replaced already may be of long ago, and what is compared has edits that nobody knows: it stays so.
     try connection.run(
-      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
+      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2, 5), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
       [.integer((isRestored ? ResyncReason.recovered : .replaced).rawValue), .text(zone)])
   }
 
@@ -237,12 +240,12 @@ package final class LocalDatabase {
   /// - Throws: `StoreError.databaseIsNewer`, and what `body` throws.
   func transaction<T>(_ kind: SQLiteConnection.TransactionKind, _ body: () throws -> T) throws -> T {
     try connection.transaction(kind) {
-      try checkForm()
+      try checkForm(kind)
       return try body()
     }
   }
 
-  private func checkForm() throws {
+  private func checkForm(_ kind: SQLiteConnection.TransactionKind) throws {
     let form = try connection.value("PRAGMA schema_version")?.integer
     if let form, form == knownForm { return }
     let version = try connection.value("PRAGMA user_version")?.integer
@@ -253,7 +256,11 @@ package final class LocalDatabase {
         "Another process has brought this file to another schema. Open it again, with the app of that schema."
       )
     }
-    knownForm = form
+    // What reads leaves it as it is: the next that writes sees to it.
+    if kind == .deferred { return }
+    try restoreForm()
+    // Not the number of now, which is another's if this transaction is rolled back.
+    if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }
   }
 
   /// Moves the write-ahead log into the database file when it has become long. To be called after each step, when its result has been

@@ -182,7 +182,7 @@ extension LocalDatabase {
       // Between its beginning and its end a zone goes forward from what it was whole up to.
       let isPossible =
         switch reason {
-        case .replaced, .recovered, .filled: ack.isEmpty || ack != token
+        case .replaced, .recovered, .filled, .compared: ack.isEmpty || ack != token
         case .verified: true
         case .some(.none): !ack.isEmpty || token.isEmpty
         case nil: false
@@ -201,7 +201,8 @@ extension LocalDatabase {
     }
     for zone in resynced {
       try connection.run(
-        "UPDATE holdfast_zones SET ack = '', resync = iif(resync = 2, 2, 1) WHERE zone = ?", [.text(zone)])
+        "UPDATE holdfast_zones SET ack = '', resync = iif(resync IN (2, 5), resync, 1) WHERE zone = ?",
+        [.text(zone)])
       let token = try connection.value("SELECT token FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
       if token == nil || token.flatMap(ChangeToken.init) == nil {
         try connection.run("UPDATE holdfast_zones SET token = '' WHERE zone = ?", [.text(zone)])

@@ -12,6 +12,8 @@ enum ResyncReason: Int64 {
   case filled = 3
   /// The same, but the server is asked first what `token` is worth: it was restored, or says that the zone is lost.
   case verified = 4
+  /// From the beginning, as edits may be here that no trigger recorded: what differs is kept. See `UnrecordedEdits`.
+  case compared = 5
 }
 
 /// Fetching all zones again for columns that are new to the app. See docs/SCHEMA-CHANGES.md, section 3.
@@ -22,7 +24,7 @@ extension LocalDatabase {
     try connection.execute(
       """
       UPDATE holdfast_zones SET ack = '', sent = 0,
-        resync = CASE WHEN resync IN (1, 2) THEN resync WHEN token = '' THEN 1 ELSE 3 END
+        resync = CASE WHEN resync IN (1, 2, 5) THEN resync WHEN token = '' THEN 1 ELSE 3 END
       WHERE ack IS NOT NULL
       """)
   }

@@ -35,7 +35,7 @@ extension LocalDatabase {
         return nil
       }
       switch reason {
-      case .recovered, .verified: return nil
+      case .recovered, .verified, .compared: return nil
       case .filled where Self.history(known[2].text ?? "") != Self.history(source.token): return nil
       case .none, .replaced, .filled: break
       }
@@ -47,7 +47,7 @@ extension LocalDatabase {
         for table in source.tables { count += try take(table, of: zone, session) }
         try nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
-        try removeDeleted(session)
+        try removeDeleted(&session)
         try settleOrphans()
         if mayHaveOrphans { try removeOrphans() }
       }

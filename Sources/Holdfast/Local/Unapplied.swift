@@ -10,8 +10,8 @@ extension LocalDatabase {
   func goBack(_ zone: String, hasLost: Bool) throws -> Bool {
     try connection.run(
       """
-      UPDATE holdfast_zones SET ack = iif(resync IN (1, 2) OR ?2, '', token), sent = 0,
-        resync = CASE WHEN resync IN (1, 2) THEN resync WHEN ?2 THEN 1 WHEN resync = 3 THEN 4 ELSE resync END
+      UPDATE holdfast_zones SET ack = iif(resync IN (1, 2, 5) OR ?2, '', token), sent = 0,
+        resync = CASE WHEN resync IN (1, 2, 5) THEN resync WHEN ?2 THEN 1 WHEN resync = 3 THEN 4 ELSE resync END
       WHERE zone = ?1 AND ack IS NOT NULL AND ack <> '' AND ack <> token
       """, [.text(zone), .integer(hasLost ? 1 : 0)])
     if connection.changes == 0 { return false }

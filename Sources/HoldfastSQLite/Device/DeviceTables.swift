@@ -101,7 +101,7 @@ package struct DeviceTables {
     """
 
   /// The wall clock in milliseconds, as SQLite tells it.
-  static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
+  package static let now = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
   /// A UUIDv7 made in SQL, for writers that name no id.
   private static let newID = """
     (printf('%08x-%04x-7%03x-%04x-%012x', \(now) >> 16, \(now) & 65535, random() & 4095, \
@@ -250,7 +250,7 @@ package struct DeviceTables {
   }
 
   /// The zone of the new row of a trigger.
-  func zone(of table: TableSchema) -> String {
+  package func zone(of table: TableSchema) -> String {
     switch table.zone {
     case .root: "NEW.\"id\""
     case .user: "(SELECT user FROM holdfast_local)"

@@ -1,0 +1,85 @@
+package import HoldfastCore
+
+/// The tables, indexes and triggers that a device's file must have, and what of them it has not, or has otherwise.
+///
+/// Another program may drop a trigger, or rebuild a table as table editors do, which drops the triggers with it. From then on no edit is recorded.
+package struct DeviceForm {
+  /// What the file lacks.
+  package struct Difference {
+    /// The statements that make good for it, in order.
+    package var statements: [String] = []
+    /// Whether edits may have been made that no trigger recorded.
+    package var hasUnrecordedEdits = false
+    /// A table that lacks a column, or its key: no statement brings the values back.
+    package var lost: (table: String, column: String)?
+  }
+
+  private struct Part {
+    let type: String
+    let name: String
+    let sql: String
+  }
+
+  /// In the order in which they are made.
+  private let parts: [Part]
+  private let names: TextMap<String>
+  private let columns: [(table: String, names: [String])]
+
+  /// The form of a schema: SQLite makes it in memory, so that its texts are those that it keeps.
+  package init(_ schema: SyncSchema) throws {
+    let model = try SQLiteConnection(path: ":memory:")
+    try model.execute(DeviceTables.own)
+    try model.execute(DeviceTables(schema: schema).all())
+    parts = try Self.parts(of: model)
+    names = TextMap(parts.map { ($0.name, $0.sql) })
+    columns = try parts.filter { $0.type == "table" }.map {
+      ($0.name, try Self.columns(of: $0.name, on: model))
+    }
+  }
+
+  /// What a file lacks. Texts of tables are not compared: columns that came later stand otherwise in them.
+  package func difference(of connection: SQLiteConnection) throws -> Difference {
+    let present = try Self.parts(of: connection)
+    let texts = TextMap(present.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    var difference = Difference()
+    for part in present where part.type == "trigger" {
+      guard part.name.hasPrefix("holdfast_"), names[part.name] != part.sql else { continue }
+      difference.statements.append("DROP TRIGGER \(Self.quoted(part.name))")
+      difference.hasUnrecordedEdits = true
+    }
+    for (table, names) in columns where texts[table] != nil {
+      let there = try Self.columns(of: table, on: connection)
+      if let missing = names.first(where: { !there.contains($0) }) { difference.lost = (table, missing) }
+    }
+    for part in parts where texts[part.name] != part.sql {
+      if part.type == "table", texts[part.name] != nil { continue }
+      if part.type == "index", texts[part.name] != nil {
+        difference.statements.append("DROP INDEX \(Self.quoted(part.name))")
+      }
+      difference.statements.append(part.sql)
+      if part.type != "index" { difference.hasUnrecordedEdits = true }
+    }
+    return difference
+  }
+
+  private static func parts(of connection: SQLiteConnection) throws -> [Part] {
+    try connection.rows(
+      """
+      SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid
+      """
+    ).map {
+      Part(type: $0[0].text ?? "", name: $0[1].text ?? "", sql: $0[2].text ?? "")
+    }
+  }
+
+  /// The columns of a table, with which of them are its key.
+  private static func columns(of table: String, on connection: SQLiteConnection) throws -> [String] {
+    let rows = try connection.rows("SELECT name, pk FROM pragma_table_info(?)", [.text(table)])
+    return rows.map { "\($0[0].text ?? "")\($0[1].integer == 0 ? "" : " (primary key)")" }
+  }
+
+  private static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+  }
+}
