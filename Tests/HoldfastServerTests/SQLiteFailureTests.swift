@@ -42,6 +42,20 @@ import Testing
     #expect(try Administration(server.location).doctor().isEmpty)
   }
 
+  @Test("room that a disk does not have is a full disk, what it has is not, and nothing stays of the question")
+  func room() throws {
+    guard case .directory(let folder) = server.location else { return }
+    let files = FileManager.default
+    let before = try files.contentsOfDirectory(atPath: folder).sorted()
+    let error = #expect(throws: SQLiteError.self) {
+      try DiskSpace.check(beside: folder + "/holdfast.db", bytes: .max / 2)
+    }
+    #expect(error?.code.primary == .full)
+    try DiskSpace.check(beside: folder + "/holdfast.db")
+    #expect(throws: SQLiteError.self) { try DiskSpace.check(beside: folder + "/missing/holdfast.db") }
+    #expect(try files.contentsOfDirectory(atPath: folder).sorted() == before)
+  }
+
   @Test("a command that fails unexpectedly fails alone (I12)")
   func alone() throws {
     let inline = try #require(server.inline)
