@@ -21,7 +21,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case lossTold = "3 answer: zone lost"
   case tombstonesPurged = "purging: tombstones of a zone"
   case devicePurged = "purging: acks of a dead device"
-  case unappliedAsked = "3 restored: a device that was not heard yet says its acks first"
+  case unseenDeviceAsked = "3 restored: a device that was not heard yet says its acks first"
   case aheadOfRestore = "3 restored: a device is ahead"
   case historyWentBack = "3 restored: a device proves that the history went back"
   case proofWanted = "3 restored: proofs are asked for"

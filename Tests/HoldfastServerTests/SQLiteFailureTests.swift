@@ -42,7 +42,7 @@ import Testing
     #expect(try Administration(server.location).doctor().isEmpty)
   }
 
-  @Test("room that a disk does not have is a full disk, what it has is not, and nothing stays of the question")
+  @Test("room that a disk lacks is a full disk, what it has is not, and no file stays")
   func room() throws {
     guard case .directory(let folder) = server.location else { return }
     let files = FileManager.default

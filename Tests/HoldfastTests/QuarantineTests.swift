@@ -77,7 +77,7 @@ struct QuarantineTests {
     #expect(error?.code == .operationRefused)
     #expect(error?.description.contains("Operation 1 (create in items)") == true)
     error = await #expect(throws: StoreError.self) { try await fixture.store.resend(sets[2].number) }
-    #expect(error?.description.contains("There is no such record") == true)
+    #expect(error?.description.contains("The record does not exist") == true)
     error = await #expect(throws: StoreError.self) {
       try await fixture.store.resend(sets[0].number) { $0[0]["title"] = nil }
     }

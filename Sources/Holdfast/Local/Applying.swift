@@ -93,7 +93,7 @@ extension LocalDatabase {
         }
         if lost > 0 { try replaceLost(answer) }
         if !answer.parts.isEmpty { try nameConflicts() }
-        try purgeUnheard(answer)
+        try purgeUnapplied(answer)
         try removeDeleted(&session, at: answer.clock)
         applied.quarantined += try quarantineUnrecorded(session)
         usedPages = session.usedPages
@@ -181,7 +181,7 @@ extension LocalDatabase {
     // It can't be refused any more, and its number may be another's after a new identity.
     try connection.run(
       "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
-    try noteUnheard(answer)
+    try noteUnapplied(answer)
     try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
     if connection.changes > 0 { Trace.took(.confirmed) }
     try connection.run(
@@ -212,7 +212,8 @@ extension LocalDatabase {
     guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
       prefersSnapshot(part.zone, changes.partialValue)
     else { return false }
-    let known = try connection.row("SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    let known = try connection.row(
+      "SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     // What a restored server has lost, and what no trigger recorded, is found by comparing with each record that comes.
     if let known, known[0].text != "" || [2, 5].contains(known[1].integer) { return false }
     try connection.run(

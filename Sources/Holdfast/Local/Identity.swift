@@ -178,7 +178,7 @@ extension LocalDatabase {
     try connection.run(
       "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1, proof = ''",
       [.text(Fingerprint.beginning.text)])
-    try renumberUnheard()
+    try renumberUnapplied()
     try renumber(from: 1)
   }
 

@@ -145,7 +145,7 @@ package final class LocalDatabase {
     }
     // What a foreign writer left is told by the names of before, and by columns that may go.
     let before = LocalDatabase(self, before: old)
-    if !isOlder { try before.restoreForm() }
+    try before.restoreForm()
     try before.seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")

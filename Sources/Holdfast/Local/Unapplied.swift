@@ -21,7 +21,7 @@ extension LocalDatabase {
 
   /// Keeps the change sets that an answer confirms before their zones are whole here: the device does not know yet what became of them, and
   /// nobody else may. Call while they are in the outbox.
-  func noteUnheard(_ answer: SyncAnswer) throws {
+  func noteUnapplied(_ answer: SyncAnswer) throws {
     if answer.bringsAll { return }
     try connection.run(
       "INSERT INTO holdfast_unapplied (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
@@ -29,14 +29,14 @@ extension LocalDatabase {
   }
 
   /// Purges them when nothing is on its way any more.
-  func purgeUnheard(_ answer: SyncAnswer) throws {
+  func purgeUnapplied(_ answer: SyncAnswer) throws {
     if !answer.bringsAll { return }
     try connection.run(
       "DELETE FROM holdfast_unapplied WHERE NOT EXISTS (SELECT 1 FROM holdfast_pages)")
   }
 
   /// Those of an identity that was replaced count as lost when the server was restored: their numbers say nothing to it any more.
-  func renumberUnheard() throws {
+  func renumberUnapplied() throws {
     try connection.run("UPDATE holdfast_unapplied SET first = ?", [.integer(.max)])
   }
 

@@ -21,7 +21,7 @@ extension JSONWriter {
     } while rest > 0
   }
 
-  /// Writes a double with the fewest digits that read back as the same double: `1.0`, `0.1`, `1e+16`, `-0.0`.
+  /// Writes a double with the fewest digits that read back as the same double: `1.0`, `0.1`, `1e+16`.
   ///
   /// JSON has no infinity and no NaN: to write one is a programmer error and traps. See ``doubleOrNull(_:)`` for values
   /// that come from elsewhere.

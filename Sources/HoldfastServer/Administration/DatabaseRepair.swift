@@ -21,7 +21,8 @@ public struct DatabaseRepair {
     var lines: [String]
     switch location {
     case .postgres(let location):
-      lines = try PostgresOpening.open(location, schema: nil, heals: true, random: environment.random).repaired
+      lines = try PostgresOpening.open(location, schema: nil, heals: true, random: environment.random)
+        .repaired
     case .directory(let path):
       let count = try SQLiteDatabase(in: DataDirectory(path: path), schema: nil, random: environment.random)
         .mendCounts()

@@ -16,7 +16,7 @@ extension PostgresTriggers {
         "moves text[]", "others text[]", "strays text[]",
       ],
       """
-\(checkSets(index))  FOR ids, places, names, sizes, moving, moves, others IN EXECUTE $sql$
+      \(checkSets(index))  FOR ids, places, names, sizes, moving, moves, others IN EXECUTE $sql$
           SELECT array_agg(c.id) FILTER (WHERE c.kind = 0), array_agg(c.zone) FILTER (WHERE c.kind = 0),
             array_agg(c.columns) FILTER (WHERE c.kind = 0), array_agg(c.size) FILTER (WHERE c.kind = 0),
             array_agg(c.id) FILTER (WHERE c.kind = 1),

@@ -91,7 +91,9 @@ extension Service {
     else { return nil }
     let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
     // What the backup has of it, it says itself.
-    if let restored, restored.seq > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored.seq) { return nil }
+    if let restored, restored.seq > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored.seq) {
+      return nil
+    }
     return (shown.role, moment)
   }
 

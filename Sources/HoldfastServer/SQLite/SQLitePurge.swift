@@ -138,7 +138,8 @@ final class SQLitePurge: PurgeTable {
     let ack = try connection.value(
       Self.leastAck,
       [
-        .text(zone), .text(terms.history.epoch), .integer(purged), .integer(seq), .integer(terms.devicesSeenAfter),
+        .text(zone), .text(terms.history.epoch), .integer(purged), .integer(seq),
+        .integer(terms.devicesSeenAfter),
         row[2],
       ])
     return PurgeHorizon(purged: purged, seq: min(ack?.integer ?? limit, limit))

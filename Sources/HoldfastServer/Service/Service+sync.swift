@@ -16,7 +16,7 @@ extension Service {
     let (number, request) = (command.key.number, command.request)
     if device.isUnseenSinceRestore, !request.isComplete, request.digest != AckDigest().text {
       // What it has may be what the restore has lost. It is answered `resend`, as the restore purged its acks.
-      Trace.took(.unappliedAsked)
+      Trace.took(.unseenDeviceAsked)
       return nil
     }
     if replays < request.changeSets.count,

@@ -133,7 +133,7 @@ extension Scenario {
         }),
       Scenario(
         name: "An edit of each of two histories", guards: "I3", users: [0, 1],
-        takes: [.unappliedAsked, .returnLost],
+        takes: [.unseenDeviceAsked, .returnLost],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -153,7 +153,7 @@ extension Scenario {
         }),
       Scenario(
         name: "Edited more often since the restore", guards: "I3, I1", users: [0, 1, 1],
-        takes: [.unappliedAsked, .returnMerged],
+        takes: [.unseenDeviceAsked, .returnMerged],
         script: { stage in
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
