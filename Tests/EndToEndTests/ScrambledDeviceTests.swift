@@ -85,7 +85,7 @@ struct ScrambledDeviceTests {
     try await phone.store.write { try $0.update(Row.self, id: item) { $0.title = "Mine" } }
     try SQLiteConnection(path: phone.path).execute(
       """
-      INSERT INTO holdfast_claimed_seqs VALUES ('\(list)'); INSERT INTO holdfast_awaiting_recovery VALUES ('\(list)', 1, 0);
+      INSERT INTO holdfast_recovery_claims VALUES ('\(list)'); INSERT INTO holdfast_awaiting_recovery VALUES ('\(list)', 1, 0);
       INSERT INTO holdfast_unapplied (first, body) VALUES (1, CAST('[]' AS BLOB));
       INSERT INTO holdfast_resets VALUES ('\(list)', 1, 1, 5);
       """)

@@ -24,21 +24,6 @@ struct ForkTests {
     for device in [anna, bob] { try device.pull() }
   }
 
-  /// Takes the last records of the list out of the database, as one that was put back lacks them.
-  private func goBack(_ items: [String]) throws {
-    let ids = items.map { "'\($0)'" }.joined(separator: ", ")
-    try server.change(
-      sqlite: """
-        DELETE FROM items WHERE id IN (\(ids));
-        UPDATE holdfast_zones SET seq = seq - \(items.count) WHERE zone = '\(list)';
-        """,
-      postgres: """
-        BEGIN; SET LOCAL holdfast.service = 'on'; DELETE FROM items WHERE id IN (\(ids));
-        DELETE FROM holdfast.records WHERE id IN (\(ids));
-        UPDATE holdfast.zones SET seq = seq - \(items.count) WHERE zone = '\(list)'; COMMIT
-        """)
-  }
-
   /// A device shows what it has heard of the list, until the epoch of that has ended.
   private func prove(_ device: TestDevice) throws {
     let before = try #require(server.inline).api.database.epoch
@@ -77,7 +62,7 @@ struct ForkTests {
     let second = try anna.makeItem(list, "four")
     let last = try anna.makeItem(list, "five")
     try anna.pull()
-    try goBack([first, second, last])
+    try server.goBack(behind: [first, second, last], in: list)
     // It has noticed nothing; its numbers are those of what was lost.
     let new = try bob.makeItem(list, "three")
     let other = try bob.makeItem(list, "six")
@@ -100,7 +85,7 @@ struct ForkTests {
     let second = try anna.makeItem(list)
     let third = try anna.makeItem(list)
     try anna.pull()
-    try goBack([second, third])
+    try server.goBack(behind: [second, third], in: list)
     try bob.sync([.update("items", item, ["title": "Bob's"])])
     try prove(anna)
     #expect(try isRestored(anna))
@@ -117,7 +102,7 @@ struct ForkTests {
     let third = try anna.makeItem(list)
     let fourth = try anna.makeItem(list)
     try anna.pull()
-    try goBack([second, third, fourth])
+    try server.goBack(behind: [second, third, fourth], in: list)
     try bob.sync([.update("items", item, ["title": "Bob's"])])
     try bob.sync([.update("items", item, ["title": "Bob's again"], rev: 2)])
     try prove(anna)
@@ -134,7 +119,7 @@ struct ForkTests {
     let second = try anna.makeItem(list)
     let third = try anna.makeItem(list)
     try anna.pull()
-    try goBack([second, third])
+    try server.goBack(behind: [second, third], in: list)
     try bob.sync([.delete("items", item)])
     try prove(anna)
     #expect(try isRestored(anna))
@@ -150,7 +135,7 @@ struct ForkTests {
   func role() throws {
     let items = try (0..<3).map { _ in try anna.makeItem(list) }
     for device in [anna, bob] { try device.pull() }
-    try goBack(items)
+    try server.goBack(behind: items, in: list)
     let other = try server.signIn("anna")
     try other.pull()
     try other.sync([.update("members", membership, ["role": "viewer"], rev: 2)])

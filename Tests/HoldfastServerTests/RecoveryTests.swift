@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastCore
-import HoldfastSQLite
 import HoldfastHTTP
 import Testing
 
@@ -281,23 +280,6 @@ struct RecoveryTests {
 
   // MARK: Two histories in one epoch
 
-  /// Takes the last change of a list out of the database, as a file that was put back lacks it.
-  private func goBack(_ server: TestServer, list: String, item: String) throws {
-    try server.change(
-      sqlite: """
-        DELETE FROM items WHERE id = '\(item)'; UPDATE holdfast_zones SET seq = seq - 1 WHERE zone = '\(list)';
-        """,
-      postgres: """
-        BEGIN; SET LOCAL holdfast.service = 'on'; DELETE FROM items WHERE id = '\(item)';
-        UPDATE holdfast.zones SET seq = seq - 1, records = records - 1,
-          bytes = bytes - (SELECT r.size FROM holdfast.records r WHERE r.id = '\(item)') WHERE zone = '\(list)';
-        DELETE FROM holdfast.records WHERE id = '\(item)'; COMMIT
-        """)
-    guard case .directory(let path) = server.location, let inline = server.inline else { return }
-    let connection = try SQLiteConnection(path: DataDirectory(path: path).database, access: .readWrite)
-    try SQLiteCounting(schema: inline.api.schema, connection: connection).mend()
-  }
-
   @Test("a zone's proof of a later moment than the database has begins an epoch, and recovery (I2, I7)")
   func zoneAhead() throws {
     let server = try TestServer()
@@ -308,7 +290,7 @@ struct RecoveryTests {
     let item = try anna.makeItem(list)
     for device in [anna, other] { try device.pull() }
     let before = try #require(server.inline).api.database.history
-    try goBack(server, list: list, item: item)
+    try server.goBack(behind: [item], in: list)
     // It reads alone: its own number says nothing.
     let answer = try other.sync(complete: true)
     #expect(answer.parts.isEmpty && answer.wanted == [list] && answer.lost.isEmpty)

@@ -226,6 +226,26 @@ final class TestServer {
     }
   }
 
+  /// Takes the last changes of a zone out of the database, records that were made in it, as one that was put back lacks them.
+  func goBack(behind items: [String], in zone: String) throws {
+    let ids = items.map { "'\($0)'" }.joined(separator: ", ")
+    try change(
+      sqlite: """
+        DELETE FROM items WHERE id IN (\(ids));
+        UPDATE holdfast_zones SET seq = seq - \(items.count) WHERE zone = '\(zone)';
+        """,
+      postgres: """
+        BEGIN; SET LOCAL holdfast.service = 'on'; DELETE FROM items WHERE id IN (\(ids));
+        DELETE FROM holdfast.records WHERE id IN (\(ids));
+        UPDATE holdfast.zones SET seq = seq - \(items.count) WHERE zone = '\(zone)';
+        UPDATE holdfast.zones z SET records = d.held, bytes = d.size FROM (\(PostgresCounting.differences)) d
+        WHERE z.zone = d.zone; COMMIT
+        """)
+    guard case .directory = location, let inline else { return }
+    let connection = try SQLiteConnection(path: database, access: .readWrite)
+    try SQLiteCounting(schema: inline.api.schema, connection: connection).mend()
+  }
+
   /// A number of the first device.
   func integer(ofDevices column: String) throws -> Int64? {
     switch location {

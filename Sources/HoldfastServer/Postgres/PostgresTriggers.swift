@@ -80,7 +80,7 @@ struct PostgresTriggers {
     SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
     """
 
-  /// A function in plpgsql.
+  /// A function in plpgsql. A name that both a variable and a column of a table have is the variable's: columns are named with their tables.
   ///
   /// - Parameter settings: what the planner may take; see `keyed`.
   func function(
@@ -91,6 +91,7 @@ struct PostgresTriggers {
     CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp \(settings)
     AS $holdfast$
+    #variable_conflict use_variable
     \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
     \(body)
     END $holdfast$;

@@ -4,7 +4,12 @@ extension ChangeSetRun {
   /// Decides what becomes of an edit of one column, by the column's policy.
   func decide(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge) throws {
     let (current, last) = (merge.record.values[index], merge.stamps[column.name])
-    if column.policy == .text, edit.base != nil { work.addMerge(edit.base, edit.value, current) }
+    switch column.policy {
+    case .set: work.addElements(edit.base, edit.value, current)
+    case .text where edit.base == nil: break
+    case .text: work.addMerge(edit.base, edit.value, current)
+    default: if column.type == .json { work.addMerge(edit.value, current) }
+    }
     switch ColumnMerge.decide(current: current, last: last, edit: edit, policy: column.policy) {
     case .unchanged: return
     case .applied: merge.set(index, named: column.name, to: edit.value, by: edit.stamp, of: edit.device)

@@ -9,6 +9,7 @@ struct ChangeSetWork {
   private static let operation = 100
   private static let follower = 40
   private static let mergedBytes = 12
+  private static let elementBytes = 4
 
   private(set) var microseconds = 0
 
@@ -18,7 +19,12 @@ struct ChangeSetWork {
   /// A record goes along with one that is deleted or moved.
   mutating func addFollower() { microseconds += Self.follower }
 
-  /// Texts are compared word by word.
+  /// The elements of sets are compared.
+  mutating func addElements(_ values: Value?...) {
+    for value in values { microseconds += (value?.text?.utf8.count ?? 0) / Self.elementBytes }
+  }
+
+  /// Texts are compared word by word, or JSON member by member.
   mutating func addMerge(_ values: Value?...) {
     for value in values { microseconds += (value?.text?.utf8.count ?? 0) / Self.mergedBytes }
   }

@@ -88,7 +88,9 @@ struct JSONWriterTests {
       writer.double(value)
       let back = try JSONReader.read(writer.bytes) { try $0.readDouble() }
       // Minus zero is written as 0.
-      if back.bitPattern != (value == 0 ? 0 : value).bitPattern { Issue.record("\(value) came back as \(back)") }
+      if back.bitPattern != (value == 0 ? 0 : value).bitPattern {
+        Issue.record("\(value) came back as \(back)")
+      }
     }
   }
 

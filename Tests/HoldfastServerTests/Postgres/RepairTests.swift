@@ -134,7 +134,10 @@ import Testing
       """)
     let zones = try Administration(server.location).doctor().filter { $0.hasPrefix("zone: ") }
     #expect(zones.count == 2)
-    #expect(try DatabaseRepair(server.location).run() == ["repaired: items, 2 records"])
+    #expect(
+      try DatabaseRepair(server.location).run() == [
+        "repaired: items, 2 records", "repaired: what 2 zones hold",
+      ])
     #expect(try Administration(server.location).doctor() == [])
     #expect(
       try sql.texts(

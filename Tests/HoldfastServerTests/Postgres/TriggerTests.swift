@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastPostgres
+import TemporaryPostgres
 import Testing
 
 @testable import HoldfastServer
@@ -316,6 +317,36 @@ import Testing
       INSERT INTO lists (id, zone, title) VALUES ('L1', 'L1', 'one'); COMMIT
       """)
     #expect(try ledger.writer.texts("SELECT id FROM holdfast.records") == [])
+  }
+
+  @Test("a table may have columns of the names that the triggers use themselves") func columnNames() throws {
+    let url = try TemporaryPostgres.shared.makeDatabase()
+    let sql = try SQLWriter(url: url)
+    let names = [
+      "home", "is_whole", "ids", "places", "zones", "names", "sizes", "keys", "moved", "seqs", "stand",
+    ]
+    try sql.run(
+      """
+      CREATE TABLE lists (id uuid PRIMARY KEY, \(names.map { "\($0) text" }.joined(separator: ", ")));
+      CREATE TABLE items (id uuid PRIMARY KEY, list_id uuid NOT NULL REFERENCES lists ON DELETE CASCADE,
+        \(names.map { "\($0) text" }.joined(separator: ", ")));
+      INSERT INTO lists (id) VALUES ('019a0000-0000-7000-8000-000000000001'), ('019a0000-0000-7000-8000-000000000002');
+      """)
+    let server = try TestServer(adopting: url)
+    try sql.run(
+      """
+      INSERT INTO items (id, list_id, home) SELECT ('019a0000-0000-7000-8000-00000000010' || i)::uuid,
+        '019a0000-0000-7000-8000-000000000001', 'x' FROM generate_series(1, 3) i;
+      UPDATE items SET \(names.map { "\($0) = 'y'" }.joined(separator: ", "));
+      UPDATE items SET list_id = '019a0000-0000-7000-8000-000000000002' WHERE id = '019a0000-0000-7000-8000-000000000101';
+      UPDATE lists SET home = 'z';
+      DELETE FROM items WHERE id = '019a0000-0000-7000-8000-000000000102';
+      DELETE FROM lists WHERE id = '019a0000-0000-7000-8000-000000000001';
+      """)
+    #expect(try sql.texts("SELECT home FROM items") == ["y"])
+    #expect(try server.findings() == [])
+    try sql.run("TRUNCATE lists CASCADE")
+    #expect(try server.findings() == [])
   }
 }
 

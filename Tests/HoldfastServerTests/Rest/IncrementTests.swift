@@ -1,4 +1,5 @@
 import HoldfastCore
+import Synchronization
 import Testing
 
 /// Counters and sets that REST changes by what is there: PROTOCOL.md, section 9.2. Invariants I1, I3.
@@ -58,5 +59,21 @@ import Testing
   func create() throws {
     let columns: JSONValue = ["columns": ["list_id": "x", "votes": ["add": 1]]]
     #expect(try rest.send("POST", "/v1/tables/items", columns).code == "invalid-value")
+  }
+
+  @Test("merges count as work by the size of what is merged, also of a set and of JSON (I12)")
+  func merges() throws {
+    let labels = JSONValue.array((0..<500).map { .string("label \($0)") })
+    #expect(try rest.send("PATCH", "/v1/tables/items/\(item)", ["columns": ["labels": labels]]).status == 200)
+    alice.server.world.changeSetWork.withLock { $0 = 3000 }
+    try alice.server.reopen()
+    let add: JSONValue = [
+      "op": "update", "table": "items", "id": .string(item), "columns": ["labels": ["add": ["new"]]],
+    ]
+    #expect(try rest.batch([add]).status == 200)
+    let refused = try rest.batch([add, add, add])
+    #expect(refused.status == 422)
+    let error = refused.json["errors"]?.elements?.first
+    #expect(error?["index"] == 1 && error?["problem"]?["code"] == "change-set-too-large")
   }
 }
