@@ -149,7 +149,7 @@ catalogue() {
 }
 
 restore() {
-  heading "9. The server's disk is lost. Yesterday's backup is restored, and the devices hand back the day."
+  heading "9. The server's disk is lost. Yesterday's backup is restored, and the devices recover the day."
   start_server
   show server holdfast backup --data "$folder/server" "$folder/yesterday.backup"
   "$bin/holdfast" backup --data "$folder/server" "$folder/yesterday.backup"

@@ -17,8 +17,7 @@ struct RestoreTests {
       let acks = device.unsentAcks.map { JSONValue.Member($0.zone, $0.token.map { .string($0) } ?? .null) }
       members.append(.init("acks", .object(acks)))
     }
-    let answer = try device.apply(
-      device.server.post("/v1/sync", JSONValue.object(members), token: device.token))
+    let answer = try device.apply(device.server.post("/v1/sync", .object(members), token: device.token))
     let sent = try #require(answer.recovered)
     #expect(sent.count == Int64(items.count))
     return (answer, sent.refused.compactMap { Problem(document: $0.problem)?.code })
@@ -83,12 +82,10 @@ struct RestoreTests {
     // A number that never arrived here.
     let gap = try ahead.server.respond(to: ahead.request([[.update("items", list, ["title": "x"])]]))
     #expect(gap.status == 409)
+    let body =
+      "{\"protocol\":1,\"acknowledged_refusals\":\(ahead.answers),\"digest\":\"\(ahead.digest)\"}"
     let response = try ahead.server.respond(
-      to: TestServer.request(
-        "POST", "/v1/sync",
-        Array(
-          "{\"protocol\":1,\"acknowledged_refusals\":\(ahead.answers),\"digest\":\"\(ahead.digest)\"}".utf8),
-        token: ahead.token))
+      to: TestServer.request("POST", "/v1/sync", Array(body.utf8), token: ahead.token))
     #expect(try SyncAnswer(body: response.body).mustResend)
     try begin(ahead)
     #expect(ahead.records.values.contains { $0.columns["title"] == "Milk" })

@@ -12,7 +12,7 @@ struct UnrecordedOperation {
   let settings: [RecordOperation.Setting]
 }
 
-/// Edits that no trigger recorded: another program had dropped the triggers, or rebuilt a table without them. See PROTOCOL.md, section 6.8.
+/// Edits that no trigger recorded: another program had dropped the triggers, or rebuilt a table without them. See PROTOCOL.md, section 6.7.
 extension LocalDatabase {
   private static let operationsOfSet = 1000
 

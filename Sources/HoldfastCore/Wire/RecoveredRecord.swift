@@ -69,7 +69,8 @@ extension OperationReader {
       case "rev": rev = try reader.readInt64()
       case "columns": columns = try reader.readRawValue()
       case "deleted": isDeleted = try reader.readBool()
-      default: throw Problem(.invalidRequest, "\(key.string.prefix(64)) is not known in returns.")
+      default:
+        throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\" of a recovered record.")
       }
     }
     guard let name, let id, Identifier.isPossible(id), let zone,

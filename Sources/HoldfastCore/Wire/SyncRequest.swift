@@ -202,7 +202,7 @@ public struct SyncRequest: Sendable {
   /// The body of a request.
   ///
   /// - Parameter sealed: the bytes of the change sets, exactly as they were sealed.
-  /// - Parameter returned: what is recovered, as `RecoveredRecord` writes it; takes the place of `recovered`.
+  /// - Parameter recovered: what is recovered, as `RecoveredRecord` writes it; takes the place of the property.
   public func body(sealed: [[UInt8]], recovered: [[UInt8]] = []) -> [UInt8] {
     var writer = JSONWriter(capacity: 512 + sealed.reduce(0) { $0 + $1.count + 1 })
     writer.beginObject()

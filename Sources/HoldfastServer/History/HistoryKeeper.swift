@@ -45,7 +45,7 @@ final class HistoryKeeper: @unchecked Sendable {
 
   /// Begins an epoch while the database is served, and with it a run: so a run never has two commits of one number.
   ///
-  /// - Parameter current: see `Store.beginEpoch`.
+  /// - Parameter current: see `StoreWriter.beginEpoch`.
   /// - Returns: the history from now on; nil when nothing was done.
   func begin(
     _ epoch: NewEpoch, after current: String?, _ schema: SyncSchema, on connection: SQLiteConnection

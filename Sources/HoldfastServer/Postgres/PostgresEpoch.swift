@@ -37,7 +37,7 @@ enum PostgresEpoch {
 
   /// Begins an epoch: in the transaction of the connection, or in one of its own. Nodes and devices are told.
   ///
-  /// - Parameter current: see `Store.beginEpoch`.
+  /// - Parameter current: see `StoreWriter.beginEpoch`.
   /// - Returns: the history from now on; nil when nothing was done.
   static func begin(
     _ epoch: NewEpoch, after current: String? = nil, on connection: PostgresConnection

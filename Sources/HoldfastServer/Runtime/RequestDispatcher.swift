@@ -16,9 +16,7 @@ final class RequestDispatcher: Sendable {
   }
 
   /// @unchecked Sendable: only the thread of one number of one worker uses a service, and `stop` when that thread has ended.
-  private struct ThreadsOwn: @unchecked Sendable {
-    let service: Service
-  }
+  private struct ThreadsOwn: @unchecked Sendable { let service: Service }
 
   /// How many commands may wait for somebody else at the same time.
   private static let slowThreads = 4

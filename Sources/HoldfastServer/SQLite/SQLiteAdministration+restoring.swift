@@ -28,7 +28,7 @@ enum SQLiteEpoch {
 
   /// Begins an epoch: in the transaction of the connection, or in one of its own.
   ///
-  /// - Parameter current: see `Store.beginEpoch`.
+  /// - Parameter current: see `StoreWriter.beginEpoch`.
   /// - Returns: the history from now on; nil when nothing was done.
   static func begin(
     _ epoch: NewEpoch, after current: String? = nil, _ schema: SyncSchema, on connection: SQLiteConnection

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// A link by which a zone is shared with people whose names need not be known: docs/SHARING.md, section 2.
+/// A link by which a zone is shared with people whose names need not be known: docs/SHARING.md, section 4.
 struct Invitation: Sendable, Equatable {
   /// How many a zone may have, how many may accept one, and for how long it may be good.
   static let zoneLimit = 100
