@@ -62,9 +62,7 @@ extension LocalDatabase {
     let table = schema.tables[link.table]
     let column = table.columns[link.column]
     func note(_ kind: String, _ column: String, _ base: SQLiteValue) throws {
-      try connection.run(
-        "INSERT INTO holdfast_edits (change_set, record_table, id, kind, column_name, base, rev, at) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-        [changeSet, .text(table.name), .text(id), .text(kind), .text(column), base, .integer(record.rev)])
+      try recordEdit(kind, column, link.table, id, base: base, rev: record.rev, at: 0, of: changeSet)
     }
     if link.onDelete == .setNull, !column.required {
       try note("detached", column.name, SQLiteValue(record.values[link.column]))

@@ -49,15 +49,9 @@ extension LocalDatabase {
       "DELETE FROM holdfast_edits WHERE record_table = ? AND id = ?",
       [.text(schema.tables[table].name), .text(id)])
     for edit in edits {
-      try connection.run(
-        """
-        INSERT INTO holdfast_edits (change_set, record_table, id, kind, column_name, base, rev, at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        [
-          edit.changeSet.map { .integer($0) } ?? .null, .text(schema.tables[table].name), .text(id),
-          .text(edit.kind.rawValue), .text(edit.column), edit.base, .integer(edit.rev), .integer(edit.at),
-        ])
+      try recordEdit(
+        edit.kind.rawValue, edit.column, table, id, base: edit.base, rev: edit.rev, at: edit.at,
+        of: edit.changeSet.map { .integer($0) } ?? .null)
     }
     guard let record else { return try connection.run(sql[table].delete, [.text(id)]) }
     let values = schema.tables[table].columns.map {

@@ -97,21 +97,13 @@ extension LocalDatabase {
 
   /// Records the creation of a record that is here.
   func recordCreate(_ table: Int, _ id: String) throws {
-    try connection.run(
-      """
-      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)
-      VALUES (?, ?, 'create', '', NULL, 0, \(DeviceTables.now))
-      """, [.text(schema.tables[table].name), .text(id)])
+    try recordEdit("create", "", table, id, base: .null, rev: 0)
   }
 
   private func recordUpdate(of column: String, _ table: Int, _ id: String, base: SQLiteValue, rev: Int64)
     throws
   {
-    try connection.run(
-      """
-      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)
-      VALUES (?, ?, 'update', ?, ?, ?, \(DeviceTables.now))
-      """, [.text(schema.tables[table].name), .text(id), .text(column), base, .integer(rev)])
+    try recordEdit("update", column, table, id, base: base, rev: rev)
   }
 
   // MARK: With what the server has
