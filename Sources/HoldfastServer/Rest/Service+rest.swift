@@ -18,22 +18,21 @@ extension Service {
       }
     }
     let (answer, progress) = try go(on: run, command, after: begun)
+    var shown = answer
     // A request that found no room is done again when it is repeated.
     if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
       if !run.created.isEmpty {
         try store.requests.add(run.created, by: request, of: number, user: device.user)
       }
       // It may show what was seen when it was begun.
-      let shown = begun.done > 0 ? try answer.map { try inSight($0, of: request, command, run) } : answer
+      if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
       let kept = shown ?? RestAnswer(unfinished: progress)
       try store.requests.add(
         AnsweredRequest(request: request, at: self.clock.trusted.written(), answer: kept), to: number)
-      try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
-      return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
     }
     // The clock of a database that is opened goes on from what devices wrote last.
     try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
-    return answer.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
+    return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 
   /// Does what is left of a request, or a part of it.
@@ -72,7 +71,7 @@ extension Service {
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
       if let progress = known.answer.progress { return .progress(progress) }
-      return .answer(try inSight(known.answer, of: request, command, run))
+      return .answer(try showable(known.answer, of: request, command, run))
     }
     // What is under way is not over, though nothing of it is kept.
     if command.progress.done > 0 { return nil }
@@ -82,7 +81,7 @@ extension Service {
   }
 
   /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
-  private func inSight(
+  private func showable(
     _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
   ) throws -> RestAnswer {
     guard try run.isHidden(answer) else { return answer }
