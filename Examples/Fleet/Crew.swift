@@ -88,12 +88,12 @@ final class Crew: Sendable {
 
   /// What the devices saw since `watch`.
   func report() -> String {
-    let sights = devices.map(\.transport.seen)
-    let failures = sights.reduce(0) { $0 + $1.failures }
-    let touched = sights.count { $0.failures > 0 }
-    let first = sights.compactMap(\.first).first.map { ", the first: \($0)" } ?? ""
+    let traffic = devices.map(\.transport.seen)
+    let failures = traffic.reduce(0) { $0 + $1.failures }
+    let touched = traffic.count { $0.failures > 0 }
+    let first = traffic.compactMap(\.first).first.map { ", the first: \($0)" } ?? ""
     return
-      "report: \(journal.count) edits made; \(sights.reduce(0) { $0 + $1.requests }) requests, "
+      "report: \(journal.count) edits made; \(traffic.reduce(0) { $0 + $1.requests }) requests, "
       + "\(failures) failed on \(touched) devices\(first)"
   }
 

@@ -33,7 +33,7 @@ enum Fleet {
     while let command = readLine() {
       switch command {
       case "watch":
-        for device in crew.devices { device.transport.purge() }
+        for device in crew.devices { device.transport.clear() }
         say("watching")
       case "report": say(crew.report())
       case "rest": return

@@ -25,7 +25,7 @@ struct Options {
   static let usage = """
     fleet --server URL --schema FILE --database URL --folder DIR [--devices N] [--users N]
           [--pause SECONDS] [--patience SECONDS] [--seed N]
-    Reads from the standard input: watch (purge the failures so far), report (say how many there were), rest (stop editing, compare).
+    Reads from the standard input: watch (clear the failures so far), report (say how many there were), rest (stop editing, compare).
     """
 
   init(_ words: [String]) throws(UsageError) {

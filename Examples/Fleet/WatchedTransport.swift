@@ -5,7 +5,7 @@ import Synchronization
 /// The real way to the server, which counts what a device sees of it.
 final class WatchedTransport: EventTransport {
   /// What was seen.
-  struct VisibleZones {
+  struct Traffic {
     var requests = 0
     /// Requests that got no answer, or one of the server's failures.
     var failures = 0
@@ -15,19 +15,19 @@ final class WatchedTransport: EventTransport {
   }
 
   private let transport: HTTPTransport
-  private let visible = Mutex(VisibleZones())
+  private let traffic = Mutex(Traffic())
   private let borrowed = Mutex<String?>(nil)
 
   init(server: URL) { transport = HTTPTransport(server: server) }
 
-  /// What was seen since `purge`.
-  var seen: VisibleZones { visible.withLock { $0 } }
+  /// What was seen since `clear`.
+  var seen: Traffic { traffic.withLock { $0 } }
 
   /// Signs in with the token of another device of the same person, as a copy of it does: so the servers need not hash the
   /// password again for each of so many devices.
   func borrow(_ token: String) { borrowed.withLock { $0 = token } }
 
-  func purge() { visible.withLock { $0 = VisibleZones() } }
+  func clear() { traffic.withLock { $0 = Traffic() } }
 
   func send(_ request: TransportRequest) async throws -> TransportAnswer {
     var request = request
@@ -35,7 +35,7 @@ final class WatchedTransport: EventTransport {
       request = TransportRequest(
         method: "POST", path: "v1/devices", token: token, body: Array("{\"name\": \"one more\"}".utf8))
     }
-    visible.withLock { $0.requests += 1 }
+    traffic.withLock { $0.requests += 1 }
     do {
       let answer = try await transport.send(request)
       if answer.status >= 500 { note("\(request.path): \(answer.status)") }
@@ -47,7 +47,7 @@ final class WatchedTransport: EventTransport {
   }
 
   func events(token: String, lastEventID: String?) -> AsyncThrowingStream<[UInt8], any Error> {
-    visible.withLock { $0.streams += 1 }
+    traffic.withLock { $0.streams += 1 }
     let bytes = transport.events(token: token, lastEventID: lastEventID)
     return AsyncThrowingStream { continuation in
       let task = Task { [self] in
@@ -65,9 +65,9 @@ final class WatchedTransport: EventTransport {
   }
 
   private func note(_ failure: String) {
-    visible.withLock { visible in
-      visible.failures += 1
-      visible.first = visible.first ?? failure
+    traffic.withLock { traffic in
+      traffic.failures += 1
+      traffic.first = traffic.first ?? failure
     }
   }
 }

@@ -1,11 +1,11 @@
 extension Store {
-  /// resyncs a zone: with the next sync the server's copy replaces the one here, at once and under every unsent edit. Until then the
+  /// Resyncs a zone: with the next sync the server's copy replaces the one here, at once and under every unsent edit. Until then the
   /// copy here stays as it is.
   ///
   /// - Parameter zone: the id of its root record, the user's id, or the name of a public zone; one that is not here is left alone.
   public func reset(_ zone: String) async throws { try await writer.perform { try $0.reset(zone) } }
 
-  /// resyncs all zones; see `reset(_:)`.
+  /// Resyncs all zones; see `reset(_:)`.
   public func resetAll() async throws { try await writer.perform { try $0.reset(nil) } }
 
   /// Reads the whole database, and says what is wrong with it; see docs/SNAPSHOTS.md, section 5. Takes a second for some hundred megabytes.

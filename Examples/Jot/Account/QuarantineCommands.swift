@@ -49,7 +49,7 @@ extension Command {
     let store = try call.open().store
     let set = try await quarantined(call, store)
     try await store.discard(set.number)
-    Terminal.output.say("Forgot \((1 + set.dependents.count).of("change set")).")
+    Terminal.output.say("Discarded \((1 + set.dependents.count).of("change set")).")
   }
 
   private static func quarantined(_ call: Invocation, _ store: Store) async throws -> QuarantinedChangeSet {

@@ -46,7 +46,7 @@ extension LocalDatabase {
     return zones
   }
 
-  /// resyncs zones; what is here stays until the new copies are whole.
+  /// Resyncs zones; what is here stays until the new copies are whole.
   ///
   /// - Parameter zone: nil for all.
   func reset(_ zone: String?) throws {

@@ -233,7 +233,7 @@ extension LocalDatabase {
       "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
 
-  /// Purges the token, and with `removingData` all records and what belongs to the user.
+  /// Removes the token, and with `removingData` all records and what belongs to the user.
   package func signOut(removingData: Bool, discardingUnsent: Bool) throws {
     try transaction(.immediate) {
       try seal(isStrict: false)

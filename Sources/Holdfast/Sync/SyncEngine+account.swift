@@ -32,7 +32,7 @@ extension SyncEngine {
     try await open { try $0.sessionRequest(token: token, device: device) }
   }
 
-  /// Signs this device out. Without a connection the token stays valid on the server, but is purged here.
+  /// Signs this device out. Without a connection the token stays valid on the server, but is removed here.
   ///
   /// - Parameters:
   ///   - removingData: whether all records leave the device too.

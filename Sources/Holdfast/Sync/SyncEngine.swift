@@ -85,7 +85,7 @@ public actor SyncEngine {
       let number = newNumber()
       observers[number] = continuation
       continuation.yield(state)
-      continuation.onTermination = { _ in Task { await self.purge(number) } }
+      continuation.onTermination = { _ in Task { await self.removeObserver(number) } }
     }
   }
 
@@ -94,7 +94,7 @@ public actor SyncEngine {
     return lastNumber
   }
 
-  private func purge(_ number: Int) { observers[number] = nil }
+  private func removeObserver(_ number: Int) { observers[number] = nil }
 
   private func lookForEdits() async {
     if ((try? await store.waitingOperations()) ?? 0) > 0 { await handle(.edited) }

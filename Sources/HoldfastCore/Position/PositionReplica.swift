@@ -1,5 +1,5 @@
 extension Position {
-  /// Who makes positions: six characters, drawn at random once by each device (and again by one that purged).
+  /// Who makes positions: six characters, drawn at random once by each device (and again by one that lost them).
   ///
   /// Two replicas that share a name get positions that may interleave, never an order that differs between devices. With 10,000
   /// devices in one zone the odds that any two share one are about 1 in 1,100.

@@ -30,7 +30,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
     self.bytes = Array(bytes[max(0, whole - Self.limit * Self.size)..<whole])
   }
 
-  /// Adds the next one, and purges the oldest when there are too many.
+  /// Adds the next one, and drops the oldest when there are too many.
   public mutating func add(_ entry: Entry, isRefused: Bool = false) {
     if bytes.count == Self.limit * Self.size { bytes.removeFirst(Self.size) }
     let number = isRefused ? -entry.last : entry.last

@@ -97,7 +97,7 @@ extension API {
     return written
   }
 
-  /// Writes what is told of a record that has left the user's visible.
+  /// Writes what is told of a record that has left the zones that the user may read.
   func writeGone(_ id: String, of table: Int, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("table")

@@ -74,7 +74,7 @@ extension API {
     let coding: SnapshotCoding =
       request.acceptsCoding("zstd") ? .zstd : .identity
     if let answer = send(request, snapshot, coding) { return answer }
-    snapshots.cache.purge(snapshot)
+    snapshots.cache.remove(snapshot)
     return nil
   }
 

@@ -20,7 +20,7 @@ final class DeviceKeys: @unchecked Sendable {
     return lock.hold { keys[token].flatMap { now < $0.end ? $0.key : nil } }
   }
 
-  /// Purges a token that is not good any more: a JWT may be taken for somebody else's, when its user was erased.
+  /// Removes a token that is not good any more: a JWT may be taken for somebody else's, when its user was erased.
   func remove(_ token: TokenHash) { lock.hold { keys[token] = nil } }
 
   /// Remembers the device of a token.

@@ -19,7 +19,7 @@ struct PostgresLists {
 
   init(_ schema: SyncSchema) { self.schema = schema }
 
-  /// Purges all: what has changed is another set now.
+  /// Clears all: what has changed is another set now.
   mutating func removeAll() {
     if places.isEmpty { return }
     places.removeAll()

@@ -16,7 +16,7 @@ struct PostgresPurge {
     case .tombstones:
       let zones = try connection.query(SQL.findZones, PostgresParameters(place, Int64(limit))).texts
       return FoundPurgeable(
-        items: try zones.filter { try isForgettable($0, terms) }.map { .tombstones(zone: $0) },
+        items: try zones.filter { try isPurgeable($0, terms) }.map { .tombstones(zone: $0) },
         next: zones.count == limit ? zones.last : nil)
     case .acks:
       let found = try [SQL.findDead, SQL.findDeadUnheard].map { statement in
@@ -69,7 +69,7 @@ struct PostgresPurge {
   }
 
   /// Whether the first tombstone of a zone may go.
-  private func isForgettable(_ zone: String, _ terms: RetentionTerms) throws -> Bool {
+  private func isPurgeable(_ zone: String, _ terms: RetentionTerms) throws -> Bool {
     let rows = try connection.query(SQL.findTombstones, PostgresParameters(zone, Int64.max, Int64(1)))
     guard !rows.isEmpty, isOld(rows, 0, terms) else { return false }
     return try horizon(of: zone, terms).map { rows.int64(0, 0) <= $0.seq } ?? false

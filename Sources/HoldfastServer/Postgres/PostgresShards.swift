@@ -56,7 +56,7 @@ extension PostgresTables {
   ]
 
   /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another
-  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was purged.
+  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was left out.
   func shardReference(of link: SyncSchema.Link, isChecked: Bool) -> String? {
     if !link.isInZone { return nil }
     let (table, column) = (

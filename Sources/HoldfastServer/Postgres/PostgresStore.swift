@@ -173,7 +173,7 @@ final class PostgresStore: StoreWriter {
 
   func rollBack() {
     guard let opened else { return }
-    // Outside of a transaction it has no effect but to purge what was wrong with its values.
+    // Outside of a transaction it has no effect but to clear what was wrong with its values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
     opened.close()
     self.opened = nil

@@ -45,7 +45,7 @@ struct PostgresWorkingSet {
   /// Takes in what was read.
   mutating func learn(_ key: Key, _ entry: Entry) { stored[key] = entry }
 
-  /// Purges all.
+  /// Clears all.
   mutating func removeAll() {
     version += 1
     stored.removeAll(keepingCapacity: true)

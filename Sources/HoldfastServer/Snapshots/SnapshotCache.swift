@@ -144,7 +144,7 @@ final class SnapshotCache: @unchecked Sendable {
   }
 
   /// Purges a snapshot whose file is gone.
-  func purge(_ snapshot: Snapshot) {
+  func remove(_ snapshot: Snapshot) {
     lock.hold { snapshots.removeAll { $0.key == snapshot.key && $0.seq == snapshot.seq } }
     Self.remove(snapshot)
   }

@@ -32,7 +32,7 @@ final class ZoneLedger {
 
   init(_ table: any ZoneTable) { self.table = table }
 
-  /// Purges everything: a new transaction begins.
+  /// Clears everything: a new transaction begins.
   func beginBatch() {
     zones.removeAll(keepingCapacity: true)
     roles.removeAll(keepingCapacity: true)

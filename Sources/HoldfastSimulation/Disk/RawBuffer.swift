@@ -41,7 +41,7 @@ final class RawBuffer {
     UnsafeRawBufferPointer(start: start + offset, count: count)
   }
 
-  /// Purges everything, and gives large memory back.
+  /// Drops everything, and gives large memory back.
   func removeAll() {
     count = 0
     guard capacity > 1 << 20 else { return }

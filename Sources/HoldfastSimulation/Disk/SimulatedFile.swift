@@ -11,7 +11,7 @@ final class SimulatedFile {
   }
 
   let content = RawBuffer()
-  /// Oldest first; a sync purges them.
+  /// Oldest first; a sync drops them.
   private(set) var changes: [Change] = []
   let replaced = RawBuffer(capacity: 64)
 
