@@ -9,10 +9,12 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// What tests spend most of their time in is optimized for them: Scripts/test.sh sets the variable. Apps never do, as packages that others
-/// depend on may not have such flags.
+/// The product is optimized for the tests, each module as a whole, which takes no longer to compile: Scripts/test.sh sets the variable. Apps
+/// never do, as packages that others depend on may not have such flags.
 let optimized: [SwiftSetting] =
-  Context.environment["HOLDFAST_OPTIMIZED"] == nil ? strict : strict + [.unsafeFlags(["-O"])]
+  Context.environment["HOLDFAST_OPTIMIZED"] == nil
+  ? strict
+  : strict + [.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"])]
 
 /// Arrows point only toward HoldfastCore; the client (`Holdfast`) and the server never import each other.
 let package = Package(
@@ -43,16 +45,16 @@ let package = Package(
     .target(name: "HoldfastCore", swiftSettings: optimized),
     .target(
       name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite"], swiftSettings: optimized),
-    .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: strict),
+    .target(name: "HoldfastCurl", dependencies: ["HoldfastCore", "CCurl"], swiftSettings: optimized),
     .target(
       name: "Holdfast",
       dependencies: [
         "HoldfastCore", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
-      ], swiftSettings: strict),
-    .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: strict),
+      ], swiftSettings: optimized),
+    .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: optimized),
     .target(
-      name: "HoldfastHTTP", dependencies: ["CSockets", "CZstd", "CDeflate"], swiftSettings: strict),
+      name: "HoldfastHTTP", dependencies: ["CSockets", "CZstd", "CDeflate"], swiftSettings: optimized),
     .target(
       name: "HoldfastServer",
       dependencies: [
@@ -78,7 +80,7 @@ let package = Package(
         "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP", "Holdfast",
         "CSQLite",
       ],
-      swiftSettings: strict),
+      swiftSettings: optimized),
     .plugin(
       name: "SnapshotPlugin",
       capability: .command(

@@ -2,7 +2,8 @@
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
 # the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every fourth step, others each time, then new seeds for half a minute.
+# every fourth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's and the simulation run beside each
+# other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,97 +28,109 @@ if (($(df --output=avail /dev/shm 2>/dev/null | tail -1) > 12 << 20)); then
   export TMPDIR=$memory
 fi
 folder=$(mktemp -d)
-output=$folder/output
 postgres=$(mktemp -d)
-beside=
+lanes=()
 cleanup() {
-  # shellcheck disable=SC2046 # Each number is an argument.
-  if [[ -n $beside ]]; then kill "$beside" $(pgrep -P "$beside") || true; fi
+  local lane
+  # Each lane is a process group.
+  for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
   Scripts/postgres.sh stop "$postgres" immediate >/dev/null || true
   rm -rf "$folder" "$postgres" ${memory:+"$memory"}
 }
 trap cleanup EXIT
-passed=0
-failed=0
-status=0
-results=
 
 # Swift Testing says 'Test "name" passed after ...', of a run and a suite likewise; in colors, unless told not to.
 export NO_COLOR=1
 count() {
-  grep -E "^[^A-Za-z]*Test .* $1 after " "$output" | grep -vcE 'Test run with' || true
+  grep -E "^[^A-Za-z]*Test .* $2 after " "$1" | grep -vcE 'Test run with' || true
 }
 
-# Says lines of the output, such as say what failed, at the end again.
-say_again() {
-  local lines
-  lines=$(grep -E "$1" "$output" | cut -c 1-400) || true
-  if [[ -n $lines ]]; then results+=$lines$'\n'; fi
+# result NAME PASSED FAILED SECONDS STATUS: writes down what came of a run.
+result() {
+  echo "$2 $3 $5" >>"$folder/sums"
+  printf '%4d passed %4d failed %4d s  %s\n' "$2" "$3" "$4" "$1" >>"$folder/results"
 }
 
-# Runs the tests of a module, and adds what came of it to the sums. Each module has a process of its own: all tests in one process did
-# not always come to an end on two processors.
+# Says lines of a run's output, such as say what failed, at the end again.
+say_again() { grep -E "$2" "$1" | cut -c 1-400 >>"$folder/results" || true; }
+
+# Runs the tests of a module. Each module has a process of its own: all tests in one process did not always come to an end on two
+# processors.
 run() {
-  local name=$1 module=$2 start=$SECONDS good bad others code=0
+  local name=$1 module=$2 start=$SECONDS others output code=0
   shift 2
   # Each test of the whole path has processes of its own: all at once would time out waiting for each other.
   if [[ $module == EndToEnd ]]; then set -- "$@" --experimental-maximum-parallelization-width 4; fi
   others=$(printf '%s\n' "${modules[@]}" | grep -vx "$module" | paste -sd '|')
+  output=$(mktemp -p "$folder")
   # Not by "swift test", which waits until no other build is under way.
-  .build/debug/holdfastPackageTests.xctest --testing-library swift-testing "${filter[@]}" --skip "^($others)Tests\." "$@" 2>&1 |
-    tee "$output" || code=$?
-  if ((code > 0)); then status=$code; fi
-  good=$(count passed)
-  bad=$(count failed)
+  .build/debug/holdfastPackageTests.xctest --testing-library swift-testing "${filter[@]}" --skip "^($others)Tests\." "$@" >"$output" 2>&1 ||
+    code=$?
+  cat "$output"
+  result "$module, $name" "$(count "$output" passed)" "$(count "$output" failed)" "$((SECONDS - start))" "$code"
+  say_again "$output" ' recorded an issue at |Fatal error'
+  if ((code > 128)); then echo "Signal $((code - 128)) ended the tests of $module." >>"$folder/results"; fi
+}
+
+# Runs a part of the simulation, which counts as one test.
+simulate() {
+  local start=$SECONDS output code=0
+  output=$(mktemp -p "$folder")
+  .build/debug/simulate "$@" >"$output" 2>&1 || code=$?
+  cat "$output"
+  result "simulate ${*//postgres:*/URL}" "$((code == 0))" "$((code != 0))" "$((SECONDS - start))" "$code"
+  say_again "$output" '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )|error: '
+}
+
+on_sqlite() {
+  for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
+}
+
+on_postgres() {
+  export HOLDFAST_TEST_STORE=postgres
+  for module in HoldfastServer EndToEnd; do
+    run 'on PostgreSQL' "$module" "${one_store[@]}" "${chosen[@]}" "${once[@]}"
+    HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${pooled[@]}"
+  done
+  HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
+}
+
+in_simulation() {
+  simulate --scenarios --every 4
+  simulate --minutes 0.5
+  simulate --postgres "$(Scripts/postgres.sh start "$postgres")" --seeds 5
+}
+
+# Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
+export HOLDFAST_OPTIMIZED=yes
+swift build --build-tests -debug-info-format none
+set -m
+on_postgres &
+lanes+=($!)
+on_sqlite &
+lanes+=($!)
+if (($# == 0)); then
+  in_simulation &
+  lanes+=($!)
+fi
+status=0
+for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
+set +m
+lanes=()
+passed=0
+failed=0
+while read -r good bad code; do
   passed=$((passed + good))
   failed=$((failed + bad))
-  results+="$(printf '%4d passed %4d failed %4d s  %s, %s' "$good" "$bad" "$((SECONDS - start))" "$module" "$name")"$'\n'
-  say_again ' recorded an issue at |Fatal error'
-  if ((code > 128)); then results+="Signal $((code - 128)) ended the tests of $module."$'\n'; fi
-}
-
-# Runs the simulation, each part of which counts as one test.
-simulation() {
-  local start=$SECONDS arguments
-  for arguments in '--scenarios --every 4' '--minutes 0.5' "--postgres $(Scripts/postgres.sh start "$postgres") --seeds 5"; do
-    echo "== simulate $arguments"
-    # shellcheck disable=SC2086 # Each word is an argument.
-    if .build/debug/simulate $arguments; then echo "== passed"; else echo "== failed"; fi
-  done
-  echo "$((SECONDS - start))" >"$folder/seconds"
-}
-
-# Optimizes what tests spend most of their time in (see Package.swift): one build is enough for them and for the simulation.
-export HOLDFAST_OPTIMIZED=yes
-swift build --build-tests
-if (($# == 0)); then
-  # On one processor alone, and beside the tests, which mostly wait for disks and each other.
-  simulation >"$folder/simulation" 2>&1 &
-  beside=$!
-fi
-for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
-export HOLDFAST_TEST_STORE=postgres
-for module in HoldfastServer EndToEnd; do
-  run 'on PostgreSQL' "$module" "${one_store[@]}" "${chosen[@]}" "${once[@]}"
-  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${pooled[@]}"
-done
-HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
-if [[ -n $beside ]]; then
-  wait "$beside" || status=$?
-  beside=
-  output=$folder/simulation
-  cat "$output"
-  passed=$((passed + $(grep -c '^== passed$' "$output" || true)))
-  failed=$((failed + $(grep -c '^== failed$' "$output" || true)))
-  results+="$(printf '%30d s  the simulation, beside all others' "$(cat "$folder/seconds" || echo 0)")"$'\n'
-  say_again '^(seed .* breaks| +I[0-9]+: |.* BROKEN$|Again: )|error: '
-fi
+  if ((code > 0)); then status=$code; fi
+done <"$folder/sums"
 if ((passed + failed == 0)); then
   echo "No test ran${1:+: none is called \"$1\"}." >&2
   status=1
 fi
 if ((failed > 0 && status == 0)); then status=1; fi
 echo
-echo "${results}$(printf '%30d s  in all' "$SECONDS")"
+cat "$folder/results"
+printf '%30d s  in all\n' "$SECONDS"
 echo "$passed passed, $failed failed"
 exit "$status"
