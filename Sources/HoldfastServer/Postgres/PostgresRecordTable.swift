@@ -74,11 +74,13 @@ final class PostgresRecordTable: RecordTable {
     }
   }
 
-  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)] {
+  func references(by column: Int, to values: [String], limit: Int) throws -> [(id: String, value: String)] {
     var found: TextMap<[String]> = [:]
+    // Those that are gone already in this transaction may be among the first.
+    let limit = limit == .max ? .max : limit + store.working.changed.count
     for start in stride(from: 0, to: values.count, by: Self.together) {
       let some = Array(values[start..<min(start + Self.together, values.count)])
-      for (id, value) in try store.writing.references(of: index, by: column, to: some)
+      for (id, value) in try store.writing.references(of: index, by: column, to: some, limit: limit)
       where store.working.changed[Footprint.Key(table: index, id: id)] == nil {
         found[value, default: []].append(id)
       }

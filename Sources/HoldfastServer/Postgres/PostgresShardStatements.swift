@@ -140,8 +140,8 @@ struct PostgresShardStatements {
       insert: PostgresStatement(
         "INSERT INTO \(relation.name) (zone, id\(names)) VALUES ($1, $2\(values))"),
       delete: PostgresStatement("DELETE FROM \(relation.name) t WHERE t.zone = $1 AND t.id = $2"),
-      findWhere: findWhere { "t.zone = $1 AND t.\($0.name) = $2" },
-      findWhereAnywhere: findWhere { "t.\($0.name) = $1" },
+      findWhere: findWhere { "t.zone = $1 AND t.\($0.name) = $2 LIMIT $3" },
+      findWhereAnywhere: findWhere { "t.\($0.name) = $1 LIMIT $2" },
       findSame: table.unique.map { group in
         let same = group.enumerated().map { place, name in
           let column = relation.columns[table.index(of: name) ?? 0]

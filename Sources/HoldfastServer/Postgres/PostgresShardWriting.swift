@@ -22,21 +22,22 @@ final class PostgresShardWriting: PostgresWriting {
     return Stamp(rawValue: max(zones.int64(0, 0), devices.int64(0, 0)))
   }
 
-  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
-  {
+  func references(
+    of table: Int, by column: Int, to values: [String], limit: Int
+  ) throws -> [(id: String, value: String)] {
     try values.flatMap { value in
-      try ids(of: table, where: column, is: value).map { ($0, value) }
+      try ids(of: table, where: column, is: value, limit: Int64(limit)).map { ($0, value) }
     }
   }
 
-  private func ids(of table: Int, where column: Int, is value: String) throws -> [String] {
+  private func ids(of table: Int, where column: Int, is value: String, limit: Int64) throws -> [String] {
     let records = statements.records[table]
     guard let everywhere = records.findWhereAnywhere[column], let inZone = records.findWhere[column]
     else { return [] }
     let zones = zones(referredBy: table, column, id: value)
-    if zones.isEmpty { return try store.connection.query(everywhere, PostgresParameters(value)).texts }
+    if zones.isEmpty { return try store.connection.query(everywhere, PostgresParameters(value, limit)).texts }
     return try zones.flatMap { zone in
-      try store.connection.query(inZone, PostgresParameters(zone, value)).texts
+      try store.connection.query(inZone, PostgresParameters(zone, value, limit)).texts
     }
   }
 

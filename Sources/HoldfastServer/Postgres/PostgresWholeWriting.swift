@@ -36,7 +36,7 @@ final class PostgresWholeWriting: PostgresWriting {
           : PostgresStatement(
             """
             SELECT t.id::text, u.value FROM unnest($1::text[]) AS u (value)
-            JOIN \(relation.name) t ON t.\(column.name) = u.value\(column.cast)
+            JOIN \(relation.name) t ON t.\(column.name) = u.value\(column.cast) LIMIT $2
             """)
       }
     }
@@ -75,11 +75,13 @@ final class PostgresWholeWriting: PostgresWriting {
 
   func write(andCommit changes: ZoneChanges?) throws(PostgresError) { try store.write(andCommit: changes) }
 
-  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
-  {
+  func references(
+    of table: Int, by column: Int, to values: [String], limit: Int
+  ) throws -> [(id: String, value: String)] {
     guard let statement = findWhere[table][column] else { return [] }
     var parameters = PostgresParameters()
     parameters.append(array: values)
+    parameters.append(Int64(limit))
     let rows = try store.connection.query(statement, parameters)
     return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }

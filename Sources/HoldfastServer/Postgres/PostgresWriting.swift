@@ -24,7 +24,9 @@ protocol PostgresWriting: AnyObject {
   func write(andCommit changes: ZoneChanges?) throws(PostgresError)
 
   /// The ids of the records in the database whose column has one of some values, each with the value.
-  func references(of table: Int, by column: Int, to values: [String]) throws -> [(id: String, value: String)]
+  func references(
+    of table: Int, by column: Int, to values: [String], limit: Int
+  ) throws -> [(id: String, value: String)]
 
   /// The ids of the records in the database that have the values of a unique group, `values`, in a record's zone.
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]

@@ -35,6 +35,8 @@ struct RestProgress: Sendable, Equatable {
   var done = 0
   /// Their results as they stand in the answer, with commas between.
   var results: [UInt8] = []
+  /// Whether a piece of the deletion is done that comes next.
+  var isCut = false
 }
 
 /// One thing that is done to one record.

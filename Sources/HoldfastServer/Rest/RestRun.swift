@@ -16,6 +16,8 @@ final class RestRun {
   let author: Author
   /// How many bytes of records the answer takes yet.
   private var room = 0
+  /// Whether a piece of the deletion is done that comes next.
+  private(set) var isUnfinished = false
   /// What each item found.
   private var before: [Int: VisibleRecord] = [:]
 
@@ -27,7 +29,7 @@ final class RestRun {
     self.service = service
   }
 
-  /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left.
+  /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left, or a piece of it.
   ///
   /// - Parameter progress: what earlier transactions have done.
   /// - Returns: the results of those that follow.
@@ -38,17 +40,25 @@ final class RestRun {
       if !results.isEmpty, service.hasDoneEnough(results.count) { break }
       switch item {
       case .failure(let problem): results.append(.failure(RestFailure(problem: problem)))
-      case .success(let item): results.append(try runAlone(item, index))
+      case .success(let item):
+        let isCut = command.progress.isCut && index == command.progress.done
+        guard let result = try runAlone(item, index, isCut: isCut) else {
+          isUnfinished = true
+          return results
+        }
+        results.append(result)
       }
     }
     return results
   }
 
-  private func runAlone(_ item: RestItem, _ index: Int) throws -> RestResult {
+  /// Does one item; nil when only a piece of it is done.
+  private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
     if item.verb == .resolve { return try resolve(item) }
-    let refused = try service.run([item.operation], by: author, keeper: 0) { [unowned self] _, _ in
-      try prepare(item, index)
+    let (refused, hasMore) = try service.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
+      [unowned self] _, _ in try prepare(item, index)
     }
+    if hasMore { return nil }
     if let refused { return .failure(try failure(refused.problem, item)) }
     return try result(item, index)
   }

@@ -44,10 +44,14 @@ extension Service {
     switch command.form {
     case .atomic: return (restText.answer(try run.runTogether(), command.form), begun)
     case .single:
-      return (restText.answer(.results(try run.runEach(after: begun)), command.form), begun)
+      let results = try run.runEach(after: begun)
+      var progress = begun
+      progress.isCut = run.isUnfinished
+      return (run.isUnfinished ? nil : restText.answer(.results(results), command.form), progress)
     case .each:
       var progress = begun
       let results = try run.runEach(after: begun)
+      progress.isCut = run.isUnfinished
       restText.add(results, to: &progress)
       return (progress.done < command.items.count ? nil : restText.answer(progress), progress)
     }

@@ -73,14 +73,14 @@ final class SQLiteRecordTable: RecordTable {
     try drop.run()
   }
 
-  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)] {
+  func references(by column: Int, to values: [String], limit: Int) throws -> [(id: String, value: String)] {
     let statement = try connection.statement(
       "SELECT id FROM \"\(table.name)\" WHERE \"\(table.columns[column].name)\" = ?")
     var found: [(id: String, value: String)] = []
     for value in values {
       try statement.bind(value, at: 1)
       defer { statement.reset() }
-      while try statement.step() { found.append((statement.text(0), value)) }
+      while found.count < limit, try statement.step() { found.append((statement.text(0), value)) }
     }
     return found
   }

@@ -8,6 +8,10 @@ extension ChangeSetRun {
     else { return try deleteNothing(operation) }
     try requireDelete(of: live)
     Trace.took(.deleted)
+    if isPiece, try !removeBelow(live, at: stamp(of: operation)) {
+      isUnfinished = true
+      return
+    }
     try remove(live, at: stamp(of: operation))
     try removeMember(live)
   }
@@ -56,11 +60,11 @@ extension ChangeSetRun {
   /// Deletes a record and, level by level, all that goes with it: what refers to the records of a level is found together. Each gets a
   /// tombstone of its own.
   func remove(
-    _ first: StoredRecord, at stamp: Stamp, rev: Int64 = 0,
+    _ first: StoredRecord, at stamp: Stamp, rev: Int64 = 0, isInside: Bool = true,
     isLogged: (StoredRecord) throws -> Bool = { _ in true }
   ) throws {
     // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
-    var level = [Going(key: Footprint.Key(table: first.table, id: first.id))]
+    var level = [Going(key: Footprint.Key(table: first.table, id: first.id), isInside: isInside)]
     while !level.isEmpty {
       var gone: [Int: [Going]] = [:]
       for going in level {
@@ -117,29 +121,38 @@ extension ChangeSetRun {
       }
     }
     let wanted = parents.map(\.key.id).filter { inside[$0] != nil }
-    var onDelete = link.onDelete
-    // What is in other zones never keeps anybody from deleting, and is not told of.
-    if onDelete == .restrict {
-      onDelete = store.table.columns[link.column].required ? .cascade : .setNull
-    }
+    let onDelete = unrestricted(link)
     let children = try store.references(by: link.column, to: wanted)
     try store.prefetch(children.map(\.id))
     for (id, parent) in children {
       let isInside = inside[parent] ?? false
       if onDelete == .cascade {
         Trace.took(.cascaded)
-        work.addFollower()
+        try addFollower()
         level.append(Going(key: Footprint.Key(table: link.table, id: id), isInside: isInside))
         continue
       }
-      guard let child = try store.record(id) else { continue }
-      Trace.took(.setToNull)
-      var merge = RecordMerge(child)
-      merge.set(
-        link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)
-      var next = merge.next
-      next.seq = try ledger.next(child.zone)
-      try replace(next, over: child, isValidated: isInside)
+      try addFollower()
+      try setToNull(link, of: id, at: stamp, isValidated: isInside)
     }
+  }
+
+  /// What a reference does that keeps nobody from deleting: one from another zone, which is not told of either.
+  func unrestricted(_ link: SyncSchema.Link) -> Reference.OnDelete {
+    if link.onDelete != .restrict { return link.onDelete }
+    return schema.tables[link.table].columns[link.column].required ? .cascade : .setNull
+  }
+
+  /// Ends the reference that a record has by a link.
+  func setToNull(_ link: SyncSchema.Link, of id: String, at stamp: Stamp, isValidated: Bool) throws {
+    let store = stores.tables[link.table]
+    guard let child = try store.record(id) else { return }
+    Trace.took(.setToNull)
+    var merge = RecordMerge(child)
+    merge.set(
+      link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)
+    var next = merge.next
+    next.seq = try ledger.next(child.zone)
+    try replace(next, over: child, isValidated: isValidated)
   }
 }

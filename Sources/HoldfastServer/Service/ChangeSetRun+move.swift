@@ -1,7 +1,7 @@
 import HoldfastCore
 
 extension ChangeSetRun {
-  /// ZoneChanges a record, whose columns are changed already, to another zone with all that is under it.
+  /// Moves a record, whose columns are changed already, to another zone with all that is under it.
   ///
   /// - Parameter live: what it was.
   func move(_ record: StoredRecord, from live: StoredRecord, to zone: String) throws {
@@ -27,7 +27,7 @@ extension ChangeSetRun {
             guard let old = try store.record(id) else { continue }
             var child = old
             child.rev &+= 1
-            work.addFollower()
+            try addFollower()
             level.append((child, old))
           }
         }

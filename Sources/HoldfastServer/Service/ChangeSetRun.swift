@@ -60,6 +60,12 @@ final class ChangeSetRun {
   var work = ChangeSetWork()
   /// Whether records go because a user does, so that no reference to them is an obstacle.
   let isErasing: Bool
+  /// Whether a deletion of many records may be done in several transactions.
+  let mayBeCut: Bool
+  /// Whether this transaction does as much of a deletion as one is to do.
+  private(set) var isPiece: Bool
+  /// Whether something is left for another transaction.
+  var isUnfinished = false
   private let prepare: Preparation?
   private var isDone: [Bool]
   private var creates: TextMap<Int>?
@@ -70,8 +76,10 @@ final class ChangeSetRun {
 
   init(
     _ operations: [RecordOperation], by author: Author, on stores: RecordStores, isErasing: Bool = false,
-    prepare: Preparation? = nil
+    mayBeCut: Bool = false, isPiece: Bool = false, prepare: Preparation? = nil
   ) {
+    self.mayBeCut = mayBeCut
+    self.isPiece = isPiece
     self.operations = operations
     self.isErasing = isErasing
     self.prepare = prepare
@@ -84,7 +92,12 @@ final class ChangeSetRun {
   ///
   /// - Throws: `Problem` when the set is refused; what the store throws.
   func run() throws {
-    for index in operations.indices { try run(index) }
+    if isPiece { isPiece = try isCertain() }
+    for index in operations.indices {
+      try run(index)
+      // What holds for the set as a whole is looked at with its last piece.
+      if isUnfinished { return try stores.store.settle { false } }
+    }
     try checkOpenReferences()
     try checkUnique()
     try checkOwners()
@@ -105,7 +118,7 @@ final class ChangeSetRun {
     isDone[index] = true
     let outer = current
     current = index
-    if work.microseconds > stores.workLimit {
+    if work.microseconds > stores.workLimit, !isPiece {
       throw Problem(
         .changeSetTooLarge,
         "Those before this one are as much work as one transaction may be: write the others in another.")

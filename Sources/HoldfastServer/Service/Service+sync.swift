@@ -6,9 +6,9 @@ extension Service {
 
   /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
   ///
-  /// - Returns: what could not be taken of what the device recovers; nil when none of it was looked at.
+  /// - Returns: `synced`, or `unfinished` where a deletion goes on in another transaction.
   /// - Throws: `Problem` before anything is written.
-  func sync(_ command: SyncCommand, at now: Stamp) throws -> [RefusedRecovery]? {
+  func sync(_ command: SyncCommand, at now: Stamp) throws -> Outcome {
     var device = try device(command.key)
     try requireHistory(command.request, of: device, command.key)
     try command.requireAcknowledgements(from: device.acknowledgedRefusals)
@@ -17,7 +17,7 @@ extension Service {
     if device.isUnseenSinceRestore, !request.isComplete, request.digest != AckDigest().text {
       // What it has may be what the restore has lost. It is answered `resend`, as the restore purged its acks.
       Trace.took(.unseenDeviceAsked)
-      return nil
+      return .synced(refusedRecoveries: nil)
     }
     if replays < request.changeSets.count,
       try store.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
@@ -51,10 +51,11 @@ extension Service {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
       try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
-      return nil
+      return .synced(refusedRecoveries: nil)
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
+    var isUnfinished = false
     try take(request.claims, by: author)
     let refused = try take(request.recovered, by: author)
     for index in replays..<request.changeSets.count {
@@ -65,7 +66,11 @@ extension Service {
         break
       }
       let set = request.changeSets[index]
-      let refusal = try apply(set, by: author)
+      let (refusal, hasMore) = try apply(set, by: author, isCut: command.isCut && index == replays)
+      if hasMore {
+        isUnfinished = true
+        break
+      }
       if let refusal {
         try store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
       }
@@ -75,7 +80,7 @@ extension Service {
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
-    return refused
+    return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
   }
 
   /// Stores what a device says of its zones.
@@ -113,10 +118,12 @@ extension Service {
     }
   }
 
-  private func apply(_ set: ReceivedChangeSet, by author: Author) throws -> RefusedOperation? {
+  private func apply(
+    _ set: ReceivedChangeSet, by author: Author, isCut: Bool
+  ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
     switch set.content {
-    case .failure(let refused): refused
-    case .success(let operations): try run(operations, by: author)
+    case .failure(let refused): (refused, false)
+    case .success(let operations): try runPiece(operations, by: author, isCut: isCut)
     }
   }
 }

@@ -155,8 +155,7 @@ final class Service {
 
   private func apply(_ command: ServiceCommand, at now: Stamp) throws -> Outcome {
     switch command {
-    case .sync(let command):
-      return .synced(refusedRecoveries: try sync(command, at: now))
+    case .sync(let command): return try sync(command, at: now)
     case .rest(let command): return try rest(command, at: now)
     case .signUp(let signUp): return .session(try self.signUp(signUp, at: now))
     case .signIn(let signIn): return .session(try self.signIn(signIn, at: now))
@@ -214,8 +213,31 @@ final class Service {
     _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil,
     prepare: ChangeSetRun.Preparation? = nil
   ) throws -> RefusedOperation? {
-    let run = ChangeSetRun(operations, by: author, on: stores, prepare: prepare)
-    stores.ledger.beginChangeSet(by: keeper ?? author.device)
+    try perform(ChangeSetRun(operations, by: author, on: stores, prepare: prepare), keeper)
+  }
+
+  /// Runs one change set, or a piece of it, where so many records go along with what it deletes that others would wait too long.
+  ///
+  /// - Parameter isCut: whether a piece of it is done.
+  /// - Returns: why it was refused, nil when it was not; and whether something of it is left to do, by the same call in another transaction.
+  func runPiece(
+    _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, isCut: Bool,
+    prepare: ChangeSetRun.Preparation? = nil
+  ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
+    if !isCut {
+      let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: true, prepare: prepare)
+      do { return (try perform(whole, keeper), false) } catch is LongDeletion {
+        try store.undoPart()
+        stores.ledger.rollBackChangeSet()
+      }
+    }
+    let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, prepare: prepare)
+    let refused = try perform(piece, keeper)
+    return (refused, refused == nil && piece.isUnfinished)
+  }
+
+  private func perform(_ run: ChangeSetRun, _ keeper: Int64?) throws -> RefusedOperation? {
+    stores.ledger.beginChangeSet(by: keeper ?? run.author.device)
     do {
       return try part(at: run.current) { try run.run() }
     } catch let problem as Problem {

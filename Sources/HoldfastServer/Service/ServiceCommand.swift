@@ -47,7 +47,7 @@ enum Outcome: Sendable, Equatable {
   case membership(Membership, isNew: Bool)
   /// How a request of REST is answered, and whether it was so before.
   case rest(RestAnswer, isReplay: Bool)
-  /// A part of a request of REST is done; the rest is for another transaction, behind those who wait.
+  /// A part of a request is done; the rest is for another transaction, behind those who wait.
   case unfinished(RestProgress)
   case purged(Purged)
   case time(TimeStep)
@@ -135,8 +135,13 @@ struct SignIn: Sendable {
 extension ServiceCommand {
   /// What is left of a command of which a part is done.
   func goingOn(from progress: RestProgress) -> ServiceCommand {
-    guard case .rest(let command) = self else { return self }
-    return .rest(command.goingOn(from: progress))
+    switch self {
+    case .rest(let command): return .rest(command.goingOn(from: progress))
+    case .sync(var command):
+      command.isCut = progress.isCut
+      return .sync(command)
+    default: return self
+    }
   }
 
   /// The device that gave the command, where it has one.

@@ -24,6 +24,8 @@ struct SyncCommand: Sendable {
   let acks: [(zone: String, ack: Ack?)]
   /// The device's chain after each change set.
   let chains: [Fingerprint]
+  /// Whether a piece of the deletion is done that comes next.
+  var isCut = false
 
   /// Prepares a request.
   ///

@@ -140,7 +140,9 @@ protocol RecordTable: AnyObject {
   ) throws -> String?
 
   /// The ids of the records whose column has one of some values, each with the value; in the order of the values.
-  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)]
+  ///
+  /// - Parameter limit: how many are enough; there may be more.
+  func references(by column: Int, to values: [String], limit: Int) throws -> [(id: String, value: String)]
 
   /// Says which records are looked at soon: all are read at once, where reading waits for a network.
   func prefetch(_ ids: [String]) throws
@@ -224,4 +226,11 @@ struct Member {
 struct NotifiedZone: Sendable {
   let zone: String
   let seq: Int64
+}
+
+extension RecordTable {
+  /// The ids of all records whose column has one of some values, each with the value; in the order of the values.
+  func references(by column: Int, to values: [String]) throws -> [(id: String, value: String)] {
+    try references(by: column, to: values, limit: .max)
+  }
 }

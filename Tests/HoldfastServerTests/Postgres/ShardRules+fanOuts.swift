@@ -20,7 +20,7 @@ extension ShardRules {
     FanOut(
       reason: "references to other zones",
       pattern: #"""
-        SELECT t.id FROM \S+ t WHERE t.\w+ = \$1
+        SELECT t.id FROM \S+ t WHERE t.\w+ = \$1 LIMIT \$2
         """#),
     FanOut(
       reason: "a device shows its token alone",
