@@ -2,7 +2,7 @@
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
 # the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every fourth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's and the simulation run beside each
+# every sixth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's and the simulation run beside each
 # other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -96,7 +96,7 @@ on_postgres() {
 }
 
 in_simulation() {
-  simulate --scenarios --every 4
+  simulate --scenarios --every 6
   simulate --minutes 0.5
   simulate --postgres "$(Scripts/postgres.sh start "$postgres")" --seeds 5
 }

@@ -16,15 +16,17 @@ import Testing
 
   @Test("a request that waits for its answer when the server stops gets it, with the end of the connection")
   func finishes() throws {
+    // A loopback address of its own: no other process listens on the port that the server gives back.
+    let address = "127.\(Int.random(in: 1...254)).\(Int.random(in: 1...254)).1"
     let responders = Mailbox<HTTPResponder>()
-    let server = try HTTPServer { _, responder in responders.put(responder) }
-    let idle = try RawClient(port: server.port)
-    let client = try RawClient(port: server.port)
+    let server = try HTTPServer(address: address) { _, responder in responders.put(responder) }
+    let idle = try RawClient(port: server.port, address: address)
+    let client = try RawClient(port: server.port, address: address)
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     let responder = try #require(responders.take())
     let done = stop(server, grace: .seconds(30))
     #expect(idle.readToEnd().isEmpty)
-    #expect(throws: RawClient.Failure.self) { try RawClient(port: server.port) }
+    #expect(throws: RawClient.Failure.self) { try RawClient(port: server.port, address: address) }
     responder.respond(.text("finished"))
     let response = try client.readResponse()
     #expect(response.text == "finished")
