@@ -31,7 +31,7 @@ extension API {
     }
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
-      form: form, items: items)
+      form: form, items: items, contentSize: request.body.count)
     return .write(.rest(command)) { [keys] result in
       switch result {
       case .success(.rest(let answer, let isReplay)): return HTTPResponse(answer, isReplay: isReplay)

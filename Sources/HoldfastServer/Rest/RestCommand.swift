@@ -18,6 +18,8 @@ struct RestCommand: Sendable {
   let form: Form
   /// In the order sent; a problem for each that is wrong already.
   let items: [Result<RestItem, Problem>]
+  /// The size of the request's content in bytes.
+  let contentSize: Int
   /// What earlier transactions have done of it.
   var progress = RestProgress()
 

@@ -12,10 +12,10 @@ final class RestRun {
   /// The records that the items created.
   private(set) var created: [CreatedRecord] = []
   let service: Service
-  private let command: RestCommand
+  let command: RestCommand
   let author: Author
   /// How many bytes of records the answer takes yet.
-  private var room = 0
+  var room = 0
   /// Whether a piece of the deletion is done that comes next.
   private(set) var isUnfinished = false
   /// What each item found.
@@ -242,25 +242,6 @@ final class RestRun {
   }
 
   // MARK: Requests that were done before
-
-  /// Whether an answer shows a record's content of a zone that the sender may not see any more.
-  func isHidden(_ answer: RestAnswer) throws -> Bool {
-    guard !answer.body.isEmpty else { return false }
-    var zones: TextSet = []
-    Self.addZones(of: try JSONValue(parsing: answer.body), to: &zones)
-    return try zones.contains { try stores.ledger.role(of: author.user, in: $0) == nil }
-  }
-
-  /// The zones of the records whose columns an answer shows. Columns have no records in them.
-  private static func addZones(of json: JSONValue, to zones: inout TextSet) {
-    switch json {
-    case .array(let elements): for element in elements { addZones(of: element, to: &zones) }
-    case .object(let members):
-      if json["columns"] != nil, let zone = json["zone"]?.stringValue { return _ = zones.insert(zone) }
-      for member in members { addZones(of: member.value, to: &zones) }
-    default: break
-    }
-  }
 
   /// The records of a request, whose answer is purged, as they are now. Nothing is written.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {

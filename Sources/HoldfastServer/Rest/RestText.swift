@@ -3,7 +3,7 @@ import HoldfastHTTP
 
 /// Writes the answers of REST to what is written.
 struct RestText: Sendable {
-  private let records: RecordWriter
+  let records: RecordWriter
   private let schema: SyncSchema
 
   init(_ schema: SyncSchema) {

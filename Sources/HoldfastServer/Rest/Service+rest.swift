@@ -26,7 +26,7 @@ extension Service {
       }
       // It may show what was seen when it was begun.
       if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
-      let kept = shown ?? RestAnswer(unfinished: progress)
+      let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
       try store.requests.add(
         AnsweredRequest(request: request, at: self.clock.trusted.written(), answer: kept), to: number)
     }
@@ -88,7 +88,7 @@ extension Service {
   private func showable(
     _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
   ) throws -> RestAnswer {
-    guard try run.isHidden(answer) else { return answer }
+    if let shown = try run.replay(answer) { return shown }
     let made = try store.requests.created(by: request.id, of: command.key.number)?.records ?? []
     return restText.answer(try run.recall(made), command.form)
   }

@@ -197,6 +197,40 @@ import Testing
     #expect(try kept() == 16)
   }
 
+  @Test(
+    "short requests with long answers keep little, and replays show the records that have not changed (I1, I11)"
+  )
+  func amplified() throws {
+    let note = String(repeating: "long ", count: 1800)
+    let ids = try (0..<20).map { number in
+      try rest.create(
+        "items", ["list_id": .string(list), "title": .string("Item \(number)"), "note": .string(note)])
+    }
+    func send() throws -> RestClient.Reply {
+      try rest.batch(
+        ids.map { id -> JSONValue in
+          ["op": "update", "table": "items", "id": .string(id), "columns": ["amount": 2]]
+        }, id: "long")
+    }
+    let first = try send()
+    #expect(first.status == 200 && first.body.count > 20 * note.count)
+    expectSame(try send(), as: first)
+    let bytes = try server.integer(
+      "SELECT sum(bytes) FROM holdfast_requests", "SELECT sum(bytes)::bigint FROM holdfast.requests")
+    #expect(try #require(bytes) < Int64(RestRun.keptSize))
+
+    try rest.send("PATCH", "/v1/tables/items/\(ids[3])", ["columns": ["amount": 3]])
+    try rest.send("DELETE", "/v1/tables/items/\(ids[4])")
+    let later = try send()
+    #expect(later.isReplay && later.statuses == first.statuses)
+    for (index, (now, then)) in zip(later.results, first.results).enumerated() {
+      let record = try #require(now["record"])
+      #expect(record["rev"] == then["record"]?["rev"])
+      #expect(record["columns"] == ([3, 4].contains(index) ? nil : then["record"]?["columns"]))
+    }
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("an answer is purged for those behind it when all of them are too large (I11)")
   func size() {
     let oldest = [(1, 0), (2, 9 << 20), (3, 10 << 20)].map {
