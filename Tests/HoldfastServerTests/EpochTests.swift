@@ -32,6 +32,33 @@ struct EpochTests {
     #expect(try server.findings().isEmpty)
   }
 
+  @Test("no ETag of the history before is one of the new, though the revs are the same (I4)")
+  func tags() throws {
+    let server = try TestServer(RestSchema.make())
+    let rest = RestClient(try server.signUp("anna"))
+    let list = try rest.create("lists", ["title": "Groceries"])
+    let path = "/v1/tables/lists/\(list)"
+    let old = try #require(try rest.get(path).headers["ETag"])
+    #expect(try begin(server, after: nil))
+    let known = try rest.send("GET", path, nil, ["If-None-Match": old])
+    #expect(known.status == 200 && known.rev == 1)
+    #expect(try rest.send("PATCH", path, ["columns": ["title": "Food"]], ["If-Match": old]).status == 412)
+    let new = try #require(known.headers["ETag"])
+    #expect(try rest.send("GET", path, nil, ["If-None-Match": new]).status == 304)
+    func replace(_ tag: String) throws -> RestClient.Reply {
+      let content = tag.filter { $0 != "\"" }
+      return try rest.batch([
+        [
+          "op": "update", "table": "lists", "id": .string(list), "if_match": .string(content),
+          "columns": ["title": "Food"],
+        ]
+      ])
+    }
+    #expect(try replace(old).status == 412)
+    #expect(try replace(new).status == 200)
+    #expect(try rest.send("PATCH", path, ["columns": ["title": "Food"]], ["If-Match": new]).status == 412)
+  }
+
   @Test("begins once, whoever else says that it is to begin after the same one")
   func once() throws {
     let server = try TestServer()

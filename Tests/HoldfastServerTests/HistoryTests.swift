@@ -129,6 +129,25 @@ struct SQLiteHistoryTests {
     #expect(history.previous == before && !history.isForkKnown)
   }
 
+  @Test(
+    "a copy of an earlier run continues from the tokens that it has; one of another server does not (I2)",
+    arguments: [false, true])
+  func fork(isForeign: Bool) throws {
+    try takeCopy()
+    try server.reopen()
+    try edit("Oat milk")
+    server.inline = nil
+    if isForeign {
+      try SQLiteConnection(path: copy).execute(
+        """
+        UPDATE holdfast_meta SET value = CASE key WHEN 'run' THEN 'elsewhere' ELSE '1' END WHERE key IN ('run', 'commits')
+        """)
+    }
+    try putBack()
+    try server.reopen()
+    #expect(try #require(server.inline).api.database.history.isForkKnown == !isForeign)
+  }
+
   @Test("a database that came without what is beside it is noticed, once")
   func alone() throws {
     let before = try epoch()
@@ -137,6 +156,7 @@ struct SQLiteHistoryTests {
     try server.reopen()
     let after = try epoch()
     #expect(after != before)
+    #expect(try !#require(server.inline).api.database.history.isForkKnown)
     try server.reopen()
     #expect(try epoch() == after)
   }
@@ -237,7 +257,10 @@ struct SQLiteHistoryTests {
   func marks() {
     var mark = HistoryMark()
     #expect(HistoryMark(mark.bytes) == mark)
-    (mark.run, mark.commits, mark.epoch) = (String(repeating: "f", count: 16), .max, "89abcdef")
+    for number in 0..<30 {
+      let id = String(repeating: String(number % 10), count: 16)
+      mark.begin(HistoryMark.Run(id: id, commits: .max - Int64(number)), in: "89abcdef")
+    }
     mark.next = String(repeating: "0", count: 16)
     #expect(mark.bytes.count == HistoryMark.size)
     #expect(HistoryMark(mark.bytes) == mark)

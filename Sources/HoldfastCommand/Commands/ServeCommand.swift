@@ -77,7 +77,11 @@ enum ServeCommand: Subcommand {
   }
 
   private static func heartbeat(_ text: String) throws(UsageError) -> Duration {
-    guard let seconds = Double(text), (0.1...600).contains(seconds) else {
+    // Double takes hexadecimal digits and names of numbers, too.
+    guard text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }),
+      let seconds = Double(text),
+      (0.1...600).contains(seconds)
+    else {
       throw UsageError("--heartbeat takes seconds from 0.1 to 600.")
     }
     return .seconds(seconds)

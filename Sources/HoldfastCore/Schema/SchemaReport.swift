@@ -81,7 +81,7 @@ extension SchemaReport.Change {
       place: "tables.\(name)", what: "removal",
       effects: [
         "Server: serves it no more and keeps the records until `holdfast schema prune`. They become tombstones, one statement, while writers of the table wait.",
-        "Old apps: keep what they have; their edits of it are refused (unknown-table) and wait in quarantine, each change set whole.",
+        "Old apps: find it empty; their edits of it are refused (unknown-table) and wait in quarantine, each change set whole.",
         "New apps: drop the table when they open their database. Edits that wait are still sent.",
       ])
   }

@@ -5,7 +5,7 @@ extension API {
   /// `GET /v1/tables/{table}/{id}`.
   func record(_ request: HTTPRequest, _ table: Int, _ id: String) throws -> Step {
     var rank: Value?
-    let found = try read { reader in
+    let (found, history) = try read { reader in
       try reader.store.transaction {
         let (key, store) = try sender(of: request, reader)
         let parameters = try QueryParameters(request)
@@ -16,7 +16,7 @@ extension API {
           var ranks = PageRanks(column, of: [id], in: schema)
           rank = try ranks.rank(of: record, store)
         }
-        return found
+        return (found, store.history)
       }
     }
     let key = Footprint.Key(table: table, id: id)
@@ -26,7 +26,7 @@ extension API {
       var writer = JSONWriter(capacity: 1024)
       records.write(record, created: creator, columns: nil, rank: rank, to: &writer)
       // Others move, and the rank is another, without a new rev.
-      let tag = rank == nil ? EntityTag(rev: record.rev) : Self.tag(of: writer.bytes)
+      let tag = rank == nil ? EntityTag(history.tag(rev: record.rev)) : Self.tag(of: writer.bytes)
       return .answer(try conditional(request, tag) { $0.rawValue(writer.bytes) })
     case .deleted(let tombstone):
       var writer = JSONWriter(capacity: 512)

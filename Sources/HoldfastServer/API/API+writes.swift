@@ -126,7 +126,7 @@ extension API {
       }
       switch condition {
       case .any: return .present
-      case .tags(let tags): return .revs(tags.compactMap { $0.isWeak ? nil : $0.rev })
+      case .tags(let tags): return .tags(tags.filter { !$0.isWeak }.map(\.opaque))
       }
     }
     guard none.flatMap({ EntityTag.List($0) }) == .any, request.method == "PUT" else {

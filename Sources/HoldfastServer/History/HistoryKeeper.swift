@@ -22,7 +22,7 @@ final class HistoryKeeper: @unchecked Sendable {
   }
 
   /// Whether a server has served a database here.
-  var hasServed: Bool { mark.withLock { $0?.run.isEmpty == false } }
+  var hasServed: Bool { mark.withLock { $0?.run.id.isEmpty == false } }
 
   /// Tells the operator something.
   func say(_ text: String) { log(text) }
@@ -72,17 +72,15 @@ final class HistoryKeeper: @unchecked Sendable {
         """, [.text(run)])
     }
     let found = try SQLiteHistory(connection)
-    mark.run = run
-    mark.next = ""
-    (mark.commits, mark.epoch) = (found.commits, found.epoch)
+    mark.begin(HistoryMark.Run(id: run, commits: found.commits), in: found.epoch)
     try put(mark, isSynced: true)
   }
 
   /// The database has so many commits, and somebody may hear of it.
   func advance(to commits: Int64) {
     let isWritten = mark.withLock { mark in
-      guard var next = mark, next.commits < commits else { return true }
-      next.commits = commits
+      guard var next = mark, next.run.commits < commits else { return true }
+      next.run.commits = commits
       mark = next
       return (try? file.write(next.bytes, isSynced: false)) != nil
     }
@@ -95,10 +93,10 @@ final class HistoryKeeper: @unchecked Sendable {
   /// - Throws: `HistoryWentBack`.
   func requireSame(_ found: SQLiteHistory) throws {
     guard let mark = mark.withLock({ $0 }) else { return }
-    let isSameRun = found.run == mark.run
-    if isSameRun, found.commits >= mark.commits { return }
-    // An earlier moment of this run, or a database that was served elsewhere.
-    throw HistoryWentBack(epoch: found.epoch, reason: .wroteOver, isForkKnown: isSameRun)
+    if found.run == mark.run.id, found.commits >= mark.run.commits { return }
+    // An earlier moment of a run here, or a database that was served elsewhere.
+    let isForkKnown = found.run.map { mark.hasServed(HistoryMark.Run(id: $0, commits: found.commits)) }
+    throw HistoryWentBack(epoch: found.epoch, reason: .wroteOver, isForkKnown: isForkKnown ?? false)
   }
 
   /// Makes the mark durable.

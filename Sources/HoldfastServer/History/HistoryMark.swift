@@ -1,20 +1,29 @@
 /// What is kept beside a database of how far its history has gone: docs/RESTORING.md, section 6.
 package struct HistoryMark: Equatable, Sendable {
-  /// How many bytes the text of a mark has, whatever it says: it is written in place of the one before.
-  package static let size = 128
+  /// How many bytes the text of a mark has, whatever it says: it is written in place of the one before, within one sector of a disk.
+  package static let size = 512
+  /// How many earlier runs are remembered: with the rest they fit into the size, whatever their numbers are.
+  private static let earlierLimit = 9
 
-  /// The run that served the database last; empty before the first.
-  var run = ""
-  /// How many commits the database had then.
-  var commits: Int64 = 0
+  /// A run, and how many commits the database had at its end.
+  struct Run: Equatable, Sendable {
+    var id: String
+    var commits: Int64
+  }
+
+  /// The run that served the database last, and its commits so far; its id is empty before the first.
+  var run = Run(id: "", commits: 0)
   /// The epoch that was served.
   var epoch = ""
   /// The run that is about to begin.
   var next = ""
+  /// The runs before, the last one first.
+  private(set) var earlier: [Run] = []
 
   /// The mark as bytes.
   var bytes: [UInt8] {
-    let text = "holdfast history 1 run=\(run) commits=\(commits) epoch=\(epoch) next=\(next)"
+    let runs = ([run] + earlier).map { "\($0.id):\($0.commits)" }.joined(separator: ",")
+    let text = "holdfast history 1 epoch=\(epoch) next=\(next) runs=\(runs)"
     let padding = String(repeating: " ", count: max(0, Self.size - 1 - text.utf8.count))
     return Array("\(text)\(padding)\n".utf8)
   }
@@ -25,14 +34,30 @@ package struct HistoryMark: Equatable, Sendable {
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size, let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let words = text.split { $0 == " " || $0 == "\n" }
-    guard words.count == 7, words.prefix(3) == ["holdfast", "history", "1"] else { return nil }
+    guard words.count == 6, words.prefix(3) == ["holdfast", "history", "1"] else { return nil }
     func value(_ index: Int, _ name: String) -> String? {
       words[index].hasPrefix("\(name)=") ? String(words[index].dropFirst(name.count + 1)) : nil
     }
-    guard let run = value(3, "run"), let commits = value(4, "commits").flatMap({ Int64($0) }),
-      let epoch = value(5, "epoch"), let next = value(6, "next")
-    else { return nil }
-    (self.run, self.commits, self.epoch, self.next) = (run, commits, epoch, next)
+    guard let epoch = value(3, "epoch"), let next = value(4, "next"), let list = value(5, "runs") else {
+      return nil
+    }
+    let runs = list.split(separator: ",").compactMap { text -> Run? in
+      let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+      return parts.count == 2 ? Int64(parts[1]).map { Run(id: String(parts[0]), commits: $0) } : nil
+    }
+    guard let run = runs.first else { return nil }
+    (self.epoch, self.next, self.run, earlier) = (epoch, next, run, Array(runs.dropFirst()))
+  }
+
+  /// A run has begun; what the file says is that it did, and how far the one before had come.
+  mutating func begin(_ run: Run, in epoch: String) {
+    if !self.run.id.isEmpty { earlier = Array(([self.run] + earlier).prefix(Self.earlierLimit)) }
+    (self.run, self.epoch, next) = (run, epoch, "")
+  }
+
+  /// Whether what a database contains was served here: it is at a moment of an earlier run, and nobody has written to it since.
+  func hasServed(_ found: Run) -> Bool {
+    ([run] + earlier).contains { $0.id == found.id && found.commits <= $0.commits }
   }
 }
 
@@ -59,26 +84,26 @@ enum HistoryVerdict: Equatable {
   ///   - mark: what is kept beside the database; nil when that is missing or can't be read.
   ///   - found: what the database says of itself.
   init(_ mark: HistoryMark?, _ found: SQLiteHistory) {
-    guard let run = found.run else {
+    guard let id = found.run else {
       self =
-        mark?.epoch == found.epoch && mark?.run.isEmpty == false
+        mark?.epoch == found.epoch && mark?.run.id.isEmpty == false
         ? .wentBack("It is a copy from before the first start in its epoch.", isForkKnown: true) : .same
       return
     }
     guard let mark else {
-      self = .wentBack("It came without the file holdfast.history that belongs to it.", isForkKnown: true)
+      self = .wentBack("It came without the file holdfast.history that belongs to it.", isForkKnown: false)
       return
     }
-    guard mark.run == run || mark.next == run else {
-      // With more commits it was served elsewhere, in the same epoch.
+    let run = HistoryMark.Run(id: id, commits: found.commits)
+    if id == mark.next || id == mark.run.id, found.commits >= mark.run.commits {
+      self = .same
+    } else if id == mark.run.id {
+      self = .wentBack(
+        "It has \(found.commits) commits, and \(mark.run.commits) were served.", isForkKnown: true)
+    } else {
       self = .wentBack(
         "Another server has used it since, or it is older than the last start here.",
-        isForkKnown: found.commits <= mark.commits)
-      return
+        isForkKnown: mark.hasServed(run))
     }
-    self =
-      found.commits >= mark.commits
-      ? .same
-      : .wentBack("It has \(found.commits) commits, and \(mark.commits) were served.", isForkKnown: true)
   }
 }

@@ -41,8 +41,8 @@ enum OpenAPIParameter: String, CaseIterable {
       Self.make("Idempotency-Key", in: "header", "The same as X-Client-Request-ID.", Self.key)
     case .ifMatch:
       Self.make(
-        "If-Match", in: "header", "The rev that the record must have, quoted, or *.",
-        ["type": "string", "pattern": #"^(\*|"[0-9]{1,18}")$"#])
+        "If-Match", in: "header", "The ETag that the record must have, or *.",
+        ["type": "string", "pattern": #"^(\*|"([0-9a-f]{8}\.)?[0-9]{1,18}")$"#])
     case .ifNoneMatch:
       Self.make(
         "If-None-Match", in: "header", "The ETag of what is known.",

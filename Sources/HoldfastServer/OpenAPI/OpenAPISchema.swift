@@ -21,6 +21,9 @@ struct OpenAPISchema {
   /// The rev that an update is based on.
   static let base: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]
 
+  /// A rev, or the content of an ETag.
+  static let condition: JSONValue = ["anyOf": [base, ["type": "string"]]]
+
   static func object(_ properties: [JSONValue.Member], required: [String] = [], isOpen: Bool = false)
     -> JSONValue
   {
@@ -168,7 +171,7 @@ struct OpenAPISchema {
     let columns: [JSONValue.Member] = [.init("columns", Self.object(all)), .init("rev", Self.base)]
     let one = Self.object(columns + offline, required: ["columns"])
     let item = Self.object(
-      [.init("id", Self.identifier), .init("if_match", Self.base)] + columns + offline,
+      [.init("id", Self.identifier), .init("if_match", Self.condition)] + columns + offline,
       required: ["id", "columns"])
     return [.init("\(table.name)_update", one), .init("\(table.name)_updates", bulk(of: item))]
   }

@@ -12,8 +12,6 @@ struct PostgresIndexes {
     let name: String
     /// The statement that makes it, without keeping writers out.
     let make: String
-    /// What is checked when it is there.
-    var validation: String?
   }
 
   private let tables: PostgresTables
@@ -32,8 +30,7 @@ struct PostgresIndexes {
     let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }.map { link in
       Wanted(
         table: link.table, name: tables.indexName(for: link),
-        make: tables.index(for: link, concurrently: true),
-        validation: tables.validation(of: link))
+        make: tables.index(for: link, concurrently: true))
     }
     let others = tables.schema.tables.indices.flatMap { index in
       layout.relations[index].hasZone ? made(of: index) : adopted(of: index)
@@ -68,14 +65,30 @@ struct PostgresIndexes {
   private func make() throws(PostgresError) {
     var missing: [Wanted] = []
     for index in wanted where try !has(index) { missing.append(index) }
-    if missing.isEmpty { return }
+    if missing.isEmpty, try unchecked().isEmpty { return }
     guard try PostgresLock.indexes.take(over: connection) else { return }
     for index in missing {
       try connection.execute("DROP INDEX CONCURRENTLY IF EXISTS \(qualified(index))")
       try connection.execute(index.make)
-      if let validation = index.validation { try connection.execute(validation) }
     }
+    for check in try unchecked() { try connection.execute(check) }
     try connection.execute("SELECT pg_advisory_unlock(\(PostgresLock.indexes.rawValue))")
+  }
+
+  /// The statements that check the foreign keys which were added unchecked. They read by the indexes.
+  private func unchecked() throws(PostgresError) -> [String] {
+    let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }
+    var names = PostgresParameters()
+    names.append(array: links.map { tables.relation(of: $0.table) })
+    names.append(array: links.map { tables.referenceName(of: $0) })
+    return try connection.query(
+      """
+      SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', c.conrelid::regclass, c.conname)
+      FROM unnest($1::text[], $2::text[]) u (relation, name) JOIN pg_constraint c
+        ON c.conrelid = to_regclass(u.relation) AND '"' || replace(c.conname, '"', '""') || '"' = u.name
+      WHERE c.contype = 'f' AND NOT c.convalidated
+      """, names
+    ).texts
   }
 
   /// Drops an index that the schema has no longer. In an adopted table those that are declared are the team's.

@@ -59,11 +59,9 @@ extension PostgresTables {
   /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was left out.
   func shardReference(of link: SyncSchema.Link, isChecked: Bool) -> String? {
     if !link.isInZone { return nil }
-    let (table, column) = (
-      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
-    )
+    let column = schema.tables[link.table].columns[link.column].name
     return """
-      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(PostgresName.made(table, column, "fkey"))
+      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(referenceName(of: link))
         FOREIGN KEY ("zone", "\(column)") REFERENCES \(relation(of: link.target)) ("zone", "id")
         DEFERRABLE INITIALLY DEFERRED\(isChecked ? "" : " NOT VALID")
       """

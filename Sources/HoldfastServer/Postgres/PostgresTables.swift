@@ -82,9 +82,7 @@ struct PostgresTables {
   /// - Parameter isChecked: false leaves the rows that are there unchecked, for a column that was just added and is null in all of them.
   func reference(of link: SyncSchema.Link, isChecked: Bool = true) -> String? {
     if isDistributed { return shardReference(of: link, isChecked: isChecked) }
-    let (table, column) = (
-      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
-    )
+    let column = schema.tables[link.table].columns[link.column].name
     let action =
       switch link.onDelete {
       case .cascade: "CASCADE"
@@ -92,20 +90,16 @@ struct PostgresTables {
       case .restrict: "NO ACTION"
       }
     return """
-      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(PostgresName.made(table, column, "fkey"))
+      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(referenceName(of: link))
         FOREIGN KEY ("\(column)") REFERENCES \(relation(of: link.target)) ("id") ON DELETE \(action)
         DEFERRABLE INITIALLY DEFERRED\(isChecked ? "" : " NOT VALID")
       """
   }
 
-  /// The statement that checks a foreign key which was added unchecked; nil for a reference without.
-  func validation(of link: SyncSchema.Link) -> String? {
-    if isDistributed, !link.isInZone { return nil }
-    let (table, column) = (
-      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name
-    )
-    return
-      "ALTER TABLE \(relation(of: link.table)) VALIDATE CONSTRAINT \(PostgresName.made(table, column, "fkey"))"
+  /// The name, quoted, of a reference's foreign key.
+  func referenceName(of link: SyncSchema.Link) -> String {
+    PostgresName.made(
+      schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name, "fkey")
   }
 
   /// The statement that makes the index by which the children of a record are found.

@@ -49,6 +49,8 @@ final class PostgresZones: ZoneTable {
     SELECT r.record_table, r.id FROM holdfast.records r
     WHERE r.zone = $1 AND r.state = 0 AND r.record_table <> 'members' LIMIT 1
     """
+  private static let findRoots: PostgresStatement =
+    "SELECT record_table FROM holdfast.records WHERE zone = $1 AND id = $1 AND state = 0"
   private static let writeErased: PostgresStatement = "UPDATE holdfast.zones SET erased = $2 WHERE zone = $1"
 
   init(_ store: PostgresStore) { self.store = store }
@@ -165,6 +167,11 @@ final class PostgresZones: ZoneTable {
 
   private func isChanged(_ id: String) -> Bool {
     store.working.changed[Footprint.Key(table: store.members, id: id)] != nil
+  }
+
+  func hasUnknownRoot(_ name: String) throws -> Bool {
+    let tables = try store.connection.query(Self.findRoots, PostgresParameters(name)).texts
+    return tables.contains { store.schema.index(of: $0) == nil }
   }
 
   func hasOwner(_ zone: String) throws -> Bool {

@@ -64,8 +64,10 @@ struct RestItem: Sendable {
 
   /// What the sender insists on.
   enum Condition: Sendable, Equatable {
-    /// A live record with one of these revs.
-    case revs([Int64])
+    /// A live record with this rev.
+    case rev(Int64)
+    /// A live record whose ETag has one of these contents.
+    case tags([String])
     /// A live record.
     case present
     /// No live record.

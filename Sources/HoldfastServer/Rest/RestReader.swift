@@ -160,7 +160,7 @@ struct RestReader {
         // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
-      condition: place.condition ?? fields.ifMatch.map { .revs([$0]) }, patches: patches,
+      condition: place.condition ?? fields.ifMatch, patches: patches,
       increments: changes.increments, places: changes.places)
   }
 
@@ -223,7 +223,8 @@ struct RestReader {
     if fields.columns != nil, verb == .delete { throw refuse("columns") }
     if fields.base != nil, verb != .update { throw refuse("base") }
     if fields.at != nil, verb != .update { throw refuse("at") }
-    if let rev = fields.rev ?? fields.ifMatch, rev < 0 {
+    if let rev = fields.rev, rev < 0 { throw Problem(.invalidOperation, "A rev must not be negative.") }
+    if case .rev(let rev)? = fields.ifMatch, rev < 0 {
       throw Problem(.invalidOperation, "A rev must not be negative.")
     }
     if let zone = fields.zone {
@@ -320,7 +321,7 @@ private struct RestFields {
   private(set) var id: String?
   private(set) var zone: String?
   private(set) var rev: Int64?
-  private(set) var ifMatch: Int64?
+  private(set) var ifMatch: RestItem.Condition?
   private(set) var atomic: Bool?
   private(set) var at: String?
   private(set) var base: UnsafeBufferPointer<UInt8>?
@@ -340,7 +341,8 @@ private struct RestFields {
     case ("id", .string): id = try reader.readString()
     case ("zone", .string): zone = try reader.readString()
     case ("rev", .number): rev = try integer(name, &reader)
-    case ("if_match", .number): ifMatch = try integer(name, &reader)
+    case ("if_match", .number): ifMatch = try integer(name, &reader).map { .rev($0) }
+    case ("if_match", .string): ifMatch = .tags([try reader.readString()])
     case ("atomic", .bool): atomic = try reader.readBool()
     case ("at", .string): at = try reader.readString()
     case ("base", .object): base = try reader.readRawValue()

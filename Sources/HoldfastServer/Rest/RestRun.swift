@@ -135,8 +135,11 @@ final class RestRun {
     switch (condition, visible) {
     case (.absent, .live): throw Problem(.preconditionFailed)
     case (.absent, _), (.present, .live): return
-    case (.revs(let revs), .live(let record)):
-      if !revs.contains(record.rev) { throw Problem(.preconditionFailed) }
+    case (.rev(let rev), .live(let record)):
+      if record.rev != rev { throw Problem(.preconditionFailed) }
+    case (.tags(let tags), .live(let record)):
+      let tag = service.store.history.tag(rev: record.rev)
+      if !tags.contains(where: { TextKey($0) == TextKey(tag) }) { throw Problem(.preconditionFailed) }
     case (_, .deleted):
       // What a deletion wants is so already. Who insists on a record learns that it is gone, and nothing is written.
       if verb != .delete { throw Problem(.recordDeleted) }

@@ -12,11 +12,11 @@ struct RestText: Sendable {
   }
 
   /// The answer of a request.
-  func answer(_ outcome: RestOutcome, _ form: RestCommand.Form) -> RestAnswer {
+  func answer(_ outcome: RestOutcome, _ form: RestCommand.Form, in history: History) -> RestAnswer {
     switch outcome {
     case .refused(let failures): return refused(failures)
     case .results(let results):
-      if form == .single, let result = results.first { return single(result) }
+      if form == .single, let result = results.first { return single(result, history) }
       var progress = RestProgress()
       add(results, to: &progress)
       return answer(progress)
@@ -44,13 +44,13 @@ struct RestText: Sendable {
   private static let json = "Content-Type: application/json"
   private static let problem = "Content-Type: application/problem+json"
 
-  private func single(_ result: RestResult) -> RestAnswer {
+  private func single(_ result: RestResult, _ history: History) -> RestAnswer {
     var writer = JSONWriter(capacity: 1024)
     switch result {
     case .record(let shown, let isNew):
       write(shown, to: &writer)
       let record = shown.record
-      var head = "\(Self.json)\nETag: \(EntityTag(rev: record.rev).text)"
+      var head = "\(Self.json)\nETag: \(EntityTag(history.tag(rev: record.rev)).text)"
       if isNew {
         let table = schema.tables[record.table].name
         head += "\nLocation: /v1/tables/\(table)/\(percentEncoded(record.id))"

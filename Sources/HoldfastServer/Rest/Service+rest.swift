@@ -42,12 +42,12 @@ extension Service {
     on run: RestRun, _ command: RestCommand, after begun: RestProgress
   ) throws -> (answer: RestAnswer?, progress: RestProgress) {
     switch command.form {
-    case .atomic: return (restText.answer(try run.runTogether(), command.form), begun)
+    case .atomic: return (restText.answer(try run.runTogether(), command.form, in: store.history), begun)
     case .single:
       let results = try run.runEach(after: begun)
       var progress = begun
       progress.isCut = run.isUnfinished
-      return (run.isUnfinished ? nil : restText.answer(.results(results), command.form), progress)
+      return (run.isUnfinished ? nil : restText.answer(.results(results), command.form, in: store.history), progress)
     case .each:
       var progress = begun
       let results = try run.runEach(after: begun)
@@ -81,7 +81,7 @@ extension Service {
     if command.progress.done > 0 { return nil }
     guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
-    return .answer(restText.answer(try run.recall(known.records), command.form))
+    return .answer(restText.answer(try run.recall(known.records), command.form, in: store.history))
   }
 
   /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
@@ -90,6 +90,6 @@ extension Service {
   ) throws -> RestAnswer {
     if let shown = try run.replay(answer) { return shown }
     let made = try store.requests.created(by: request.id, of: command.key.number)?.records ?? []
-    return restText.answer(try run.recall(made), command.form)
+    return restText.answer(try run.recall(made), command.form, in: store.history)
   }
 }

@@ -148,6 +148,9 @@ final class SQLiteZones: ZoneTable {
     return try countMembers.step() ? Int(countMembers.integer(0)) : 0
   }
 
+  /// A database has one server.
+  func hasUnknownRoot(_ name: String) -> Bool { false }
+
   func hasOwner(_ zone: String) throws -> Bool {
     try findOwner.bind(zone, at: 1)
     return try findOwner.hasRow()

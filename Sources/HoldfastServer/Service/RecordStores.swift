@@ -61,7 +61,7 @@ final class RecordStores {
     for store in tables where store.table.zone == .root {
       if try store.zone(of: zone) != nil { return true }
     }
-    return false
+    return try store.zones.hasUnknownRoot(zone)
   }
 
   /// Makes an id for a record of the server's own.

@@ -47,6 +47,9 @@ struct History: Sendable, Equatable {
   /// The one from whose middle the database was restored; nil when it never was.
   var previous: String? { earlier.first }
 
+  /// The content of the ETag of a record with a rev. In the history before a restore, a record of the same rev may have been another.
+  func tag(rev: Int64) -> String { previous == nil ? String(rev) : "\(epoch).\(rev)" }
+
   /// What the database says of it, by the keys of its `meta`; nil when there is no epoch.
   init?(meta: TextMap<String>) {
     guard let epoch = meta["epoch"] else { return nil }

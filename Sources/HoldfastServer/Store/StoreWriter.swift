@@ -174,6 +174,9 @@ protocol ZoneTable: AnyObject {
   /// Whether a zone has records besides its members.
   func hasRecords(_ name: String) throws -> Bool
 
+  /// Whether a zone is that of a root record in a table which only servers with a newer schema know.
+  func hasUnknownRoot(_ name: String) throws -> Bool
+
   /// Remembers that somebody was erased from a zone up to its seq of now: snapshots from before have the name.
   func setErased(_ seq: Int64, of name: String) throws
 

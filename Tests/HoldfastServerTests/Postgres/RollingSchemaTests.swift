@@ -26,6 +26,7 @@ import Testing
       with: """
         "kids": {"zone": {"parent": "item_id"}, "columns": {
           "item_id": {"type": "reference", "to": "items", "required": true, "on_delete": "cascade"}}},
+        "boards": {"zone": "root", "columns": {"title": {"type": "text"}}},
         "notes": {
         """
     ).replacing(
@@ -70,6 +71,20 @@ import Testing
     #expect(try status(.create("tags", tag, ["list_id": .string(list), "name": "red"]), at: older) == 200)
     #expect(try status(.delete("tags", tag), at: older) == 503)
     #expect(try status(.delete("tags", tag), at: newer) == 200)
+  }
+
+  @Test("zones of root records that a server does not know are shared by it, and named as groups (I10)")
+  func unknownRoot() throws {
+    let bob = try older.signUp("bob")
+    let board = alice.newID()
+    #expect(try status(.create("boards", board, ["title": "x"]), at: newer) == 200)
+    _ = try alice.share(board, with: "bob")
+    let group: Sent = .create(
+      "members", alice.newID(), ["zone": .string(list), "group": .string(board), "role": "viewer"])
+    #expect(try status(group, at: older) == 200)
+    try bob.pull()
+    #expect(bob.has("items", item))
+    #expect(try newer.findings() == [])
   }
 
   @Test("all else goes on at the server of before (I12)") func goesOn() throws {

@@ -102,7 +102,7 @@ import Testing
       (#"{"op":"delete","table":"lists","id":"x","rev":-1}"#, "invalid-operation"),
       (#"{"op":"delete","table":"lists","id":"x","rev":1.5}"#, "invalid-operation"),
       (#"{"op":"delete","table":"lists","id":"x","rev":99999999999999999999}"#, "invalid-operation"),
-      (#"{"op":"delete","table":"lists","id":"x","if_match":"1"}"#, "invalid-operation"),
+      (#"{"op":"delete","table":"lists","id":"x","if_match":true}"#, "invalid-operation"),
       (#"{"op":"create","table":"lists","if_match":1,"columns":{"title":"x"}}"#, "invalid-operation"),
       (#"{"op":"update","table":"lists","id":"x"}"#, "invalid-operation"),
       (#"{"op":"update","table":"members","id":"x","zone":"y","columns":{}}"#, "invalid-operation"),
