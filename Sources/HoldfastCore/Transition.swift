@@ -53,6 +53,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case deletedNothing = "5 delete: nothing to do"
   case deletedUnknown = "5 delete: refused, a restore may have lost it"
   case cascaded = "5 delete: children go too"
+  case deletedInPieces = "5 delete: goes on in another transaction"
   case setToNull = "5 delete: references become null"
   case restricted = "5 delete or move: refused, still referred to"
   case broughtForward = "5 order: a parent is created first"

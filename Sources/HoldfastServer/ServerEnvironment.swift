@@ -19,6 +19,8 @@ public struct ServerEnvironment: Sendable {
   package var writeBudget: (milliseconds: Int64, changeSets: Int) = (200, .max)
   /// After how much work of a change set no further operation of it is begun; see `ChangeSetWork`.
   package var changeSetWork = ChangeSetWork.limit
+  /// After how much work of a deletion the rest of it is left to another transaction.
+  package var pieceWork = ChangeSetWork.limit / 20
 
   /// An environment of its parts.
   public init(

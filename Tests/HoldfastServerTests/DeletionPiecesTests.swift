@@ -51,6 +51,7 @@ import Testing
   }
 
   private func cut() throws {
+    server.world.pieceWork.withLock { $0 = 8000 }
     server.world.changeSetWork.withLock { $0 = 4000 }
     try server.reopen()
   }

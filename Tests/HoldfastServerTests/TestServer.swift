@@ -25,6 +25,7 @@ final class TestWorld: Sendable {
   let changeSetBudget = Mutex<Int>(.max)
   /// How much work a change set may be before its last operation, on servers opened from now on.
   let changeSetWork = Mutex<Int>(ChangeSetWork.limit)
+  let pieceWork = Mutex<Int>(ChangeSetWork.limit / 20)
   /// How many milliseconds pass whenever a server asks for the time.
   let slowness = Mutex<Int64>(0)
 
@@ -77,6 +78,7 @@ final class TestWorld: Sendable {
     environment.zoneLimits = zoneLimits.withLock { $0 }
     environment.writeBudget.changeSets = changeSetBudget.withLock { $0 }
     environment.changeSetWork = changeSetWork.withLock { $0 }
+    environment.pieceWork = pieceWork.withLock { $0 }
     return environment
   }
 }

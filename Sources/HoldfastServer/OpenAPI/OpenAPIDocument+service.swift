@@ -89,7 +89,8 @@ extension OpenAPIDocument {
       [
         .init("op", ["type": "string", "enum": ["create", "update", "replace", "delete", "restore"]]),
         .init("table", ["type": "string", "enum": .array(tables)]), .init("id", identifier),
-        .init("rev", OpenAPISchema.base), .init("if_match", OpenAPISchema.condition), .init("zone", identifier),
+        .init("rev", OpenAPISchema.base), .init("if_match", OpenAPISchema.condition),
+        .init("zone", identifier),
         .init("columns", Self.anything), .init("base", Self.anything),
         .init("at", ["type": "string", "format": "date-time"]),
       ], required: ["op", "table"])

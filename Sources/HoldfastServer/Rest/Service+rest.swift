@@ -47,7 +47,8 @@ extension Service {
       let results = try run.runEach(after: begun)
       var progress = begun
       progress.isCut = run.isUnfinished
-      return (run.isUnfinished ? nil : restText.answer(.results(results), command.form, in: store.history), progress)
+      if run.isUnfinished { return (nil, progress) }
+      return (restText.answer(.results(results), command.form, in: store.history), progress)
     case .each:
       var progress = begun
       let results = try run.runEach(after: begun)

@@ -9,6 +9,7 @@ extension ChangeSetRun {
     try requireDelete(of: live)
     Trace.took(.deleted)
     if isPiece, try !removeBelow(live, at: stamp(of: operation)) {
+      Trace.took(.deletedInPieces)
       isUnfinished = true
       return
     }
@@ -122,7 +123,7 @@ extension ChangeSetRun {
     }
     let wanted = parents.map(\.key.id).filter { inside[$0] != nil }
     let onDelete = unrestricted(link)
-    let children = try store.references(by: link.column, to: wanted)
+    let children = try store.references(by: link.column, to: wanted, limit: followerLimit)
     try store.prefetch(children.map(\.id))
     for (id, parent) in children {
       let isInside = inside[parent] ?? false

@@ -21,7 +21,7 @@ extension ChangeSetRun {
             schema.tables[link.table].columns[link.column].name == name
           else { continue }
           let store = stores.tables[link.table]
-          let children = try store.references(by: link.column, to: ids).map(\.id)
+          let children = try store.references(by: link.column, to: ids, limit: followerLimit).map(\.id)
           try store.prefetch(children)
           for id in children {
             guard let old = try store.record(id) else { continue }

@@ -5,12 +5,19 @@ struct LongDeletion: Error {}
 
 /// Deletions in pieces; docs/ARCHITECTURE.md, "How long one request holds the writer".
 extension ChangeSetRun {
-  /// How many records of a level are looked at together.
-  private static let width = 200
+  /// How many records of a level are looked at together: no more than a piece deletes.
+  private var width: Int { max(1, min(200, stores.pieceLimit / ChangeSetWork.follower)) }
   /// How many levels a deletion in pieces goes down.
   private static let depth = 10_000
 
-  private var pieceLimit: Int { stores.workLimit / 10 }
+  /// How many records that go along are looked for together: some more than there may be.
+  var followerLimit: Int {
+    if isErasing || author.device == 0 { return .max }
+    if isDeletion, !mayBeCut { return .max }
+    return (isDeletion ? stores.pieceLimit : stores.workLimit) / ChangeSetWork.follower + 2
+  }
+
+  private var isDeletion: Bool { operations.allSatisfy { $0.kind == .delete } }
 
   /// Counts a record that goes along with one that is deleted or moved.
   ///
@@ -18,8 +25,8 @@ extension ChangeSetRun {
   func addFollower() throws {
     work.addFollower()
     if isErasing || author.device == 0 { return }
-    if operations.allSatisfy({ $0.kind == .delete }) {
-      if mayBeCut, work.microseconds > pieceLimit { throw LongDeletion() }
+    if isDeletion {
+      if mayBeCut, work.microseconds > stores.pieceLimit { throw LongDeletion() }
       return
     }
     if work.microseconds > stores.workLimit {
@@ -63,7 +70,7 @@ extension ChangeSetRun {
     var above = Set(levels[0])
     while let level = levels.last {
       if try detachSome(of: level, at: stamp) {
-        if work.microseconds > pieceLimit { return false }
+        if work.microseconds > stores.pieceLimit { return false }
         continue
       }
       let children = try someChildren(of: level, above, at: stamp)
@@ -81,7 +88,7 @@ extension ChangeSetRun {
       }
       above.subtract(level)
       levels.removeLast()
-      if work.microseconds > pieceLimit { return false }
+      if work.microseconds > stores.pieceLimit { return false }
     }
     return true
   }
@@ -95,28 +102,29 @@ extension ChangeSetRun {
     of level: [Footprint.Key], _ above: Set<Footprint.Key>, at stamp: Stamp
   ) throws -> [Footprint.Key] {
     for (link, ids) in links(to: level) where unrestricted(link) == .cascade {
-      let found = try some(link, ids)
-      var children: [Footprint.Key] = []
-      for id in found {
-        let key = Footprint.Key(table: link.table, id: id)
-        if !above.contains(key) {
-          children.append(key)
-        } else if schema.tables[link.table].columns[link.column].required {
+      while true {
+        let found = try some(link, ids)
+        if found.isEmpty { break }
+        let keys = found.map { Footprint.Key(table: link.table, id: $0) }
+        let children = keys.filter { !above.contains($0) }
+        if children.count < keys.count, schema.tables[link.table].columns[link.column].required {
           throw tooDeep("refer to each other in a circle")
-        } else {
-          try setToNull(link, of: id, at: stamp, isValidated: false)
         }
+        for key in keys where above.contains(key) {
+          try setToNull(link, of: key.id, at: stamp, isValidated: false)
+        }
+        if !children.isEmpty { return children }
       }
-      if !children.isEmpty { return children }
     }
     return []
   }
 
+  /// Some of the records that refer to others. One that an index promises and the table lacks is none: it would be found for ever.
   private func some(_ link: SyncSchema.Link, _ ids: [String]) throws -> [String] {
     let table = stores.tables[link.table]
-    let found = TextSet(try table.references(by: link.column, to: ids, limit: Self.width).map(\.id)).sorted()
+    let found = TextSet(try table.references(by: link.column, to: ids, limit: width).map(\.id)).sorted()
     try table.prefetch(found)
-    return found
+    return try found.filter { try table.record($0) != nil }
   }
 
   /// Ends some of the references to records of a level that end with them.

@@ -30,6 +30,9 @@ extension ChangeSetRun {
     return try ledger.role(of: author.user, in: zone) != nil
   }
 
+  /// How many records are looked up together.
+  private static let together = 1000
+
   /// After a deletion nobody may refer to the record; after a move only records of its new zone.
   private func checkInbound() throws {
     var links: [(link: SyncSchema.Link, operations: TextMap<Int>)] = []
@@ -45,9 +48,15 @@ extension ChangeSetRun {
     }
     for (link, operations) in links {
       let store = stores.tables[link.table]
-      let children = try store.references(by: link.column, to: operations.keys.sorted())
-      try store.prefetch(children.map(\.id))
-      for (id, parent) in children {
+      // Any that refers to a record that was deleted is one too many, and with moved ones no more can have come along.
+      let limit =
+        isErasing || author.device == 0
+        ? .max : stores.workLimit / ChangeSetWork.follower + self.operations.count + 2
+      let children = try store.references(by: link.column, to: operations.keys.sorted(), limit: limit)
+      for (index, (id, parent)) in children.enumerated() {
+        if index % Self.together == 0 {
+          try store.prefetch(children[index...].prefix(Self.together).map(\.id))
+        }
         let zone = try stores.tables[link.target].zone(of: parent)
         let childZone = try store.zone(of: id)
         if zone == nil || link.isInZone && childZone != zone {

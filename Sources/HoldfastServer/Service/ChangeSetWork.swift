@@ -7,7 +7,7 @@ struct ChangeSetWork {
   /// Two seconds. The greatest number of operations that a device may send takes half of it.
   static let limit = 2_000_000
   private static let operation = 100
-  private static let follower = 40
+  static let follower = 40
   private static let mergedBytes = 12
   private static let elementBytes = 4
 

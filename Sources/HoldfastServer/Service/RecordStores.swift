@@ -24,6 +24,8 @@ final class RecordStores {
   let limits: UserLimits
   /// How much work a change set may be before its last operation.
   let workLimit: Int
+  /// After how much work the rest of a deletion is left to another transaction.
+  let pieceLimit: Int
   /// How much a zone may hold.
   let zoneLimits: ZoneLimits
   private let random: @Sendable (Int) -> [UInt8]
@@ -31,13 +33,14 @@ final class RecordStores {
   init(
     _ schema: SyncSchema, on store: any StoreWriter, rules: RulesInForce = RulesInForce(),
     limits: UserLimits = UserLimits(), zoneLimits: ZoneLimits = ZoneLimits(),
-    workLimit: Int = ChangeSetWork.limit,
+    workLimit: Int = ChangeSetWork.limit, pieceLimit: Int = .max,
     random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     self.schema = schema
     self.rules = rules
     self.limits = limits
     self.workLimit = workLimit
+    self.pieceLimit = pieceLimit
     self.zoneLimits = zoneLimits
     self.random = random
     self.store = store

@@ -51,7 +51,8 @@ final class Service {
     self.log = log
     stores = RecordStores(
       schema, on: store, rules: RulesInForce(rules, log: log), limits: environment.limits,
-      zoneLimits: environment.zoneLimits, workLimit: environment.changeSetWork, random: environment.random)
+      zoneLimits: environment.zoneLimits, workLimit: environment.changeSetWork,
+      pieceLimit: environment.pieceWork, random: environment.random)
     restText = RestText(schema)
   }
 
@@ -130,7 +131,7 @@ final class Service {
         results.append(nil)
         continue
       }
-      if index > 0, hasTakenItsTime { break }
+      if index > 0, hasTakenItsTime || command.isBegun { break }
       stores.ledger.author = 0
       stores.ledger.scope = command.key?.use.scope
       // A problem is thrown before the command has written anything.

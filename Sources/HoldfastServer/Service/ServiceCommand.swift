@@ -144,6 +144,15 @@ extension ServiceCommand {
     }
   }
 
+  /// Whether a part of it was done. It takes long, so it shares no transaction with those before it.
+  var isBegun: Bool {
+    switch self {
+    case .rest(let command): command.progress != RestProgress()
+    case .sync(let command): command.isCut
+    default: false
+    }
+  }
+
   /// The device that gave the command, where it has one.
   var key: DeviceKey? {
     switch self {

@@ -9,6 +9,8 @@ struct Plan {
   let answerSize: Int
   /// After how many change sets of a request the server lets others go first.
   let changeSetBudget: Int
+  /// After how much work of a deletion the server lets others go first: 40 for each record that goes along.
+  let pieceWork: Int
   /// The greatest body of a request.
   let bodyLimit: Int
   /// How many pages a device's write-ahead log has when it is moved into the database.
@@ -42,6 +44,7 @@ struct Plan {
     isPeaceful = chance.one(in: 8)
     var ofBudget = Chance(seed: seed, 7)
     changeSetBudget = ofBudget.pick([.max, .max, 3, 1]) ?? .max
+    pieceWork = ofBudget.pick([100_000, 1, 80]) ?? 100_000
     var ofStreams = Chance(seed: seed, 3)
     hasStreams = !ofStreams.one(in: 4)
     var ofClerks = Chance(seed: seed, 4)

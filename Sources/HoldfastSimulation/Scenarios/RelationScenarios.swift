@@ -94,6 +94,36 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
       Scenario(
+        name: "A deletion in pieces", guards: "I1, I3, I7, I9", pieceWork: 1,
+        takes: [.deletedInPieces],
+        script: { stage in
+          let list = stage.makeList(0)
+          let (item, next) = (stage.makeItem(0, in: list), stage.makeItem(0, in: list))
+          stage.settle()
+          stage.goOffline(0)
+          stage.delete(0, "items", item)
+          stage.set(1, "items", next, "after_id", .text(item))
+          let parts = (0..<3).map { _ in stage.makePart(1, of: item) }
+          stage.pass(100_000)
+          stage.goOffline(1)
+          let text = stage.edit(1, "parts", parts[1], "text")
+          let late = stage.makePart(1, of: item)
+          stage.goOnline(0)
+          stage.interrupted("device0", "server") { stage.sync(0) }
+          stage.goOnline(1)
+          stage.settle()
+          for device in 0...1 {
+            stage.expect("I9", !stage.isThere("items", item, on: device), "device \(device) lost the item")
+            for part in parts + [late] {
+              stage.expect("I9", !stage.isThere("parts", part, on: device), "and all its parts")
+            }
+            stage.expect(
+              "I7", stage.isThere("items", next, on: device), "device \(device) has the other item")
+          }
+          stage.expect("I3", stage.isLoser(text), "what was typed meanwhile is in the conflict log")
+          stage.expectNoRefusal()
+        }),
+      Scenario(
         name: "A child whose parent moved where there was no room", guards: "I7, I9", answerSize: 900,
         takes: [.orphansDropped],
         script: { stage in

@@ -16,6 +16,8 @@ struct Scenario {
   var bodyLimit = 16 << 20
   /// What happens at each step of the disk in the critical section, in a run of its own.
   var troubles: [Command.Trouble] = [.kill, .crash]
+  /// After how much work of a deletion the server lets others go first.
+  var pieceWork = 100_000
   /// The transitions of the protocol that must have been taken.
   var takes: Set<Transition> = []
   let script: (Stage) throws -> Void
@@ -36,6 +38,7 @@ extension Plan {
     users = scenario.users
     answerSize = scenario.answerSize
     changeSetBudget = .max
+    pieceWork = scenario.pieceWork
     bodyLimit = scenario.bodyLimit
     longLog = 1000
     isPeaceful = false

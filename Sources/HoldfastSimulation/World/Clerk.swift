@@ -18,6 +18,8 @@ final class Clerk {
     /// What the server answered first that was no failure.
     var answer: (status: Int, body: [UInt8])?
     var isAnswered = false
+    /// How often it was sent.
+    var attempts = 0
 
     init(
       id: String, _ method: String, _ path: String, _ body: JSONValue? = nil, token: Int? = nil,

@@ -47,6 +47,7 @@ extension World {
     environment.measured = { [unowned self] in now + aged }
     environment.answerSize = plan.answerSize
     environment.writeBudget.changeSets = plan.changeSetBudget
+    environment.pieceWork = plan.pieceWork
     // Clocks jump by years here; that sessions end is shown elsewhere.
     environment.limits.sessionIdle = .seconds(Int64.max / 1_000_000)
     environment.limits.sessionLifetime = .seconds(Int64.max / 1_000_000)

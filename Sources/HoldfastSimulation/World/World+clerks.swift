@@ -32,7 +32,10 @@ extension World {
     messages += 1
     var chance = Chance(seed: seed, UInt64(messages) << 8)
     if errand.id.isEmpty == false {
-      timeline.add(.errand(clerk, errand), at: now + chance.number(in: 2000...9000))
+      // Longer each time, up to 5 minutes.
+      let pause = chance.number(in: 2000...9000) << min(errand.attempts, 5)
+      errand.attempts += 1
+      timeline.add(.errand(clerk, errand), at: now + pause)
     }
     if chance.one(in: weather.silent) || chance.one(in: weather.lostRequest) { return }
     timeline.add(.errandArrival(clerk, errand), at: now + chance.number(in: weather.delay))
