@@ -29,8 +29,8 @@ struct LostHistory {
   var tokens: Set<Int> = []
   /// The records whose deletion may be lost: they were not seen deleted since.
   var deletions: Set<RecordKey> = []
-  /// The records that were there.
-  var lived: Set<RecordKey> = []
+  /// The records that were there, and in which zone.
+  var lived: [RecordKey: String?] = [:]
   /// Who was a member of which zone.
   var members: TextMap<TextSet> = [:]
   var holdings: [Holding] = []
@@ -46,7 +46,7 @@ extension Oracle {
     history.tokens.formUnion(gone.tokens)
     history.tokens.subtract(Tokens.inside(before.view.tables))
     history.deletions.formUnion(deletions.map(\.key).filter { gone.view.tables[$0] == nil })
-    history.lived.formUnion(gone.view.tables.keys)
+    history.lived.merge(gone.view.tables.map { ($0, $1.zone) }) { $1 }
     for (key, row) in gone.view.tables where key.table == "members" {
       if let zone = row.zone, let user = row["user"]?.string {
         history.members[zone, default: []].insert(user)

@@ -5,8 +5,8 @@ extension Oracle {
   /// I10: a token gets into a record by one who may write in its zone, before or after the request.
   func expectWriter(of token: Int, _ difference: RecordDifference, _ row: Row, in view: ServerView) {
     guard let zone = row.zone, let known = written[token] else { return }
-    // Who moved a record is not who wrote it, nor is who recovers it.
-    if lost?.tokens.contains(token) == true { return }
+    // Who moved a record is not who wrote it, nor is who recovers it, or that it was moved.
+    if lost?.tokens.contains(token) == true || lost?.lived[difference.key] == zone { return }
     if let old = difference.old, old.zone != zone { return }
     let users = TextSet(known.transactions.map { user(of: $0) })
     let writers = server.view.writers(of: zone).union(view.writers(of: zone))

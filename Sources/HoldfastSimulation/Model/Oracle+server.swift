@@ -105,7 +105,7 @@ extension Oracle {
       return
     }
     // It may be recovered as gone from one zone, and then as come to another; at the end no deletion may be undone.
-    if lost?.lived.contains(key) == true { return }
+    if lost?.lived[key] != nil { return }
     if made.contains(where: { devices[transactions[$0].device]?.isCopied == true }) { return }
     if created == 0 {
       report("I1", "server: \(key) is live, and nobody created it")
