@@ -16,7 +16,8 @@ let optimized: [SwiftSetting] =
   ? strict
   : strict + [.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"])]
 
-/// Arrows point only toward HoldfastCore; the client (`Holdfast`) and the server never import each other.
+/// Arrows point only toward HoldfastCore and HoldfastConcurrency; the client (`Holdfast`) and the server's modules never import each other, nor
+/// do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
 let package = Package(
   name: "holdfast",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -52,20 +53,35 @@ let package = Package(
         "HoldfastCore", "HoldfastSQLite",
         .target(name: "HoldfastCurl", condition: .when(platforms: [.linux])),
       ], swiftSettings: optimized),
-    .target(name: "HoldfastPostgres", dependencies: ["CPostgres"], swiftSettings: optimized),
+    .target(name: "HoldfastConcurrency", swiftSettings: optimized),
     .target(
-      name: "HoldfastHTTP", dependencies: ["CSockets", "CZstd", "CDeflate"], swiftSettings: optimized),
+      name: "HoldfastPostgres", dependencies: ["HoldfastConcurrency", "CPostgres"], swiftSettings: optimized),
+    .target(
+      name: "HoldfastHTTP", dependencies: ["HoldfastConcurrency", "CSockets", "CZstd", "CDeflate"],
+      swiftSettings: optimized),
+    .target(
+      name: "HoldfastService", dependencies: ["HoldfastCore", "HoldfastConcurrency", "CSodium"],
+      swiftSettings: optimized),
+    .target(
+      name: "HoldfastSQLiteStore",
+      dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite"],
+      swiftSettings: optimized),
+    .target(
+      name: "HoldfastPostgresStore",
+      dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
+      swiftSettings: optimized),
     .target(
       name: "HoldfastServer",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastHTTP", "CSodium", "CZstd",
-        "COpenSSL",
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastSQLite", "HoldfastSQLiteStore",
+        "HoldfastPostgres", "HoldfastPostgresStore", "HoldfastHTTP", "CSodium", "CZstd", "COpenSSL",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast",
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastService", "HoldfastSQLiteStore",
+        "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -77,7 +93,8 @@ let package = Package(
     .executableTarget(
       name: "HoldfastSimulation",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP", "Holdfast",
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
+        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP", "Holdfast",
         "CSQLite",
       ],
       swiftSettings: optimized),
@@ -100,7 +117,8 @@ let package = Package(
       name: "HoldfastPostgresTests", dependencies: ["HoldfastPostgres", "TemporaryPostgres"],
       swiftSettings: strict),
     .testTarget(
-      name: "HoldfastHTTPTests", dependencies: ["HoldfastHTTP"], swiftSettings: strict),
+      name: "HoldfastHTTPTests", dependencies: ["HoldfastConcurrency", "HoldfastHTTP"],
+      swiftSettings: strict),
     .target(name: "HostileServer", path: "Tests/HostileServer", swiftSettings: strict),
     .testTarget(
       name: "HoldfastCurlTests", dependencies: ["HoldfastCore", "HoldfastCurl", "HostileServer"],
@@ -108,8 +126,8 @@ let package = Package(
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastServer", "TemporaryPostgres",
-        "CSodium",
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
+        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
       ], swiftSettings: strict),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
@@ -120,7 +138,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "HoldfastCore", "HoldfastSQLite", "Holdfast", "HoldfastPostgres", "HoldfastServer", "HoldfastHTTP",
+        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "Holdfast", "HoldfastPostgres",
+        "HoldfastService", "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP",
         "HoldfastCommand", "Jot", "TemporaryPostgres", "HostileServer",
       ],
       swiftSettings: strict),

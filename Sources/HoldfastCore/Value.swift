@@ -22,3 +22,16 @@ public enum Value: Hashable, Sendable {
     }
   }
 }
+
+extension Value {
+  /// The value as a literal of SQL.
+  package var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let number): String(number)
+    case .real(let number): String(number)
+    case .text(let text):
+      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+  }
+}

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 internal import CPostgres
 
 #if canImport(Darwin)
@@ -84,7 +85,7 @@ enum ConnectionAttempt {
   private static func finish(_ connection: OpaquePointer) throws(PostgresError) {
     // So that the words of a refusal hold its SQLSTATE.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-    let deadline = Deadline.after(.seconds(timeout(of: connection)))
+    let deadline = MonotonicTime.exact + .seconds(timeout(of: connection))
     var next = PGRES_POLLING_WRITING
     if PQstatus(connection) == CONNECTION_BAD { next = PGRES_POLLING_FAILED }
     while next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING {

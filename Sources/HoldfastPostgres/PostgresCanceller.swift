@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 internal import CPostgres
 
 /// Stops what a connection is running, from any thread.

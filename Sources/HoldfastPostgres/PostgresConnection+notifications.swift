@@ -1,4 +1,5 @@
 internal import CPostgres
+import HoldfastConcurrency
 
 /// What `NOTIFY` sent.
 public struct PostgresNotification: Sendable, Hashable {
@@ -31,7 +32,7 @@ extension PostgresConnection {
     timeout: Duration?, waker: PostgresWaker? = nil
   ) throws(PostgresError) -> [PostgresNotification] {
     let connection = connection
-    let deadline = timeout.map { Deadline.after($0) }
+    let deadline = timeout.map { MonotonicTime.exact + $0 }
     while true {
       if PQconsumeInput(connection) == 0 { throw lostWhileWaiting() }
       var received: [PostgresNotification] = []

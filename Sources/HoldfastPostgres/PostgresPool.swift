@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 /// A bounded number of connections, each lent to one borrower at a time.
 ///
 /// `withConnection` may be called from any thread, and blocks it. Each connection has a state beside it, for what
@@ -17,7 +19,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
   private struct Item {
     let connection: PostgresConnection
     var state: State
-    var idleSince = Deadline.now
+    var idleSince = MonotonicTime.now
   }
 
   private struct Shelf {
@@ -25,7 +27,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
     var lent = 0
     var isClosed = false
     /// Why the last connection could not be made, and until when none is tried.
-    var failure: (error: any Error, until: Deadline)?
+    var failure: (error: any Error, until: MonotonicTime)?
   }
 
   /// Makes a pool, which opens its connections as they are needed: none yet.
@@ -70,7 +72,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
     let idle = lock.hold {
       shelf.isClosed = true
       defer { shelf.idle = [] }
-      lock.signalAll()
+      lock.broadcast()
       return shelf.idle
     }
     for item in idle { item.connection.close() }
@@ -90,7 +92,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
   }
 
   private func take() throws -> Item? {
-    let deadline = Deadline.after(limits.wait)
+    let deadline = MonotonicTime.exact + limits.wait
     return try lock.hold { () throws -> Item? in
       while true {
         if shelf.isClosed {
@@ -122,7 +124,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
       lock.hold { shelf.failure = nil }
       return item
     } catch {
-      lock.hold { shelf.failure = (error, .after(limits.pauseAfterFailure)) }
+      lock.hold { shelf.failure = (error, .now + limits.pauseAfterFailure) }
       release()
       throw error
     }

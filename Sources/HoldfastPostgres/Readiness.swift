@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 #if canImport(Darwin)
   internal import Darwin
 #else
@@ -30,13 +32,13 @@ struct Readiness: OptionSet, Sendable {
   }
 
   /// Waits until one of `asked` holds; nothing when the deadline passed before, nil is for ever.
-  static func wait(for asked: Readiness, of descriptor: Int32, until deadline: Deadline?) -> Readiness {
+  static func wait(for asked: Readiness, of descriptor: Int32, until deadline: MonotonicTime?) -> Readiness {
     wait(for: asked, of: descriptor, orReadable: -1, until: deadline).first
   }
 
   /// Waits until one of `asked` holds, or the other descriptor can be read; -1 is no other.
   static func wait(
-    for asked: Readiness, of descriptor: Int32, orReadable other: Int32, until deadline: Deadline?
+    for asked: Readiness, of descriptor: Int32, orReadable other: Int32, until deadline: MonotonicTime?
   ) -> (first: Readiness, other: Bool) {
     var places = (
       pollfd(fd: descriptor, events: asked.events, revents: 0),
@@ -44,7 +46,9 @@ struct Readiness: OptionSet, Sendable {
     )
     while true {
       let ready = withUnsafeMutableBytes(of: &places) { bytes in
-        poll(bytes.baseAddress?.assumingMemoryBound(to: pollfd.self), 2, deadline?.milliseconds ?? -1)
+        poll(
+          bytes.baseAddress?.assumingMemoryBound(to: pollfd.self), 2,
+          deadline.map { Int32(clamping: $0.remaining) } ?? -1)
       }
       if ready > 0 {
         return (Readiness(events: places.0.revents, asked: asked), places.1.revents != 0)

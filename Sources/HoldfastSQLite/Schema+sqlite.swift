@@ -13,17 +13,6 @@ extension Value {
     case .blob(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
     }
   }
-
-  /// The value as a literal of SQL.
-  public var literal: String {
-    switch self {
-    case .null: "NULL"
-    case .integer(let number): String(number)
-    case .real(let number): String(number)
-    case .text(let text):
-      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-    }
-  }
 }
 
 extension SQLiteValue {

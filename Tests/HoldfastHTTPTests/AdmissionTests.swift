@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Testing
 
 @testable import HoldfastHTTP
@@ -18,7 +19,7 @@ import Testing
           default: admission.refuse(.text("who?", status: 401))
           }
         }
-        if head.target == "/later" { Thread.detach(decide) } else { decide() }
+        if head.target == "/later" { SystemThread.detach(decide) } else { decide() }
       }
     ) { request, responder in
       requests.put(request)

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Glibc
 import Testing
 
@@ -133,7 +134,7 @@ import Testing
     let server = try makeServer()
     let client = try RawClient(port: server.port, receiveBuffer: 4096)
     let requests = Array(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 2000).utf8)
-    Thread.detach { [port = server.port] in
+    SystemThread.detach { [port = server.port] in
       let other = try? RawClient(port: port, receiveBuffer: 4096)
       for _ in 0..<50 where other?.send(requests) == false { return }
     }

@@ -1,4 +1,4 @@
-import Glibc
+import HoldfastConcurrency
 
 @testable import HoldfastHTTP
 
@@ -12,7 +12,7 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
   func put(_ value: Value) {
     lock.hold {
       values.append(value)
-      lock.signal()
+      lock.broadcast()
     }
   }
 
@@ -34,10 +34,10 @@ extension HTTPResponse {
   }
 }
 
-extension Thread {
+extension SystemThread {
   /// Runs `body` on a thread that nobody joins; here if there is none to be had.
   static func detach(_ body: @escaping @Sendable () -> Void) {
-    guard let started = Thread(body) else { return body() }
-    pthread_detach(started.thread)
+    guard let started = SystemThread(body) else { return body() }
+    started.detach()
   }
 }

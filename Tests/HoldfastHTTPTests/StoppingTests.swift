@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Glibc
 
 @testable import HoldfastHTTP
@@ -7,7 +8,7 @@ import Testing
   /// Stops the server on another thread; the mailbox gets a value when it is done.
   private func stop(_ server: HTTPServer, grace: Duration) -> Mailbox<Bool> {
     let done = Mailbox<Bool>()
-    Thread.detach {
+    SystemThread.detach {
       server.stop(grace: grace)
       done.put(true)
     }
@@ -128,7 +129,7 @@ import Testing
         if round % 2 == 0 {
           responder.respond(.text("ok"))
         } else {
-          Thread.detach { responder.respond { .text("ok") } }
+          SystemThread.detach { responder.respond { .text("ok") } }
         }
       }
       let clients = try (0..<8).map { _ in try RawClient(port: server.port) }

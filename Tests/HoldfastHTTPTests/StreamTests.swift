@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Glibc
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
       let target = request.target
       let headers = [("Content-Type", "text/event-stream")]
       if target == "/later" {
-        Thread.detach {
+        SystemThread.detach {
           if let stream = responder.stream(headers: headers, onEnd: { ended.put(target) }) {
             streams.put(stream)
           }
@@ -128,7 +129,7 @@ import Testing
     let client = try open(server)
     let responder = try #require(responders.take())
     let done = Mailbox<Bool>()
-    Thread.detach {
+    SystemThread.detach {
       server.stop(grace: .seconds(3600))
       done.put(true)
     }
@@ -169,7 +170,7 @@ import Testing
       let clients = try (0..<20).map { try open(server, $0 % 2 == 0 ? "/" : "/later") }
       let held = clients.compactMap { _ in streams.take() }
       for (number, stream) in held.enumerated() {
-        Thread.detach {
+        SystemThread.detach {
           while stream.send(Array("event\n".utf8)) { if number % 3 == 0 { stream.finish() } }
         }
       }

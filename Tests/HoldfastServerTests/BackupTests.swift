@@ -4,6 +4,7 @@ import HoldfastSQLite
 import Synchronization
 import Testing
 
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 @Suite("Backups")

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
 @testable import HoldfastServer
 
 @Suite("A new epoch")

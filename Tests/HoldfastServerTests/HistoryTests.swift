@@ -7,6 +7,7 @@ import Synchronization
 import TemporaryPostgres
 import Testing
 
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 /// Devices with one token hold the same records, whatever was put in the database's place: I2, I4, I7.

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLite
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 import Testing
 

@@ -4,6 +4,7 @@ import HoldfastHTTP
 import HoldfastSQLite
 import Testing
 
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 /// Failures below the rules: a full disk, a statement that can't run. Invariants I2, I6, I12.

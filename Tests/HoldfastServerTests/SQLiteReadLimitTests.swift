@@ -3,6 +3,7 @@ import HoldfastHTTP
 import HoldfastSQLite
 import Testing
 
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 /// How long one request may read from SQLite.

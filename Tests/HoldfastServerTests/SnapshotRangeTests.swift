@@ -79,10 +79,7 @@ struct SnapshotRangeTests {
     #expect(small.header("Content-Encoding") == "zstd" && plain.header("Content-Encoding") == nil)
     #expect(small.content.prefix(4) == [0x28, 0xB5, 0x2F, 0xFD] && small.content.count < plain.content.count)
     for answer in [plain, small] {
-      let path = server.folder.path + "-digest"
-      defer { try? FileManager.default.removeItem(atPath: path) }
-      try Data(answer.content).write(to: URL(fileURLWithPath: path))
-      let digest = ContentHash(of: try #require(HTTPFile(path: path)))
+      let digest = ContentHash { $0 == 0 ? answer.content : [] }
       #expect(answer.header("Repr-Digest") == "sha-256=:\(Data(digest.bytes).base64EncodedString()):")
     }
     let tag = try #require(small.header("ETag"))

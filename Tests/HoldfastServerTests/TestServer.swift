@@ -3,7 +3,9 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastPostgres
 import HoldfastSQLite
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
+@testable import HoldfastService
 import Synchronization
 import TemporaryPostgres
 import Testing

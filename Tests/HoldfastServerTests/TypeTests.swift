@@ -5,6 +5,7 @@ import HoldfastSQLite
 import TemporaryPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
 @testable import HoldfastServer
 
 /// Each value of each type reads back as it was, by every way: I7.

@@ -1,3 +1,4 @@
+import HoldfastSQLiteStore
 import HoldfastCore
 import HoldfastServer
 

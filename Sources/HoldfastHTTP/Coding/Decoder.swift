@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 /// The thread that takes codings off large contents, one after the other: a few bytes may be millions, and the HTTP threads have others to serve.
 ///
 /// @unchecked Sendable: `waiting` and `isStopping` are touched only under `lock`, `thread` only by the server's owner.
@@ -18,11 +20,11 @@ final class Decoder: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [(job: Job, exchange: Exchange)] = []
   private var isStopping = false
-  private var thread: Thread?
+  private var thread: SystemThread?
 
   /// Starts the thread; false if there is none to be had.
   func start() -> Bool {
-    thread = Thread { [self] in run() }
+    thread = SystemThread { [self] in run() }
     return thread != nil
   }
 
@@ -31,7 +33,7 @@ final class Decoder: @unchecked Sendable {
     lock.hold {
       if isStopping || waiting.count >= Self.queueLimit { return false }
       waiting.append((job, exchange))
-      lock.signal()
+      lock.broadcast()
       return true
     }
   }
@@ -41,7 +43,7 @@ final class Decoder: @unchecked Sendable {
     lock.hold {
       isStopping = true
       waiting = []
-      lock.signal()
+      lock.broadcast()
     }
     thread?.join()
     thread = nil

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Glibc
 
 /// What a request is answered with, before it is made into bytes.

@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 extension HTTPConnection {
   /// The whole request is here: calls the handler, and sends the answer if there is one when it returns.
   func handle() -> Bool {

@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 extension HTTPConnection {
   /// Reads on in a head; whether the connection goes on at once.
   func readHead() -> Bool {

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 internal import CSockets
 import Glibc
 

@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 /// How many bytes of answers may wait to be taken by their clients, in all and for each who has to answer for them.
 ///
 /// @unchecked Sendable: the variables are touched only under `lock`.

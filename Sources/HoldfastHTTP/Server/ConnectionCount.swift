@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 /// How many connections are open, in all and of each address.
 ///
 /// @unchecked Sendable: the variables are touched only under `lock`.
@@ -33,7 +35,7 @@ final class ConnectionCount: @unchecked Sendable {
       count -= 1
       let own = countOfAddress[key, default: 1] - 1
       countOfAddress[key] = own == 0 ? nil : own
-      if count == 0 { lock.signal() }
+      if count == 0 { lock.broadcast() }
     }
   }
 

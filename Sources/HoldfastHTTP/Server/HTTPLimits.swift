@@ -1,3 +1,5 @@
+import HoldfastConcurrency
+
 /// What one client may cost the server. Every limit holds from the first byte; none can be switched off.
 public struct HTTPLimits: Sendable {
   /// Bytes of one request's content, also when a coding is taken off; more is answered 413. Default 8 MiB.

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Glibc
 import Synchronization
 
@@ -11,9 +12,9 @@ public final class HTTPServer: Sendable {
 
   private let core: ServerCore
   private let listener: Listener
-  private let acceptThread: Thread
+  private let acceptThread: SystemThread
   private let loops: [EventLoop]
-  private let loopThreads: [Thread]
+  private let loopThreads: [SystemThread]
   private let isStopped = Atomic<Bool>(false)
 
   /// Starts a server: when this returns, it accepts connections.
@@ -47,10 +48,10 @@ public final class HTTPServer: Sendable {
     let listener = try Listener(address: address, port: port)
     let count = max(threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
     let loops = (0..<count).compactMap { _ in EventLoop(core) }
-    let loopThreads = loops.compactMap { loop in Thread { loop.run() } }
+    let loopThreads = loops.compactMap { loop in SystemThread { loop.run() } }
     let isDecoding = core.decoder.start()
     let acceptThread =
-      loopThreads.count == count && isDecoding ? Thread { listener.run(core, loops: loops) } : nil
+      loopThreads.count == count && isDecoding ? SystemThread { listener.run(core, loops: loops) } : nil
     guard let acceptThread else {
       listener.closeSockets()
       for loop in loops { loop.tell(.end) }

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import Synchronization
 
 /// What all connections of one server share.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// What is known of a request by its head, before any of its content is read.
 enum Admission: Sendable {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 extension API {
   /// `GET /v1/account/export`: docs/EXPORT-AND-ERASURE.md.

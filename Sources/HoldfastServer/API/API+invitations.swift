@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 // Source: docs/SHARING.md, section 2.
 extension API {

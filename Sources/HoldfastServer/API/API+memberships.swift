@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 // Source: docs/SHARING.md, sections 2 and 3.
 extension API {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 extension API {
   /// `GET /v1/tables/{table}/{id}`.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 extension API {
   /// `GET /v1/zones/{zone}/snapshot`; see docs/SNAPSHOTS.md, section 2.

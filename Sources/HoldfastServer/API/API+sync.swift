@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 extension API {
   /// `POST /v1/sync`: answered at once when it says nothing new, else after its commit.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 extension API {
   /// `GET /v1/zones`: all that the user may read.

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLite
+import HoldfastService
 import Synchronization
 
 /// The addresses of PROTOCOL.md: turns a request into the next step. Used by all HTTP threads at once.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// An address of the protocol: what stands at a path.
 enum Address: Equatable {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// Which web pages may call the server from a browser (the Fetch standard, section 3.2): none, unless the operator names their origins. Tokens
 /// are sent by the page itself, so there are no cookies to be had.

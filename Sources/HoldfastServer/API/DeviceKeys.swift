@@ -1,4 +1,6 @@
+import HoldfastConcurrency
 import HoldfastHTTP
+import HoldfastService
 
 /// The devices of tokens that were seen lately: a token is that of one device as long as it is good, so a request that writes, and is looked at again by
 /// the writer, need not be looked up before.

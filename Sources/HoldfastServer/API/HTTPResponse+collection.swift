@@ -1,4 +1,5 @@
 import HoldfastHTTP
+import HoldfastService
 
 extension HTTPResponse {
   /// What a read is told besides its content: how to ask again.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The body of `POST /v1/zones/{zone}/invitations`, read and checked: `{"role", "expires_in", "uses"}`.
 struct InvitationBody {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The problems of the wire as a table for people; section 10 of PROTOCOL.md is this text.
 public enum ProblemTable {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// What comes next for a request. The API decides; a shell with threads, or one without, performs it.
 enum Step: Sendable {

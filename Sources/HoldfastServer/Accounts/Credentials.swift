@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The bodies of the requests of accounts, sessions and devices, read and checked.
 struct Credentials: Sendable {
@@ -106,29 +107,4 @@ struct Credentials: Sendable {
     }
     return name
   }
-}
-
-/// Reads a body, with the problems of section 10 for what is wrong with it.
-func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
-  do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
-    as JSONError
-  {
-    throw Problem(error.code == .typeMismatch ? .invalidRequest : .malformedJSON, error.description)
-  } catch { throw Problem(.invalidRequest) }
-}
-
-/// Reads a body that is an object with one text, and maybe without it.
-///
-/// - Throws: `Problem`: `malformedJSON`, or `invalidRequest` for any other member.
-func readText(_ name: String, of body: [UInt8]) throws(Problem) -> String? {
-  var text: String?
-  try readJSON(body) { reader in
-    try reader.readObject { key, reader in
-      guard key.matches(name) else {
-        throw Problem(.invalidRequest, "Unknown member \"\(key.string.prefix(64))\".")
-      }
-      text = try reader.readString()
-    }
-  }
-  return text
 }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Counts attempts with passwords, and says who has to wait. Pure: docs/IDENTITY.md, section 4, has its table.
 struct GuessCount {

@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// An identity provider whose JWTs are taken.
 public struct IdentityProviderConfiguration: Sendable {

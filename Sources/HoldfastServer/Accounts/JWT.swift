@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// A JSON Web Token in compact form, read but not yet believed: RFC 7515, section 7.1; RFC 7519.
 struct JWT {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The body of `PUT /v1/account/password`, read and checked: `{"old", "new", "keep_sessions"?}`.
 struct PasswordBody: Sendable {

@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// Counts what somebody does in an hour, and says who has to wait. Each node counts for itself.
 ///

@@ -1,5 +1,6 @@
 internal import COpenSSL
 import HoldfastCore
+import HoldfastService
 
 /// A public key of an identity provider. Its own type decides the algorithm, whatever a token says.
 ///

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Which devices an operator means.
 public enum DeviceSelection: Sendable, Equatable {

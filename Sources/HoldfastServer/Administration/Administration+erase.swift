@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 extension Administration {
   /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// How a user's data is taken out.
 public enum AccountFormat: String, Sendable {

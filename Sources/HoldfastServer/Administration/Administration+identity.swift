@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastService
 
 extension Administration {
   /// The service tokens, without their secrets, which nobody has.

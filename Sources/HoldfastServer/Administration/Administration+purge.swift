@@ -1,3 +1,5 @@
+public import HoldfastService
+
 extension Administration {
   /// Makes one pass over what may be purged, also while servers run: docs/RETENTION.md, section 2.
   ///

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// What operators decide after a restore: docs/RESTORING.md, section 7.
 extension Administration {

@@ -1,4 +1,6 @@
 public import HoldfastCore
+import HoldfastSQLiteStore
+public import HoldfastService
 
 /// What an operator looks at and does in the shared database, also while servers run on it.
 public final class Administration {

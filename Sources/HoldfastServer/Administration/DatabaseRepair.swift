@@ -1,4 +1,7 @@
 import HoldfastCore
+import HoldfastPostgresStore
+import HoldfastSQLiteStore
+public import HoldfastService
 
 /// Mends what can be worked out again from the records: what zones hold, who has access, and in PostgreSQL the ledger, after triggers were switched off or
 /// bypassed (docs/POSTGRES.md, section 4).

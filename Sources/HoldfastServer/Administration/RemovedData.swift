@@ -1,6 +1,9 @@
 public import HoldfastCore
 import HoldfastPostgres
+import HoldfastPostgresStore
 import HoldfastSQLite
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// What a database keeps of a table or column that the schema has no longer: docs/SCHEMA-CHANGES.md, section 4.
 public struct RemovedData: Sendable, Hashable {

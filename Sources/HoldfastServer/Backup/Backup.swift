@@ -1,4 +1,7 @@
 import HoldfastCore
+import HoldfastPostgresStore
+import HoldfastSQLiteStore
+public import HoldfastService
 
 /// A whole copy of the shared database as a file; docs/RESTORING.md. Works while servers run.
 public struct Backup {
@@ -62,7 +65,7 @@ public struct Restore {
     switch (location, reader.manifest.engine) {
     case (.directory(let directory), .sqlite):
       try RestoredDirectory(directory).restore(
-        reader, epoch: epoch, replacing: replacing, random: environment.random)
+        reader.read, epoch: epoch, replacing: replacing, random: environment.random)
     case (.postgres(let database), .postgres):
       if replacing {
         throw ServerError(

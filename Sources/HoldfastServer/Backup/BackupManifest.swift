@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// What a backup says of itself; docs/RESTORING.md, section 1.
 struct BackupManifest {

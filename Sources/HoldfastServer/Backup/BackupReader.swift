@@ -1,5 +1,7 @@
 import Glibc
 import HoldfastCore
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// A backup whose every byte was checked.
 final class BackupReader {

@@ -1,5 +1,7 @@
 import Glibc
 import HoldfastCore
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// Writes a backup to a file that is there only when it is whole. Let go before `finish()`, it leaves nothing.
 final class BackupWriter {
@@ -71,18 +73,5 @@ final class BackupWriter {
 
   private func failure() -> ServerError {
     ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
-  }
-}
-
-/// Four bytes, the greatest first.
-func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
-
-/// Makes the name of a file durable.
-func syncFolder(of path: String) throws(ServerError) {
-  let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-  defer { if descriptor >= 0 { close(descriptor) } }
-  guard descriptor >= 0, fsync(descriptor) == 0 else {
-    throw ServerError(.unreachable, "\(folder) can't be synced: \(systemMessage(errno)).")
   }
 }

@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastPostgres
+import HoldfastPostgresStore
+import HoldfastService
 
 /// Writes a backup of a PostgreSQL database: each table as the text of COPY, all of one moment.
 struct PostgresBackup {

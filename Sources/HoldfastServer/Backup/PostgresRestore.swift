@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastPostgres
+import HoldfastPostgresStore
+import HoldfastService
 
 /// Fills a new PostgreSQL database from a backup, in the transaction that makes its tables.
 struct PostgresRestore {

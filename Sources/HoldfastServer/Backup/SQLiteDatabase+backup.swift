@@ -1,6 +1,8 @@
 import Glibc
 import HoldfastCore
 import HoldfastSQLite
+import HoldfastSQLiteStore
+import HoldfastService
 
 extension SQLiteDatabase {
   /// Writes a backup: a copy of one moment is made beside the backup first, as SQLite can't copy to a stream.

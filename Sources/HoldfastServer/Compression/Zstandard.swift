@@ -1,5 +1,7 @@
 internal import CZstd
 import Glibc
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// Zstandard compression. Source: RFC 8878; <https://facebook.github.io/zstd/zstd_manual.html>.
 enum Zstandard {

@@ -1,4 +1,5 @@
 internal import CZstd
+import HoldfastService
 
 /// Compresses bytes as they come, in constant memory. Source: <https://facebook.github.io/zstd/zstd_manual.html>.
 final class ZstandardCompressor {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Which stream is to be told what: the zones that moved, to those who may read them, a set for each. Decides alone; has no thread, no
 /// clock and no sockets. Source: docs/PUSH.md.

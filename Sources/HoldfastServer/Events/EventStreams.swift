@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// The streams of this server's devices, with the one thread that tells them what moved and that the server lives.
 ///
@@ -144,7 +146,7 @@ final class EventStreams: @unchecked Sendable {
   /// Only under the lock.
   private func wake() {
     isUrgent = true
-    lock.signal()
+    lock.broadcast()
   }
 
   // MARK: The thread

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Events as they are on the wire: PROTOCOL.md, section 3.1. Source: the HTML standard, section 9.2.5.
 struct EventText: Sendable {

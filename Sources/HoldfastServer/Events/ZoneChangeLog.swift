@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// When each zone, user and device moved last, by a counter that every commit advances: enough to tell a device that
 /// returns what it has missed. Bounded: of too many the older half is purged.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// All records that a user may read, zone by zone, table by table, in seq order, some at a time: docs/EXPORT-AND-ERASURE.md.
 struct AccountExport {

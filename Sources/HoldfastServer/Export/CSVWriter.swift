@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Writes records of one table as comma-separated values.
 ///

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The text of an export: all tables as JSON Lines, or one as CSV.
 struct ExportLines {

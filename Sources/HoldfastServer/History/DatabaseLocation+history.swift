@@ -1,5 +1,8 @@
 import HoldfastPostgres
+import HoldfastPostgresStore
 import HoldfastSQLite
+import HoldfastSQLiteStore
+import HoldfastService
 
 extension DatabaseLocation {
   /// What the next server will find: whether it begins a new epoch. Also while a server runs.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The addresses of accounts, sessions and devices.
 extension OpenAPIDocument {

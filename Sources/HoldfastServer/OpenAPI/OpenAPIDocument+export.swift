@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The addresses of who takes the own data along; see EXPORT-AND-ERASURE.md.
 extension OpenAPIDocument {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The addresses of invitations.
 extension OpenAPIDocument {

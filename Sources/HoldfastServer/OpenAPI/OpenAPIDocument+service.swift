@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 extension OpenAPIDocument {
   /// The addresses that every schema has.

@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastService
 
 /// The whole of the interface as OpenAPI 3.1, for one schema: `GET /openapi.json`.
 ///

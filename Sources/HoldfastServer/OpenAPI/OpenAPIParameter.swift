@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// A parameter that several operations have.
 enum OpenAPIParameter: String, CaseIterable {

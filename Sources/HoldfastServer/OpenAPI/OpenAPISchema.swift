@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// The JSON Schemas of what goes over the wire (JSON Schema 2020-12).
 struct OpenAPISchema {

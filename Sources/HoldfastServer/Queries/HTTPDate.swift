@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Dates of HTTP (RFC 9110, section 5.6.7), as the server writes them: `Sun, 06 Nov 1994 08:49:37 GMT`. The obsolete forms are not read: what
 /// comes back is what was sent.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// What a GET says of the state that its sender has: RFC 9110, section 13.1.
 struct Preconditions {

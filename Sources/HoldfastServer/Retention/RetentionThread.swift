@@ -1,4 +1,6 @@
+import HoldfastConcurrency
 import HoldfastHTTP
+import HoldfastService
 
 /// The thread that makes passes over what may be purged, as long as the server runs; docs/RETENTION.md, section 2.
 ///
@@ -47,7 +49,7 @@ final class RetentionThread: @unchecked Sendable {
   func wake() {
     thread.lock.hold {
       isDue = true
-      thread.lock.signal()
+      thread.lock.broadcast()
     }
   }
 

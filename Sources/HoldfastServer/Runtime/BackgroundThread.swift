@@ -1,4 +1,6 @@
+import HoldfastConcurrency
 import HoldfastHTTP
+import HoldfastService
 
 /// A thread that does what there is to do, and waits while there is nothing, until it is stopped.
 ///
@@ -14,7 +16,7 @@ final class BackgroundThread: @unchecked Sendable {
   /// Guards what the thread shares with others, who signal when it is to look again.
   let lock = Lock()
   private(set) var isStopping = false
-  private var thread: HoldfastHTTP.Thread?
+  private var thread: SystemThread?
 
   /// Starts the thread; once.
   ///
@@ -42,7 +44,7 @@ final class BackgroundThread: @unchecked Sendable {
   func stop() {
     lock.hold {
       isStopping = true
-      lock.signal()
+      lock.broadcast()
     }
     thread?.join()
     thread = nil

@@ -1,5 +1,7 @@
+import HoldfastPostgresStore
 public import HoldfastCore
 public import HoldfastHTTP
+public import HoldfastService
 
 /// How a server is to run.
 public struct Configuration: Sendable {

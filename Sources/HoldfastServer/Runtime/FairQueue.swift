@@ -1,4 +1,5 @@
 import HoldfastHTTP
+import HoldfastService
 
 /// Whose work it is, for taking turns.
 enum Client: Hashable, Sendable {

@@ -1,5 +1,7 @@
 public import HoldfastCore
 public import HoldfastHTTP
+package import HoldfastSQLiteStore
+public import HoldfastService
 
 /// The same server without threads and sockets: each request is answered, writes and all, before the call returns. For
 /// simulations and tests, which bring their own clock and randomness.

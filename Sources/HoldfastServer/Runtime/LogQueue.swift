@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 #if canImport(Glibc)
   import Glibc
@@ -35,8 +37,8 @@ final class LogQueue: @unchecked Sendable {
       guard waiting.count + line.utf8.count < Self.limit else { return dropped += 1 }
       noteDropped()
       append(line)
-      if !hasThread { hasThread = Thread { self.run() } != nil }
-      lock.signal()
+      if !hasThread { hasThread = SystemThread { self.run() } != nil }
+      lock.broadcast()
     }
   }
 
@@ -45,7 +47,7 @@ final class LogQueue: @unchecked Sendable {
     let deadline = MonotonicTime.exact + duration
     lock.hold {
       noteDropped()
-      lock.signal()
+      lock.broadcast()
       while !waiting.isEmpty || isWriting, hasThread, .exact < deadline { lock.wait(until: deadline) }
     }
   }
@@ -69,7 +71,7 @@ final class LogQueue: @unchecked Sendable {
     while true {
       let lines = lock.hold { () -> [UInt8] in
         isWriting = false
-        lock.signal()
+        lock.broadcast()
         while waiting.isEmpty { lock.wait() }
         isWriting = true
         defer { waiting = [] }

@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// Performs the steps of the API with threads: inline where nothing has to wait, else on the writer's or on the password
 /// thread, with the answer made on the connection's HTTP thread. Where reading waits for a network, all that reads has threads of its own.
@@ -209,7 +211,7 @@ final class RequestDispatcher: Sendable {
     func put(_ result: Result<Outcome, Problem>) {
       lock.hold {
         self.result = result
-        lock.signal()
+        lock.broadcast()
       }
     }
 
@@ -319,6 +321,9 @@ final class RequestDispatcher: Sendable {
   }
 
   private func perform(_ step: Step, _ entry: RequestLog.Entry, _ responder: HTTPResponder) {
+    func later(_ work: @escaping @Sendable () -> Step) -> StepWork {
+      StepWork(work: work) { [self] in perform($0, entry, responder) }
+    }
     switch step {
     case .answer(let response):
       responder.respond(finished(response, entry))
@@ -350,11 +355,9 @@ final class RequestDispatcher: Sendable {
           finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
       }
     case .password(let work):
-      let check = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !passwords.enqueue(check, of: entry.client.site) { refuse(entry, responder) }
+      if !passwords.enqueue(later(work), of: entry.client.site) { refuse(entry, responder) }
     case .signUp(let work):
-      let signUp = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !signUps.enqueue(signUp, of: entry.client.site) { refuse(entry, responder) }
+      if !signUps.enqueue(later(work), of: entry.client.site) { refuse(entry, responder) }
     case .fetch(let work):
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }
@@ -362,11 +365,9 @@ final class RequestDispatcher: Sendable {
       let write = write(command, of: entry.client) { [self] in perform(next($0), entry, responder) }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .read(let work):
-      let read = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !longReading.enqueue(read, of: entry.client) { refuse(entry, responder) }
+      if !longReading.enqueue(later(work), of: entry.client) { refuse(entry, responder) }
     case .build(let work):
-      let build = StepWork(work: work) { [self] in perform($0, entry, responder) }
-      if !builds.enqueue(build, of: entry.client) { refuse(entry, responder) }
+      if !builds.enqueue(later(work), of: entry.client) { refuse(entry, responder) }
     }
   }
 

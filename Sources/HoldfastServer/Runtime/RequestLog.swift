@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// The log: JSON, an object to a line; never a secret, and nothing of a user's data.
 struct RequestLog: Sendable {

@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLiteStore
+import HoldfastService
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,6 +1,7 @@
 // libsodium's header brings types of signals along, and then counts as the one that has them.
 internal import CSodium
 import Glibc
+import HoldfastService
 
 /// Keeps signals from doing anything by themselves, in this thread and in those that it starts.
 func block(_ signals: [Int32]) {

@@ -1,4 +1,5 @@
 import HoldfastHTTP
+import HoldfastService
 
 /// The files of a certificate and its key, in PEM. They are read again when they change.
 public struct TLSFiles: Sendable {

@@ -1,4 +1,5 @@
 public import HoldfastHTTP
+import HoldfastService
 
 /// The proxies that are believed when they say for whom they ask.
 public struct TrustedProxies: Sendable {

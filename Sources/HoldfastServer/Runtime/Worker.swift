@@ -1,4 +1,6 @@
+import HoldfastConcurrency
 import HoldfastHTTP
+import HoldfastService
 
 /// A bounded queue of jobs in which clients take turns, and the threads that take them in batches.
 ///
@@ -12,7 +14,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   private var waiting: FairQueue<Job>
   private var isStopping = false
   private var isEnded = false
-  private var threads: [HoldfastHTTP.Thread] = []
+  private var threads: [SystemThread] = []
 
   /// Starts the threads.
   ///
@@ -44,7 +46,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
       // Only a queue that is as good as empty can have a thread asleep.
-      if waiting.count <= threads.count { lock.signal() }
+      if waiting.count <= threads.count { lock.broadcast() }
       return true
     }
   }
@@ -59,7 +61,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     lock.hold {
       if isStopping, isEnded { return false }
       waiting.insert(job, of: client)
-      lock.signal()
+      lock.broadcast()
       return true
     }
   }
@@ -68,7 +70,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func stop() {
     lock.hold {
       isStopping = true
-      lock.signal()
+      lock.broadcast()
     }
     for thread in threads { thread.join() }
     threads = []
@@ -98,16 +100,8 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
         // Those that there was no time for come first among their client's, in the order that they had.
         for (client, job) in taken.suffix(left).reversed() { waiting.insert(job, of: client, atFront: true) }
         for (client, _) in taken { waiting.finish(client) }
-        lock.signal()
+        lock.broadcast()
       }
     }
   }
-}
-
-/// Starts a thread that runs `body` and must be joined.
-func startThread(_ body: @escaping @Sendable () -> Void) throws(ServerError) -> HoldfastHTTP.Thread {
-  guard let thread = HoldfastHTTP.Thread(body) else {
-    throw ServerError(.unreachable, "The system has no thread left.")
-  }
-  return thread
 }

@@ -1,3 +1,5 @@
+import HoldfastService
+
 /// One range of bytes, as a request asks for it. Source: RFC 9110, section 14.1.2.
 enum ByteRange: Equatable {
   /// From the first to the last byte, or to the end.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastSQLite
+import HoldfastService
 
 /// What a snapshot of a zone is made of, but for the seq: the file of one key and seq is always of the same records.
 struct SnapshotKey: Sendable, Hashable {

@@ -1,6 +1,8 @@
 import Glibc
 import HoldfastCore
 import HoldfastSQLite
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// What a snapshot holds.
 public enum SnapshotContents: Sendable, Hashable {

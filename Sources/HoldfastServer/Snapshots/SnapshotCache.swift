@@ -1,6 +1,9 @@
+import HoldfastConcurrency
 import Glibc
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// The folder of the snapshots that were built, and what is in it. Any thread.
 ///
@@ -116,7 +119,7 @@ final class SnapshotCache: @unchecked Sendable {
       guard let file = HTTPFile(path: draft) else {
         throw ServerError(.unreachable, "\(draft) can't be read: \(systemMessage(errno)).")
       }
-      let digest = ContentHash(of: file)
+      let digest = ContentHash { file.read($0..<min($0 + 1 << 20, file.size)) }
       let path = "\(folder)/\(Snapshot.name(key, seq, coding, digest))"
       guard rename(draft, path) == 0 else {
         throw ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")

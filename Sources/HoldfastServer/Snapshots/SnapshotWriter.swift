@@ -1,5 +1,7 @@
 import Glibc
 import HoldfastCore
+import HoldfastSQLiteStore
+public import HoldfastService
 
 /// Writes snapshots for an app to ship, also while servers run: `holdfast snapshot`.
 public struct SnapshotWriter {

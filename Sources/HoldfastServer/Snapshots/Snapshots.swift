@@ -1,6 +1,8 @@
 import Glibc
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastSQLiteStore
+import HoldfastService
 import Synchronization
 
 /// The snapshots of zones that a server gives out: cached, and built one after the other.

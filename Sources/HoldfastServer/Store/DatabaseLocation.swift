@@ -1,5 +1,8 @@
 import HoldfastCore
+public import HoldfastPostgresStore
 import HoldfastSQLite
+import HoldfastSQLiteStore
+import HoldfastService
 
 /// Where the shared database is.
 public enum DatabaseLocation: Sendable {
@@ -77,13 +80,4 @@ public enum DatabaseLocation: Sendable {
         "The disk of the data directory is full. Nothing is lost: free some megabytes, and start again.")
     }
   }
-}
-
-/// How a database is opened by who serves it.
-struct DatabaseService: Sendable {
-  let environment: ServerEnvironment
-  /// Whether a database that is not there is an error, rather than made.
-  var mustExist = false
-  /// Takes what is noticed: that a database was made, or that its history went back.
-  let log: @Sendable (String) -> Void
 }

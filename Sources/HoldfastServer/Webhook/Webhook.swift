@@ -1,5 +1,7 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
+import HoldfastService
 
 /// The thread that tells a team's program which zones moved; docs/PUSH.md.
 ///
@@ -39,7 +41,7 @@ final class Webhook: @unchecked Sendable {
     lock.hold {
       guard isLeading else { return }
       plan.add(changes.zones.keys)
-      lock.signal()
+      lock.broadcast()
     }
   }
 
@@ -48,7 +50,7 @@ final class Webhook: @unchecked Sendable {
     lock.hold {
       isLeading = leads
       plan.scanAgain()
-      lock.signal()
+      lock.broadcast()
     }
   }
 

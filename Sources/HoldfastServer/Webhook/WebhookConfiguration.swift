@@ -1,3 +1,5 @@
+import HoldfastService
+
 /// Where a team's own program is told which zones moved: docs/PUSH.md, section on webhooks.
 public struct WebhookConfiguration: Sendable {
   /// One call of the program.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 /// Which zones a team's program is to be told of, and when. Pure: docs/PUSH.md has its table.
 ///

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastService
 
 internal import CSodium
 

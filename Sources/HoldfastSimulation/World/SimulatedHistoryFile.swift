@@ -1,3 +1,4 @@
+import HoldfastSQLiteStore
 import HoldfastServer
 
 /// The mark beside the server's database, on the simulated disk.

@@ -12,7 +12,7 @@ final class TestProvider: Sendable {
     var secret: [UInt8]
   }
 
-  private let pairs = Mutex<[String: Pair]>([:])
+  private let pairs = Mutex<TextMap<Pair>>([:])
   /// What is given as the key set in place of the provider's own; nil in it for no answer.
   let answer = Mutex<[UInt8]??>(nil)
   /// How often the set was asked for.
@@ -71,7 +71,7 @@ final class TestProvider: Sendable {
       .init("iss", .string(issuer)), .init("aud", "holdfast"), .init("sub", .string(subject)),
       .init("exp", .integer(now / 1000 + 300)), .init("iat", .integer(now / 1000)),
     ]
-    let given = Set(more.map(\.name))
+    let given = TextSet(more.map(\.name))
     return .object(usual.filter { !given.contains($0.name) } + more.filter { $0.value != .null })
   }
 

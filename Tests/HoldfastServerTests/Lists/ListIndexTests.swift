@@ -5,6 +5,8 @@ import HoldfastSQLite
 import TemporaryPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 @Suite("Indexes of lists")

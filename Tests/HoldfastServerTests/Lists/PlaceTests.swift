@@ -127,7 +127,7 @@ struct PlaceTests {
     let foreign = try bob.create("boards", ["title": "Bob's"])
     let theirs = try bob.create("cards", ListServer.card(foreign, nil, ["at": "last"]))
     let unknown = world.alice.newID()
-    var texts: Set<String> = []
+    var texts = TextSet()
     for id in [other, none, ids[1], theirs, unknown, ids[0]] {
       let reply = try rest.send(
         "PATCH", "/v1/tables/cards/\(ids[0])", ["columns": ["position": ["after": .string(id)]]])

@@ -14,9 +14,8 @@ struct RankTests {
     group = try world.group(board)
   }
 
-  private func ranks(_ records: [JSONValue]) -> [String: Int64?] {
-    Dictionary(
-      uniqueKeysWithValues: records.map { ($0["id"]?.stringValue ?? "", $0["rank"]?.integerValue) })
+  private func ranks(_ records: [JSONValue]) -> TextMap<Int64?> {
+    TextMap(records.map { ($0["id"]?.stringValue ?? "", $0["rank"]?.integerValue) })
   }
 
   @Test("each record of an index has its dense place in its list from 1, by position and id")

@@ -2,6 +2,7 @@ import HoldfastPostgres
 import TemporaryPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
 @testable import HoldfastServer
 
 /// How long one statement may read from PostgreSQL.

@@ -6,6 +6,8 @@ import HoldfastSQLite
 import TemporaryPostgres
 import Testing
 
+@testable import HoldfastPostgresStore
+@testable import HoldfastSQLiteStore
 @testable import HoldfastServer
 
 /// What both engines do for a query of an index, by their own word.

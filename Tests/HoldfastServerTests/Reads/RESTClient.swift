@@ -47,7 +47,7 @@ struct DeltaFollower {
   let device: TestDevice
   let target: String
   /// By id: the columns and the zone of each record.
-  var records: [String: JSONValue] = [:]
+  var records = TextMap<JSONValue>()
   var tag = ""
   var deltas = 0
   var wholes = 0
@@ -100,7 +100,7 @@ struct DeltaFollower {
   func differences() throws -> [String] {
     var whole = DeltaFollower(device: device, target: target)
     try whole.follow()
-    let ids = Set(records.keys).union(whole.records.keys)
+    let ids = TextSet(records.keys).union(whole.records.keys)
     return ids.filter { records[$0] != whole.records[$0] }.sorted().map { id in
       "\(id): \(text(records[id])) is \(text(whole.records[id]))"
     }

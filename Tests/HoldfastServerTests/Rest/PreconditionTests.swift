@@ -102,7 +102,7 @@ import Testing
     #expect(reply.column("title") == "Soy milk" && reply.column("note") == "theirs")
     #expect(reply.column("amount") == 5)
     let logged = try RestClient.conflicts(alice)
-    #expect(Set(logged.compactMap { $0["loser_value"]?.stringValue }) == ["Oat milk", "mine"])
+    #expect(TextSet(logged.compactMap { $0["loser_value"]?.stringValue }) == ["Oat milk", "mine"])
   }
 
   @Test(

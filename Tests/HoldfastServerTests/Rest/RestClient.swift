@@ -37,7 +37,7 @@ struct RestClient {
 
   func request(
     _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
-    _ headers: [String: String] = [:]
+    _ headers: TextMap<String> = [:]
   ) -> HTTPRequest {
     var fields = HTTPHeaders()
     fields.append(name: "Authorization", value: "Bearer \(token)")
@@ -52,12 +52,12 @@ struct RestClient {
   @discardableResult
   func send(
     _ method: String, _ path: String, _ body: JSONValue? = nil, id: String? = nil,
-    _ headers: [String: String] = [:]
+    _ headers: TextMap<String> = [:]
   ) throws -> Reply {
     Reply(try server.respond(to: request(method, path, body, id: id, headers)))
   }
 
-  func get(_ path: String, _ headers: [String: String] = [:]) throws -> Reply {
+  func get(_ path: String, _ headers: TextMap<String> = [:]) throws -> Reply {
     try send("GET", path, nil, headers)
   }
 

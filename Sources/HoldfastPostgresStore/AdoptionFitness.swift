@@ -1,0 +1,63 @@
+import HoldfastCore
+import HoldfastService
+
+/// Whether a table of a team can hold records, and which of its columns can be columns of them.
+struct AdoptionFitness {
+  private let catalog: PostgresCatalog
+
+  init(_ catalog: PostgresCatalog) { self.catalog = catalog }
+
+  /// Why the table can't be adopted, each with what to do; empty when it can.
+  var obstacles: [String] {
+    switch catalog.kind {
+    case "r" where !catalog.isPartition: break
+    case "r", "p":
+      return ["It is partitioned or inherits: changes of its parts would not be seen. Keep it out."]
+    case "v", "m": return ["It is a view; adopt the tables behind it."]
+    default: return ["It is no plain table; keep it out."]
+    }
+    guard !catalog.primaryKey.isEmpty else {
+      return ["It has no primary key; add a column id uuid PRIMARY KEY."]
+    }
+    guard catalog.primaryKey == ["id"] else {
+      return [
+        """
+        Its primary key is (\(catalog.primaryKey.joined(separator: ", "))). Records are named by one column, id: rename it, or add \
+        id uuid NOT NULL DEFAULT gen_random_uuid() as the primary key and keep the other as a unique constraint.
+        """
+      ]
+    }
+    guard let id = catalog.column("id") else { return [] }
+    if id.isIdentity {
+      return [
+        """
+        Its id is numbered by the database; a device must be able to make ids offline. Add a uuid column, make it the primary key and keep \
+        the number as another column.
+        """
+      ]
+    }
+    guard let kind = id.column?.kind, [.text, .varchar, .citext, .uuid].contains(kind) else {
+      return ["Its id is of type \(id.type); a device makes UUIDs. Change it to uuid or text."]
+    }
+    if kind == .citext {
+      return ["Its id is of type citext, which takes different ids for equal; change it to text."]
+    }
+    return []
+  }
+
+  /// Why a column can't be one of a record; nil when it can.
+  static func reason(against column: PostgresCatalog.Column) -> String? {
+    if column.isGenerated { return "computed by the database" }
+    if column.isIdentity { return "numbered by the database" }
+    if column.column == nil { return "of type \(column.type), which no column of a record has" }
+    if !isGoodName(column.name) { return "its name is not of a-z, 0-9 and _, beginning with a letter" }
+    if SchemaCheck.reservedColumns.contains(column.name) { return "its name is kept for Holdfast" }
+    return nil
+  }
+
+  /// Whether a name is one that a schema takes.
+  static func isGoodName(_ name: String) -> Bool {
+    (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
+      && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
+  }
+}

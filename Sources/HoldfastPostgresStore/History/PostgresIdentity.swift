@@ -1,0 +1,85 @@
+package import HoldfastPostgres
+import HoldfastService
+
+/// Which server, database and history a PostgreSQL database is: docs/RESTORING.md, section 6.
+///
+/// It is stored in the row `history` of `holdfast.meta`, and compared at each start.
+package struct PostgresIdentity {
+  /// What is found now; empty where the role may not ask for it.
+  private let parts: [(name: String, value: String)]
+
+  /// Asks the server.
+  package init(_ connection: PostgresConnection) throws(PostgresError) {
+    let system = try Self.mayCall(["pg_control_system()"], connection)
+    let timeline = try Self.mayCall(
+      ["pg_walfile_name(pg_lsn)", "pg_current_wal_insert_lsn()"], connection)
+    // A right that is missing fails even what is not reached: so the text is made of what may be called.
+    let rows = try connection.queryOnce(
+      PostgresStatement(
+        """
+        SELECT \(system ? "(SELECT system_identifier::text FROM pg_control_system())" : "''"),
+          \(timeline ? "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)" : "''"),
+          (SELECT oid::text FROM pg_database WHERE datname = current_database())
+        """))
+    parts = [
+      ("another cluster", rows.text(0, 0)), ("another timeline of the cluster", rows.text(0, 1)),
+      ("another database of the cluster", rows.text(0, 2)),
+    ]
+  }
+
+  private static func mayCall(
+    _ functions: [String], _ connection: PostgresConnection
+  ) throws(PostgresError) -> Bool {
+    for function in functions {
+      let rows = try connection.query(
+        "SELECT has_function_privilege('pg_catalog.' || $1::text, 'EXECUTE')", PostgresParameters(function))
+      if !rows.bool(0, 0) { return false }
+    }
+    return true
+  }
+
+  /// In what the stored identity differs, as a sentence; nil where it does not, or where none is stored.
+  package func difference(_ connection: PostgresConnection) throws(PostgresError) -> String? {
+    let rows = try connection.query(
+      "SELECT value, xmin::text FROM holdfast.meta WHERE key = 'history'")
+    if rows.isEmpty { return nil }
+    let stored = rows.text(0, 0).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard stored.count == parts.count + 1, let writer = UInt64(stored[parts.count]) else {
+      return "The row history of holdfast.meta can't be read."
+    }
+    for (part, stored) in zip(parts, stored)
+    where !part.value.isEmpty && !stored.isEmpty && part.value != stored {
+      return "It is in \(part.name)."
+    }
+    // What a program has put back was written by its own transaction.
+    return UInt64(rows.text(0, 1)) == writer & 0xFFFF_FFFF ? nil : "Another program has written its rows."
+  }
+
+  /// Begins a new epoch, in the transaction of the connection, and stores the identity.
+  ///
+  /// - Parameters:
+  ///   - difference: why.
+  ///   - isForkKnown: whether no server has written to it since.
+  /// - Returns: what the operator is told.
+  func takeUp(
+    _ difference: String, isForkKnown: Bool = true, _ service: DatabaseService,
+    on connection: PostgresConnection
+  ) throws -> String {
+    let begun = try PostgresEpoch.begin(
+      NewEpoch(service.environment, because: .otherDatabase, isForkKnown: isForkKnown), on: connection)
+    try store(connection)
+    return """
+      The database is not the one that was served last. \(difference) The epoch \(begun?.epoch ?? "") has begun: devices recover what the \
+      database lacks.
+      """
+  }
+
+  /// Stores it, in the transaction of the connection.
+  package func store(_ connection: PostgresConnection) throws(PostgresError) {
+    try connection.run(
+      """
+      INSERT INTO holdfast.meta (key, value) VALUES ('history', $1 || ' ' || pg_current_xact_id()::text)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value
+      """, PostgresParameters(parts.map(\.value).joined(separator: " ")))
+  }
+}

@@ -1,0 +1,240 @@
+package import HoldfastCore
+package import HoldfastPostgres
+package import HoldfastService
+
+/// What operators ask, in PostgreSQL.
+package class PostgresAdministration: StoreAdministration {
+  package var store: any StoreWriter { postgres }
+  package let schema: SyncSchema
+  package let layout: PostgresLayout
+  private let postgres: PostgresStore
+  package var connection: PostgresConnection {
+    get throws { try postgres.connection }
+  }
+
+  package init(_ store: PostgresStore, _ schema: SyncSchema, _ layout: PostgresLayout) {
+    postgres = store
+    self.schema = schema
+    self.layout = layout
+  }
+
+  package func zones() throws -> [[String]] {
+    try rows(
+      """
+      SELECT z.zone, CASE WHEN z.public THEN 'yes' ELSE 'no' END, z.seq::text, z.purged::text,
+      (SELECT count(*) FROM holdfast.members m WHERE m.zone = z.zone)::text,
+      (SELECT count(*) FROM holdfast.records r WHERE r.zone = z.zone AND r.state = 0
+        AND r.record_table NOT IN ('members', 'conflicts'))::text FROM holdfast.zones z ORDER BY z.zone
+      """)
+  }
+
+  package func users() throws -> [[String]] {
+    try rows(
+      """
+      SELECT a.id, \(Self.name), \(Self.time("a.created_at")),
+      (SELECT count(*) FROM holdfast.devices d WHERE d.account = a.id)::text FROM holdfast.accounts a ORDER BY a.name
+      """)
+  }
+
+  package func devices() throws -> [[String]] {
+    try rows(
+      """
+      SELECT d.id, \(Self.name), d.name, CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END, d.confirmed::text,
+      \(Self.time("d.seen_at")) FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account
+      ORDER BY a.name, d.number
+      """)
+  }
+
+  package func reset(_ device: String, zone: String?) throws -> Int {
+    let numbers = try postgres.connection.query(
+      PostgresPurgeStatements.findNumber, PostgresParameters(device))
+    if numbers.isEmpty { return 0 }
+    return try postgres.connection.query(
+      PostgresPurgeStatements.resetAcks, PostgresParameters(numbers.int64(0, 0), zone)
+    ).count
+  }
+
+  package func tokens() throws -> [[String]] {
+    try rows(
+      """
+      SELECT d.id, a.name, d.scope, \(Self.time("d.seen_at")), CASE WHEN d.token_hash IS NULL THEN 'no' ELSE 'yes' END
+      FROM holdfast.devices d JOIN holdfast.accounts a ON a.id = d.account WHERE d.scope IS NOT NULL ORDER BY a.name
+      """)
+  }
+
+  package func user(ofDevice id: String) throws -> String? {
+    try rows("SELECT account FROM holdfast.devices WHERE id = $1", PostgresParameters(id)).first?[0]
+  }
+
+  package func conflicts(limit: Int) throws -> [[String]] {
+    try rows(
+      """
+      SELECT loser_at, zone, record_table, record_id, column_name, policy, coalesce(winner_value::text, CASE WHEN winner_at IS NULL THEN '(in the record)' ELSE '(deleted)' END),
+      loser_value::text, coalesce(resolution, 'open') FROM holdfast.conflicts ORDER BY id DESC LIMIT $1
+      """, PostgresParameters(Int64(limit)))
+  }
+
+  package func membership(of user: String, in zone: String) throws -> String? {
+    try rows(
+      "SELECT id FROM holdfast.members WHERE zone = $1 AND \"user\" = $2", PostgresParameters(zone, user)
+    ).first?[0]
+  }
+
+  package func wrongAccess() throws -> [WrongAccess] {
+    try rows(AccessQuery(schema).differences(from: "holdfast.access", zones: "holdfast.zones")).map {
+      WrongAccess($0)
+    }
+  }
+
+  /// Looks for everything in the database that contradicts itself.
+  package func doctor() throws -> [String] {
+    try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
+      + PostgresStructure.missing(on: postgres.connection)
+      + PostgresTeamTriggers.warnings(on: postgres.connection)
+  }
+
+  /// The ledger and the tables say the same of which records live, and where.
+  private func ledger() throws -> [String] {
+    var findings: [String] = []
+    for relation in layout.relations {
+      let table = PostgresName.literal(relation.table)
+      let zone = relation.hasZone ? " AND t.zone = r.zone" : ""
+      findings += try rows(
+        """
+        SELECT coalesce(r.id, t.id::text), CASE WHEN r.id IS NULL THEN 'table' ELSE 'ledger' END FROM \(relation.name) t
+        FULL JOIN (SELECT r.id, r.zone FROM holdfast.records r WHERE r.record_table = \(table) AND r.state = 0) r
+        ON t.id::text = r.id\(zone) WHERE r.id IS NULL OR t.id IS NULL
+        """
+      ).map {
+        "ledger: \(relation.table) \($0[0]) is in the \($0[1]) alone; `holdfast doctor --repair` mends it"
+      }
+      findings += try rows(
+        "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
+      ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }
+        .map { "stamps: those of \(relation.table) \($0[0]) can't be read" }
+    }
+    return findings
+  }
+
+  /// The zones say what the ledger says that they hold, and the ledger says of each record what its table does.
+  private func counts() throws -> [String] {
+    let sizes = try layout.relations.flatMap { relation in
+      try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
+    }
+    let zones = try rows(
+      "SELECT d.zone, d.held::text, d.size::text FROM (\(PostgresCounting.differences)) d")
+    return sizes.map {
+      "counts: the ledger has another size of \($0[0]); `holdfast doctor --repair` mends it"
+    }
+      + zones.map {
+        ZoneCounts(records: Int64($0[1]) ?? 0, bytes: Int64($0[2]) ?? 0).finding(of: $0[0])
+      }
+  }
+
+  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  private func zoneRules() throws -> [String] {
+    try schema.tables.flatMap { table -> [String] in
+      let rule: String
+      switch table.zone {
+      case .root: rule = "r.zone <> r.id"
+      case .public(let name): rule = "r.zone <> \(PostgresName.literal(name))"
+      case .user: rule = "a.id IS NULL"
+      case .parent, .explicit, .server: return []
+      }
+      return try rows(
+        """
+        SELECT r.id, r.zone FROM holdfast.records r LEFT JOIN holdfast.accounts a ON a.id = r.zone
+        WHERE r.record_table = \(PostgresName.literal(table.name)) AND r.state = 0 AND \(rule)
+        """
+      ).map { "zone: \(table.name) \($0[0]) is in the zone \($0[1]), where it does not belong" }
+    }
+  }
+
+  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  package func places() throws -> [String] {
+    try schema.links.filter(\.isInZone).flatMap { link in
+      let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
+      let column = child.columns[link.column].name
+      return try rows(
+        """
+        SELECT c.id, c.zone, p.zone FROM \(child.name) t
+        JOIN holdfast.records c ON c.record_table = \(PostgresName.literal(child.table)) AND c.id = t.id::text AND c.state = 0
+        JOIN holdfast.records p ON p.record_table = \(PostgresName.literal(parent.table)) AND p.id = t.\(column)::text AND p.state = 0
+        WHERE p.zone <> c.zone
+        """
+      ).map { schema.strayFinding(link, $0[0], in: $0[1], besides: $0[2]) }
+    }
+  }
+
+  package func references() throws -> [String] {
+    try schema.links.flatMap { link in
+      let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
+      let column = child.columns[link.column].name
+      return try rows(
+        """
+        SELECT t.id::text FROM \(child.name) t LEFT JOIN \(parent.name) p ON p.id = t.\(column)
+        WHERE t.\(column) IS NOT NULL AND p.id IS NULL
+        """
+      ).map { _ in
+        "reference: a record of \(child.table) refers to one of \(parent.table) that is not there"
+      }
+    }
+  }
+
+  private func sequences() throws -> [String] {
+    let beyond = try rows(
+      """
+      SELECT r.zone, max(r.seq)::text FROM holdfast.records r LEFT JOIN holdfast.zones z ON z.zone = r.zone
+      WHERE z.seq IS NULL OR r.seq > z.seq OR r.seq < 1 GROUP BY r.zone
+      """)
+    // The zone's seq was given to its last change, which nothing can have taken away.
+    let behind = try rows(
+      """
+      SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
+      WHERE z.seq > z.purged AND r.seq IS NULL
+      """)
+    let purged = try rows(
+      """
+      SELECT r.zone, min(r.seq)::text FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
+      WHERE r.state > 0 AND r.seq <= z.purged GROUP BY r.zone
+      """)
+    return beyond.map { "seq: \($0[1]) of zone \($0[0]) is beyond its zone" }
+      + behind.map { "seq: \($0[1]) of zone \($0[0]) has no record" }
+      + purged.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
+  }
+
+  /// A root record that SQL made without saying for whom has no member at all until somebody is made one.
+  package func owners() throws -> [String] {
+    let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
+      .map { "SELECT id::text FROM \($0.1.name)" }
+    let live = (roots + ["SELECT id FROM holdfast.accounts WHERE erasure = 0"]).joined(
+      separator: " UNION ALL ")
+    return try rows(
+      """
+      SELECT zone FROM holdfast.zones z WHERE NOT public AND zone IN (\(live))
+      AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone AND m.role = 'owner' AND m."user" IS NOT NULL
+        AND m.invited_by IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM holdfast.records r WHERE r.zone = z.zone AND r.id = z.zone AND r.state = 0
+        AND split_part(r.stamps, ';', 1) LIKE '%.0'
+        AND NOT EXISTS (SELECT 1 FROM holdfast.members m WHERE m.zone = z.zone))
+      """
+    ).map { "owner: the zone \($0[0]) has none" }
+  }
+
+  /// The name of an account, `a`, or what became of it.
+  package static let name =
+    "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
+
+  package static func time(_ column: String) -> String {
+    "to_char(to_timestamp(\(column) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+  }
+
+  package func rows(_ sql: String, _ parameters: PostgresParameters = PostgresParameters()) throws
+    -> [[String]]
+  {
+    let rows = try postgres.connection.query(PostgresStatement(sql), parameters)
+    return rows.indices.map { row in
+      (0..<rows.columnCount).map { rows.optionalText(row, $0) ?? "" }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+extension PostgresChangeFeed {
+  private static let findZone = PostgresStatement(
+    """
+    SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
+    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = $1
+    """)
+  private static let stretch =
+    "SELECT * FROM holdfast.records r WHERE r.zone = $1 AND r.seq > $2 ORDER BY r.seq LIMIT $3"
+  private static let findPlaces = PostgresStatement(
+    "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp FROM (\(stretch)) r ORDER BY r.seq")
+
+  /// The statement that reads the values of a table's records in a stretch of one zone.
+  package static func values(of relation: PostgresLayout.Relation) -> PostgresStatement {
+    PostgresStatement(
+      """
+      SELECT r.zone, r.seq\(relation.columns.map { ", \($0.read)" }.joined()) FROM (\(stretch)) r
+      JOIN \(relation.name) t ON t.zone = r.zone AND t.id = r.id
+      WHERE t.zone = $1 AND r.state = 0 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq
+      """)
+  }
+
+  /// A zone as it is now; nil when there is none.
+  package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws -> ZoneState?
+  {
+    let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))
+    if rows.isEmpty { return nil }
+    return ZoneState(
+      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+      seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
+  }
+
+  /// Reads the first changes of each zone from its shard, each zone at one moment, in two round trips.
+  func readEach(
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+  ) throws -> [Stretch] {
+    let wanted = zones.map { PostgresParameters($0.zone, $0.ack.seq, Int64(size)) }
+    let read = try connection.pipeline { pipe in
+      if !isHeld { pipe.send(Self.begin) }
+      for (zone, wanted) in zip(zones, wanted) {
+        pipe.send(Self.findZone, PostgresParameters(zone.zone, user))
+        pipe.send(Self.findPlaces, wanted)
+      }
+    }
+    let first = isHeld ? 0 : 1
+    var asked: [(zone: Int, table: String, number: Int)] = []
+    let answers = try connection.pipeline { pipe in
+      for zone in zones.indices {
+        for table in tables(of: read[first + 1 + 2 * zone]) {
+          guard let source = sources[table] else { continue }
+          asked.append((zone, table, pipe.send(source.statement, wanted[zone])))
+        }
+      }
+      if !isHeld { pipe.send(Self.end) }
+    }
+    var stretches = zones.enumerated().map { index, zone in
+      let places = read[first + 1 + 2 * index]
+      return Stretch(
+        zone: zone.refreshed(by: read[first + 2 * index]), places: places, rows: places.indices,
+        isCut: places.count == size)
+    }
+    for (zone, table, number) in asked {
+      stretches[zone].values[table] = Cursor(rows: answers[number], next: 0)
+    }
+    return stretches
+  }
+}

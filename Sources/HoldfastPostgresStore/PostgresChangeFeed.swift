@@ -1,0 +1,280 @@
+import HoldfastCore
+package import HoldfastPostgres
+package import HoldfastService
+
+/// Writes the changes of a zone in seq order: a stretch of the ledger at a time, with the values of its records, from libpq's
+/// memory straight into JSON.
+struct PostgresChangeFeed: Sendable {
+  struct Source: Sendable {
+    let statement: PostgresStatement
+    let columns: [(key: JSONKeyFragment, type: ColumnType)]
+    /// The name of the table as JSON.
+    let name: [UInt8]
+  }
+
+  /// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
+  struct Stretch {
+    let zone: ZoneState
+    let places: PostgresRows
+    /// Its rows of `places`.
+    var rows: Range<Int>
+    /// The values of its live records, by table.
+    var values: TextMap<Cursor> = [:]
+    /// Whether there were more.
+    let isCut: Bool
+  }
+
+  /// Rows of values, of which the next is to be written.
+  struct Cursor {
+    let rows: PostgresRows
+    var next: Int
+  }
+
+  /// How many changes of each zone are read at first, and how many at the most.
+  static let first = 256
+  private static let most = 4096
+
+  static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+  static let end: PostgresStatement = "COMMIT"
+  /// The role of the user who reads; the server itself is none, and may read all.
+  static let role =
+    "coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, CASE WHEN $2 IS NULL THEN 'owner' END, '')"
+  private static let findZones = PostgresStatement(
+    """
+    SELECT z.zone, z.seq, z.purged, \(PostgresChangeFeed.role)
+    FROM holdfast.zones z LEFT JOIN holdfast.access m ON m.zone = z.zone AND m."user" = $2 WHERE z.zone = ANY ($1)
+    """)
+  private static let wanted = """
+    FROM unnest($1::text[], $2::bigint[]) AS w (zone, after) CROSS JOIN LATERAL (
+      SELECT * FROM holdfast.records r WHERE r.zone = w.zone AND r.seq > w.after ORDER BY r.seq LIMIT $3
+    ) r
+    """
+  private static let findPlaces = PostgresStatement(
+    "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
+
+  /// By the names of their tables.
+  let sources: TextMap<Source>
+  /// Where records are noted that the ledger has alone.
+  let mismatches: PostgresMismatches
+  /// Whether zones are on different shards.
+  private let isDistributed: Bool
+
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
+    self.mismatches = mismatches
+    var sources: TextMap<Source> = [:]
+    for (table, relation) in zip(schema.tables, layout.relations) {
+      let columns = relation.columns.map { ", \($0.read)" }.joined()
+      sources[table.name] = Source(
+        statement: layout.isDistributed
+          ? Self.values(of: relation)
+          : PostgresStatement(
+            """
+            SELECT r.zone, r.seq\(columns) \(Self.wanted) JOIN \(relation.name) t
+            ON t.id = r.id\(relation.idKey)\(relation.hasZone ? " AND t.zone = r.zone" : "")
+            WHERE r.state = 0 AND r.record_table = \(PostgresName.literal(table.name)) ORDER BY r.zone, r.seq
+            """),
+        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
+        name: JSONValue.string(table.name).bytes)
+    }
+    self.sources = sources
+    isDistributed = layout.isDistributed
+  }
+
+  /// Reads the first changes of each zone, in two round trips.
+  ///
+  /// - Parameters:
+  ///   - user: who reads; nil for the server itself.
+  ///   - size: how many changes of each.
+  ///   - isHeld: whether a transaction is open already.
+  func read(
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+  ) throws -> [Stretch] {
+    try isDistributed
+      ? readEach(zones, for: user, size: size, isHeld: isHeld, on: connection)
+      : readTogether(zones, for: user, size: size, isHeld: isHeld, on: connection)
+  }
+
+  /// Reads the first changes of each zone, all of one moment.
+  private func readTogether(
+    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+  ) throws -> [Stretch] {
+    var (names, wanted) = (PostgresParameters(), PostgresParameters())
+    names.append(array: zones.lazy.map(\.zone))
+    names.append(user)
+    wanted.append(array: zones.lazy.map(\.zone))
+    wanted.append(array: zones.lazy.map(\.ack.seq))
+    wanted.append(Int64(size))
+    let read = try connection.pipeline { pipe in
+      if !isHeld { pipe.send(Self.begin) }
+      pipe.send(Self.findZones, names)
+      pipe.send(Self.findPlaces, wanted)
+    }
+    let (states, places) = (read[read.count - 2], read[read.count - 1])
+    let tables = tables(of: places)
+    let values = try connection.pipeline { pipe in
+      for table in tables { if let source = sources[table] { pipe.send(source.statement, wanted) } }
+      if !isHeld { pipe.send(Self.end) }
+    }
+    let ranges = Self.ranges(places)
+    let valueRanges = values.prefix(tables.count).map { Self.ranges($0) }
+    return zones.map { zone in
+      let rows = ranges[zone.zone] ?? 0..<0
+      var stretch = Stretch(
+        zone: zone.refreshed(by: states), places: places, rows: rows, isCut: rows.count == size)
+      for (number, table) in tables.enumerated() {
+        if let range = valueRanges[number][zone.zone] {
+          stretch.values[table] = Cursor(rows: values[number], next: range.lowerBound)
+        }
+      }
+      return stretch
+    }
+  }
+
+  /// The tables of the live records among rows of the ledger.
+  func tables(of places: PostgresRows) -> [String] {
+    var tables: [String] = []
+    for row in places.indices where places.int64(row, 5) == 0 {
+      let table = places.text(row, 2)
+      if sources[table] != nil, !tables.contains(table) { tables.append(table) }
+    }
+    return tables
+  }
+
+  /// Where the rows of each zone are, which stand together.
+  private static func ranges(_ rows: PostgresRows) -> TextMap<Range<Int>> {
+    var ranges: TextMap<Range<Int>> = [:]
+    var start = 0
+    for row in rows.indices {
+      let isLast = row + 1 == rows.count || rows.text(row + 1, 0) != rows.text(row, 0)
+      if isLast {
+        ranges[rows.text(row, 0)] = start..<(row + 1)
+        start = row + 1
+      }
+    }
+    return ranges
+  }
+
+  /// Writes an array of changes; see `StoreReader`.
+  func write(
+    _ first: Stretch, for user: String?, to writer: inout JSONWriter, limit: Int, count: Int64, isHeld: Bool,
+    on connection: PostgresConnection
+  ) throws -> WrittenChanges {
+    var stretch = first
+    var written = WrittenChanges(last: first.zone.ack.seq, seq: first.zone.seq)
+    let start = writer.count
+    writer.beginArray()
+    defer { writer.endArray() }
+    while true {
+      for row in stretch.rows {
+        guard writer.count < limit, written.count < count else {
+          written.hasMore = true
+          return written
+        }
+        written.last = stretch.places.int64(row, 1)
+        written.count += 1
+        write(row, of: &stretch, to: &writer)
+      }
+      if !stretch.isCut { return written }
+      if written.count >= count {
+        written.hasMore = written.last < written.seq
+        return written
+      }
+      // As many as are likely to fill the rest.
+      let each = max((writer.count - start) / Int(written.count), 1)
+      let size = min(max((limit - writer.count) / each + 1, 1), Self.most)
+      let next = first.zone.acked(written.last)
+      guard let more = try read([next], for: user, size: size, isHeld: isHeld, on: connection).first,
+        !more.zone.role.isEmpty,
+        more.zone.purged <= max(written.last, first.zone.purgedAtBeginning)
+      else {
+        written.hasMore = true
+        return written
+      }
+      stretch = more
+      written.seq = more.zone.seq
+    }
+  }
+
+  /// Whether the next values are those of a row of the ledger; true for a deletion, which has none.
+  private func hasValues(_ row: Int, of stretch: Stretch) -> Bool {
+    if stretch.places.int64(row, 5) != 0 { return true }
+    guard let cursor = stretch.values[stretch.places.text(row, 2)], cursor.next < cursor.rows.count else {
+      return false
+    }
+    return cursor.rows.int64(cursor.next, 1) == stretch.places.int64(row, 1)
+  }
+
+  /// Writes a change. A record that the ledger has and its table lacks is passed over: it is neither sent nor said to be deleted, and told to
+  /// whoever operates the server.
+  private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) {
+    let places = stretch.places
+    guard hasValues(row, of: stretch) else {
+      // A table that another server has added with a newer schema.
+      if sources[places.text(row, 2)] == nil { return }
+      return mismatches.note(places.text(row, 2), places.text(row, 3), in: places.text(row, 0))
+    }
+    writer.beginObject()
+    writer.key("table")
+    places.withText(row, 2) { writer.string(utf8: $0) }
+    writer.key("id")
+    places.withText(row, 3) { writer.string(utf8: $0) }
+    writer.key("rev")
+    writer.int64(places.int64(row, 4))
+    writer.key("seq")
+    writer.int64(places.int64(row, 1))
+    if places.int64(row, 5) == 0 {
+      let table = places.text(row, 2)
+      writer.key("columns")
+      writer.beginObject()
+      if let source = sources[table], let cursor = stretch.values[table] {
+        for (index, column) in source.columns.enumerated() {
+          writer.key(column.key)
+          write(cursor.rows, cursor.next, 2 + index, column.type, to: &writer)
+        }
+      }
+      stretch.values[table]?.next += 1
+      writer.endObject()
+    } else {
+      writer.key("deleted")
+      writer.bool(true)
+      writer.key("deleted_at")
+      let stamp = Stamp(rawValue: places.optionalInt64(row, 6) ?? 0)
+      writer.string(Timestamp.text(milliseconds: stamp.milliseconds))
+    }
+    writer.endObject()
+  }
+
+  private func write(
+    _ rows: PostgresRows, _ row: Int, _ column: Int, _ type: ColumnType, to writer: inout JSONWriter
+  ) {
+    if rows.isNull(row, column) { return writer.null() }
+    switch type {
+    case .integer: writer.int64(rows.int64(row, column))
+    case .real: writer.doubleOrNull(rows.double(row, column))
+    case .boolean: writer.bool(rows.bool(row, column))
+    case .json: rows.withText(row, column) { Self.write(json: $0, to: &writer) }
+    case .text, .timestamp, .reference, .position: rows.withText(row, column) { writer.string(utf8: $0) }
+    }
+  }
+
+  /// Writes a value of JSON. PostgreSQL takes some that no device reads, and SQL may have put one there: a name twice in an object, half a
+  /// character, depth without end. It is sent as a string, so that it stops nothing and can be seen.
+  private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
+    do {
+      try JSONReader.read(json, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }
+      writer.rawValue(json)
+    } catch { writer.string(utf8: json) }
+  }
+}
+
+extension ZoneState {
+  /// The zone as the rows say that it is now.
+  package func refreshed(by rows: PostgresRows) -> ZoneState {
+    var zone = self
+    zone.role = ""
+    for row in rows.indices where rows.text(row, 0) == self.zone {
+      (zone.seq, zone.purged, zone.role) = (rows.int64(row, 1), rows.int64(row, 2), rows.text(row, 3))
+    }
+    return zone
+  }
+}

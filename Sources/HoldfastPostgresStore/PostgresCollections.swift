@@ -1,0 +1,57 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// The statements by which programs that keep no copy read; docs/POSTGRES.md, section 5. All of them ask distributed tables as they ask whole
+/// ones: what names no zone asks all shards.
+struct PostgresCollections: Sendable {
+  static let findMemberships: PostgresStatement = """
+    SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
+    WHERE m."user" = $1
+    """
+  static let findZones: PostgresStatement = """
+    SELECT z.zone, z.seq, z.purged, CASE WHEN z.public THEN 'viewer' ELSE '' END FROM holdfast.zones z
+    WHERE z.zone = ANY ($1)
+    """
+  static let findAllZones: PostgresStatement =
+    "SELECT z.zone, z.seq, z.purged, 'owner' FROM holdfast.zones z"
+  static let findLosses: PostgresStatement = "SELECT losses FROM holdfast.accounts WHERE id = $1"
+  static let findResult: PostgresStatement = """
+    SELECT record_table, shown, page_size, id_count, expires FROM holdfast.results
+    WHERE account = $1 AND token_hash = $2
+    """
+  static let findIDs: PostgresStatement =
+    "SELECT ids FROM holdfast.result_ids WHERE account = $1 AND token_hash = $2 AND chunk = $3"
+
+  let schema: SyncSchema
+  let layout: PostgresLayout
+  /// By table, in the order of the schema: the rows of the ledger of the zone `$1` after `$2`, `$3` at the most, with the values of live records.
+  let changes: [PostgresStatement]
+
+  init(_ schema: SyncSchema, _ layout: PostgresLayout) {
+    self.schema = schema
+    self.layout = layout
+    changes = layout.relations.map { relation in
+      PostgresStatement(
+        """
+        SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns)\(relation.columns.map { ", \($0.read)" }.joined())
+        FROM (
+          SELECT * FROM holdfast.records r
+          WHERE r.zone = $1 AND r.seq > $2 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq LIMIT $3
+        ) r LEFT JOIN \(relation.name) t
+        ON \(relation.hasZone ? "t.zone = r.zone AND " : "")t.id = r.id\(relation.idKey) AND r.state = 0 ORDER BY r.seq
+        """)
+    }
+  }
+
+  /// A live row of the ledger with its values as a record.
+  func record(_ rows: PostgresRows, _ row: Int, _ place: PostgresWorkingSet.Place, of table: Int)
+    -> StoredRecord
+  {
+    let columns = layout.relations[table].columns
+    return StoredRecord(
+      table: table, id: rows.text(row, 0), zone: rows.text(row, 1), seq: place.seq, rev: place.rev,
+      stamps: place.stamps ?? "",
+      values: columns.indices.map { rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type) })
+  }
+}

@@ -1,0 +1,116 @@
+import HoldfastCore
+import HoldfastService
+
+/// How PostgreSQL holds the values of a column: what stands in its table, and how it is read and written as the wire's value.
+struct PostgresColumn: Sendable, Hashable {
+  /// The kinds of types that hold a value of the schema.
+  enum Kind: String, Sendable, CaseIterable {
+    case text, varchar, character, citext, uuid, enumeration
+    case smallint, integer, bigint, numeric, real, double, boolean
+    case timestamptz, timestamp, date, json, jsonb
+  }
+
+  /// The name, as it is in the schema.
+  let name: String
+  let kind: Kind
+  /// The type as PostgreSQL writes it, with its schema where it needs one: `"app"."mood"`, `numeric(10,2)`.
+  var type: String
+  /// The collation of the column, quoted; nil for a type that has none.
+  var collation: String?
+  /// The expression that fills the column when nothing is given; nil when there is none.
+  var defaultExpression: String?
+  var isRequired = false
+
+  /// The name in quotes.
+  var quoted: String { PostgresName.quoted(name) }
+
+  /// The value as the wire has it: `text`, `bigint`, `double precision` or `boolean`; JSON as its text.
+  ///
+  /// - Parameter row: the alias of the table.
+  func read(_ row: String) -> String {
+    let value = "\(row).\(quoted)"
+    switch kind {
+    case .text, .bigint, .boolean: return value
+    case .varchar, .character, .citext, .uuid, .enumeration, .numeric, .json, .jsonb: return "\(value)::text"
+    case .smallint, .integer: return "\(value)::bigint"
+    // A device holds finite numbers alone; what it sends back must fit the type.
+    case .real, .double:
+      let number = kind == .real ? "\(value)::text::double precision" : value
+      let greatest = kind == .real ? "3.4028235e38" : "1.7976931348623157e308"
+      return Self.bounded(number, value, "-\(greatest)", greatest)
+    case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
+    case .timestamp: return Self.moment(value)
+    case .date:
+      // There are dates that no timestamp has.
+      let inRange = Self.bounded(value, value, "'0001-01-01'::date", "'9999-12-31'::date")
+      return Self.moment("(\(inRange))::timestamp")
+    }
+  }
+
+  /// What is put behind an expression of the wire's value to write it to the column.
+  var cast: String {
+    switch kind {
+    case .text, .bigint, .double, .boolean, .varchar, .character: ""
+    case .citext, .uuid, .enumeration, .json, .jsonb, .numeric, .smallint, .integer, .real: "::" + type
+    case .timestamptz: "::timestamptz"
+    case .timestamp, .date: "::timestamptz AT TIME ZONE 'UTC'"
+    }
+  }
+
+  /// An id or a reference as text, to be compared with the texts of Holdfast's own tables.
+  func id(_ row: String) -> String {
+    let value = "\(row).\(quoted)"
+    if kind == .text { return collation == PostgresColumn.byteCollation ? value : "\(value) COLLATE \"C\"" }
+    return "\(value)::text COLLATE \"C\""
+  }
+
+  /// A text of Holdfast's own tables, to be compared with this id or reference by way of its index.
+  func key(_ text: String) -> String {
+    switch kind {
+    case .uuid: "\(text)::uuid"
+    case .citext: "\(text)::\(type)"
+    default: collation.map { $0 == PostgresColumn.byteCollation ? text : "\(text) COLLATE \($0)" } ?? text
+    }
+  }
+
+  /// An array of such texts, to be compared with this id or reference by way of its index.
+  func keys(_ texts: String) -> String {
+    switch kind {
+    case .uuid: "\(texts)::uuid[]"
+    case .citext: "\(texts)::\(type)[]"
+    default: key(texts)
+    }
+  }
+
+  /// Whether two rows differ in the column, as a device sees it.
+  func differs(_ old: String, _ new: String) -> String {
+    "\(exact(old)) IS DISTINCT FROM \(exact(new))"
+  }
+
+  /// An expression that is equal where the bytes are: not every type has an equality, and some are equal to what looks different.
+  private func exact(_ row: String) -> String {
+    let value = "\(row).\(quoted)"
+    switch kind {
+    case .text: return collation == Self.byteCollation ? value : "\(value) COLLATE \"C\""
+    case .varchar, .character, .citext, .numeric, .json, .jsonb: return "\(value)::text COLLATE \"C\""
+    default: return value
+    }
+  }
+
+  /// The name of the collation that compares bytes.
+  static let byteCollation = "\"C\""
+
+  /// A timestamp without time zone as the wire's text; one outside the years that it can say is bounded to them.
+  private static func moment(_ timestamp: String) -> String {
+    let inRange = Self.bounded(
+      timestamp, timestamp, "'0001-01-01'::timestamp", "'9999-12-31 23:59:59.999'::timestamp")
+    return "to_char(\(inRange), 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+  }
+
+  /// A value between two bounds. `least` and `greatest` pass over NULL, and so would make a bound of it.
+  private static func bounded(_ number: String, _ value: String, _ least: String, _ greatest: String)
+    -> String
+  {
+    "CASE WHEN \(value) IS NOT NULL THEN least(greatest(\(number), \(least)), \(greatest)) END"
+  }
+}

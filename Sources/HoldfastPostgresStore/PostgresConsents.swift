@@ -1,0 +1,201 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// What users have agreed to in PostgreSQL, a row at a time, so that both layouts take the same statements.
+final class PostgresConsents: ConsentTable {
+  private unowned let store: PostgresStore
+  /// Who has left which zone, as far as the transaction changes it; written before the commit.
+  var changed: [PostgresZones.Membership: Bool] = [:]
+
+  private static let findLeft: PostgresStatement =
+    "SELECT l.zone FROM holdfast.departures l WHERE l.zone = $1 AND l.\"user\" = $2"
+  private static let findLeavers: PostgresStatement =
+    "SELECT l.\"user\" FROM holdfast.departures l WHERE l.zone = $1"
+  private static let addLeft: PostgresStatement =
+    "INSERT INTO holdfast.departures (zone, \"user\") VALUES ($1, $2) ON CONFLICT (zone, \"user\") DO NOTHING"
+  private static let dropLeft: PostgresStatement =
+    "DELETE FROM holdfast.departures WHERE zone = $1 AND \"user\" = $2"
+  private static let findBlock: PostgresStatement =
+    "SELECT b.blocked FROM holdfast.blocks b WHERE b.account = $1 AND b.blocked = $2"
+  private static let findBlockers: PostgresStatement =
+    "SELECT b.account FROM holdfast.blocks b WHERE b.blocked = $1"
+  private static let countBlocks: PostgresStatement =
+    "SELECT count(*) FROM holdfast.blocks b WHERE b.account = $1"
+  private static let addBlock: PostgresStatement = """
+    INSERT INTO holdfast.blocks (account, blocked) VALUES ($1, $2) ON CONFLICT (account, blocked) DO NOTHING
+    """
+  private static let dropBlock: PostgresStatement =
+    "DELETE FROM holdfast.blocks WHERE account = $1 AND blocked = $2"
+  private static let findShared: PostgresStatement = """
+    SELECT a.zone FROM holdfast.access a JOIN holdfast.access b ON b.zone = a.zone AND b."user" = $2
+    JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public WHERE a."user" = $1 AND a.zone <> ALL ($3) LIMIT 1
+    """
+  private static let countZones: PostgresStatement = """
+    SELECT count(*) FROM (SELECT a.zone FROM holdfast.access a WHERE a."user" = $1 AND a.zone <> ALL ($2) LIMIT $3) z
+    """
+  private static let countEnded: PostgresStatement = """
+    SELECT count(*) FROM holdfast.access a JOIN holdfast.zones z ON z.zone = a.zone AND NOT z.public
+    LEFT JOIN holdfast.records r ON r.zone = a.zone AND r.id = a.zone AND r.record_table = ANY ($2) AND r.state = 0
+    LEFT JOIN holdfast.accounts u ON u.id = a.zone
+    WHERE a."user" = $1 AND a.zone <> ALL ($3) AND r.id IS NULL AND u.id IS NULL
+    """
+  private static let findInviters: PostgresStatement = """
+    SELECT m.id, m.invited_by FROM holdfast.members m WHERE m."user" = $1 AND m.invited_by IS NOT NULL
+    """
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  /// A new transaction begins.
+  func begin() { changed.removeAll() }
+
+  func hasLeft(_ user: String, _ zone: String) throws -> Bool {
+    if let known = changed[.init(zone: zone, user: user)] { return known }
+    return try !store.connection.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
+  }
+
+  func leavers(of zone: String) throws -> TextSet {
+    var users = TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
+    for (membership, hasLeft) in changed where membership.zone == zone {
+      if hasLeft { users.insert(membership.user) } else { users.remove(membership.user) }
+    }
+    return users
+  }
+
+  func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws {
+    changed[.init(zone: zone, user: user)] = hasLeft
+  }
+
+  /// Writes who has left what.
+  func write(to pipe: PostgresPipeline) {
+    for (membership, hasLeft) in changed {
+      pipe.send(
+        hasLeft ? Self.addLeft : Self.dropLeft, PostgresParameters(membership.zone, membership.user))
+    }
+  }
+
+  func hasBlocked(_ user: String, _ other: String) throws -> Bool {
+    try !store.connection.query(Self.findBlock, PostgresParameters(user, other)).isEmpty
+  }
+
+  func blockers(of other: String) throws -> TextSet {
+    TextSet(try store.connection.query(Self.findBlockers, PostgresParameters(other)).texts)
+  }
+
+  func blockCount(of user: String) throws -> Int {
+    Int(try store.connection.query(Self.countBlocks, PostgresParameters(user)).int64(0, 0))
+  }
+
+  func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws {
+    try store.connection.run(isBlocked ? Self.addBlock : Self.dropBlock, PostgresParameters(user, other))
+  }
+
+  func share(_ user: String, _ other: String) throws -> Bool {
+    // What the transaction changes is not in the database yet.
+    let touched = TextSet(
+      store.zoneTable.changed.keys.lazy.filter { $0.user == user || $0.user == other }.map(\.zone))
+    for zone in touched.sorted() {
+      if try store.zoneTable.role(of: user, in: zone) != nil,
+        try store.zoneTable.role(of: other, in: zone) != nil,
+        try store.zonesMade.contains(zone) || store.zoneTable.zone(zone)?.isPublic == false
+      {
+        return true
+      }
+    }
+    var parameters = PostgresParameters(user, other)
+    parameters.append(array: touched)
+    return try !store.connection.query(Self.findShared, parameters).isEmpty
+  }
+
+  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
+    let touched = store.zoneTable.changed.filter { $0.key.user == user }
+    var parameters = PostgresParameters(user)
+    parameters.append(array: touched.keys.lazy.map(\.zone))
+    parameters.append(Int64(limit))
+    let stored = try store.connection.query(Self.countZones, parameters).int64(0, 0)
+    return Int(stored) + touched.count { $0.value != nil }
+  }
+
+  func endedZoneCount(of user: String) throws -> Int {
+    let roots = store.schema.tables.indices.filter { store.schema.tables[$0].zone == .root }
+    // What the transaction changes is not in the database yet.
+    let touched = TextSet(
+      store.zoneTable.changed.keys.lazy.filter { $0.user == user }.map(\.zone)
+        + store.working.changed.keys.lazy.filter { roots.contains($0.table) }.map(\.id))
+    var parameters = PostgresParameters(user)
+    parameters.append(array: roots.map { store.schema.tables[$0].name })
+    parameters.append(array: touched)
+    let stored = try store.connection.query(Self.countEnded, parameters).int64(0, 0)
+    return try Int(stored)
+      + touched.count { zone in
+        try store.zoneTable.role(of: user, in: zone) != nil && !store.zonesMade.contains(zone)
+          && store.zoneTable.zone(zone)?.isPublic == false && store.accounts.isKnown(zone) == false
+          && !roots.contains { try store.tables[$0].zone(of: zone) != nil }
+      }
+  }
+
+  func inviters(of user: String) throws -> [String] {
+    let rows = try store.connection.query(Self.findInviters, PostgresParameters(user))
+    var inviters = rows.indices.filter { store.working.changed[key(rows.text($0, 0))] == nil }
+      .map { rows.text($0, 1) }
+    for (key, entry) in store.working.changed where key.table == store.members {
+      guard let values = entry.values, values[store.memberUser].text == user,
+        let inviter = values[store.memberInviter].text
+      else { continue }
+      inviters.append(inviter)
+    }
+    return inviters
+  }
+
+  private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: store.members, id: id) }
+}
+
+extension PostgresReader {
+  private static let findPending: PostgresStatement = """
+    SELECT m.id, m.zone, m.role, a.id, a.name FROM holdfast.members m JOIN holdfast.accounts a ON a.id = m.invited_by
+    WHERE m."user" = $1 AND a.erasure = 0
+    """
+  private static let findPendingZones: PostgresStatement =
+    "SELECT m.zone FROM holdfast.members m WHERE m.\"user\" = $1 AND m.invited_by IS NOT NULL"
+  private static let findGrants: PostgresStatement =
+    "SELECT m.id, m.zone, m.role FROM holdfast.members m WHERE m.\"group\" = $1"
+  private static let findBlocks: PostgresStatement = """
+    SELECT a.id, a.name FROM holdfast.blocks b JOIN holdfast.accounts a ON a.id = b.blocked
+    WHERE b.account = $1 AND a.erasure = 0
+    """
+  private static let findOwnRole: PostgresStatement = """
+    SELECT m.role FROM holdfast.members m WHERE m.zone = $1 AND m."user" = $2 AND m.invited_by IS NULL
+    """
+
+  package func pendingMemberships(of user: String) throws -> [PendingMembership] {
+    let blocked = TextSet(try blocks(of: user).map(\.id))
+    let rows = try connection.query(Self.findPending, PostgresParameters(user))
+    return rows.indices.map {
+      PendingMembership(
+        id: rows.text($0, 0), zone: rows.text($0, 1), role: rows.text($0, 2), inviter: rows.text($0, 3),
+        inviterName: rows.text($0, 4))
+    }.filter { !blocked.contains($0.inviter) }.sorted { $0.id > $1.id }
+  }
+
+  func pendingZones(of user: String) throws -> [String] {
+    try connection.query(Self.findPendingZones, PostgresParameters(user)).texts.sorted()
+  }
+
+  package func grants(of group: String) throws -> [GroupGrant] {
+    let rows = try connection.query(Self.findGrants, PostgresParameters(group))
+    return rows.indices.map {
+      GroupGrant(id: rows.text($0, 0), zone: rows.text($0, 1), role: rows.text($0, 2))
+    }.sorted { $0.id > $1.id }
+  }
+
+  package func blocks(of user: String) throws -> [BlockedUser] {
+    let rows = try connection.query(Self.findBlocks, PostgresParameters(user))
+    return rows.indices.map { BlockedUser(id: rows.text($0, 0), name: rows.text($0, 1)) }
+      .sorted { $0.name < $1.name }
+  }
+
+  package func ownRole(of user: String, in zone: String) throws -> Role? {
+    let rows = try connection.query(Self.findOwnRole, PostgresParameters(zone, user))
+    return rows.isEmpty ? nil : Role(rawValue: rows.text(0, 0))
+  }
+}

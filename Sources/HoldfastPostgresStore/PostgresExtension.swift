@@ -1,0 +1,203 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Brings the tables of the database to what the schema says, inside the transaction of the opening: what is new is made, what stands is
+/// checked.
+struct PostgresExtension {
+  private let connection: PostgresConnection
+  private(set) var tables: PostgresTables
+  private let standing: PostgresOpening.Standing
+  /// Whether the tables are put on shards when they are made.
+  private let isSpread: Bool
+  private let removals: Removals
+  /// Whether the ledger is brought to what the tables say.
+  private let heals: Bool
+  /// What was repaired, a line for each table.
+  private(set) var repaired: [String] = []
+  private var schema: SyncSchema { tables.schema }
+
+  init(
+    _ connection: PostgresConnection, _ tables: PostgresTables, _ standing: PostgresOpening.Standing,
+    isSpread: Bool, _ removals: Removals, heals: Bool
+  ) {
+    self.connection = connection
+    self.tables = tables
+    self.standing = standing
+    self.isSpread = isSpread
+    self.removals = removals
+    self.heals = heals
+  }
+
+  /// - Parameter old: the schema that the database has; nil for a new one.
+  /// - Returns: the tables as they are now.
+  /// - Throws: `ServerError`.
+  mutating func extend(from old: SyncSchema?) throws -> [PostgresRelation] {
+    var difference: SchemaDifference?
+    if let old, old != schema {
+      let found = try SchemaDifference(serving: schema, after: old, removals)
+      difference = found
+      var change = try PostgresSchemaChange(connection, from: old, tables, found)
+      try change.run()
+      tables = change.after
+    }
+    let new = old == nil ? Array(schema.tables.indices) : difference?.tables ?? []
+    var adopted: [Int] = []
+    for table in new where try register(table) { adopted.append(table) }
+    for table in new where !adopted.contains(table) { try create(table) }
+    for table in new where !adopted.contains(table) { try connection.execute(tables.references(of: table)) }
+    try add(difference?.columns ?? [])
+    for (table, columns) in difference?.droppedIndexes ?? [] {
+      try PostgresIndexes.drop(columns, of: table, tables, on: connection)
+    }
+    try addPublicZones()
+    let relations = try load()
+    if !tables.isDistributed { try installAndFeed(relations, new, difference, adopted) }
+    if heals || difference?.changesSizes(in: schema) ?? false {
+      let layout = PostgresLayout(schema, relations, isDistributed: tables.isDistributed)
+      let count = try PostgresCounting(layout: layout, connection: connection).mend()
+      if heals, count > 0 { repaired.append("repaired: what \(count) zones hold") }
+    }
+    return relations
+  }
+
+  private mutating func installAndFeed(
+    _ relations: [PostgresRelation], _ new: [Int], _ difference: SchemaDifference?, _ adopted: [Int]
+  ) throws {
+    let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
+    try install(relations, new: new + rewritten)
+    let repair = PostgresRepair(
+      connection: connection, triggers: PostgresTriggers(schema: schema, relations: relations))
+    for table in adopted { try repair.settle(table) }
+    if heals { repaired = try repair.run() }
+  }
+
+  private func create(_ table: Int) throws {
+    try connection.execute(tables.create(table))
+    if isSpread { try connection.execute(PostgresShards.distribute(tables.relation(of: table))) }
+  }
+
+  /// Remembers which relation a table is.
+  ///
+  /// - Returns: whether it is one that stands, and is adopted now.
+  private func register(_ index: Int) throws -> Bool {
+    let table = schema.tables[index]
+    let name = tables.relation(of: index)
+    let rows = try connection.query(
+      "SELECT format('%I.%I', relnamespace::regnamespace::text, relname) FROM pg_class WHERE oid = to_regclass($1)",
+      PostgresParameters(table.isBuiltIn ? name : "\"\(table.name)\""))
+    let isStanding = !rows.isEmpty
+    if isStanding, standing == .refuse {
+      throw ServerError(
+        .refused,
+        """
+        The database has a table \(table.name) already. `holdfast schema adopt` takes it over; or rename the table, or name another \
+        database.
+        """)
+    }
+    try connection.run(
+      "INSERT INTO holdfast.tables (name, relation, adopted) VALUES ($1, $2, $3)",
+      PostgresParameters(table.name, isStanding ? rows.text(0, 0) : name, isStanding))
+    return isStanding
+  }
+
+  /// Columns that are new in tables that Holdfast made; those of adopted tables are the team's to add.
+  private func add(_ columns: [(table: Int, column: Int)]) throws {
+    if columns.isEmpty { return }
+    let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
+    let adopted = TextSet(rows.indices.map { rows.text($0, 0) })
+    for (table, column) in columns where !adopted.contains(schema.tables[table].name) {
+      for addition in tables.additions(of: column, to: table) { try connection.execute(addition) }
+      for link in schema.links(of: table) where link.column == column {
+        if let reference = tables.reference(of: link, isChecked: false) { try connection.execute(reference) }
+      }
+    }
+  }
+
+  private func addPublicZones() throws {
+    for zone in schema.publicZones {
+      try connection.run(
+        "INSERT INTO holdfast.zones (zone, seq, public) VALUES ($1, 0, true) ON CONFLICT DO NOTHING",
+        PostgresParameters(zone))
+      let rows = try connection.query(
+        "SELECT public FROM holdfast.zones WHERE zone = $1", PostgresParameters(zone))
+      if !rows.bool(0, 0) { throw ServerError.taken(publicZone: zone) }
+    }
+  }
+
+  /// The tables as the catalog has them.
+  ///
+  /// - Throws: `ServerError` naming all that does not fit the schema.
+  private func load() throws -> [PostgresRelation] {
+    let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
+    var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
+    for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
+    var faults: [SchemaError.Fault] = []
+    var relations: [PostgresRelation] = []
+    for (index, table) in schema.tables.enumerated() {
+      guard let (name, isAdopted) = known[table.name], let catalog = try PostgresCatalog(name, on: connection)
+      else {
+        faults.append(.init("tables.\(table.name)", "The table is not in the database any more; restore it."))
+        continue
+      }
+      let found = AdoptionCheck(schema, index, catalog, isAdopted: isAdopted).faults { target in
+        known[target].map(\.relation)
+      }
+      faults += found
+      if let relation = catalog.relation(for: table, isAdopted: isAdopted) {
+        relations.append(relation)
+      } else if found.isEmpty {
+        faults.append(
+          .init("tables.\(table.name)", "The table has changed; its columns don't fit the schema."))
+      }
+    }
+    if standing == .adopt {
+      faults += try PostgresTeamTriggers.faults(on: connection).map { .init("tables", $0) }
+    }
+    if !faults.isEmpty {
+      throw ServerError(
+        .schemaCannotChange,
+        "The tables and the schema don't fit:\n" + SchemaError(faults: faults).description)
+    }
+    return relations
+  }
+
+  /// Installs functions and triggers where they are new, or other than this version and schema make them.
+  private func install(_ relations: [PostgresRelation], new: [Int]) throws {
+    let triggers = PostgresTriggers(schema: schema, relations: relations)
+    let functions = triggers.functions
+    let mark = Fingerprint(of: functions).text
+    let known = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'triggers'")
+    var missing: [Int] = []
+    for index in schema.tables.indices {
+      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      let absent = triggers.triggers(of: index).filter { !catalog.triggers.contains($0.name) }
+      if absent.isEmpty { continue }
+      if !new.contains(index) { missing.append(index) }
+    }
+    if !missing.isEmpty, standing == .refuse, !heals {
+      let names = missing.map { schema.tables[$0].name }.joined(separator: ", ")
+      throw ServerError(
+        .damaged,
+        """
+        Triggers of \(names) are missing or switched off: what SQL has changed since is not known. \
+        `holdfast doctor --repair` puts them back, and feeds what has changed.
+        """)
+    }
+    if known.isEmpty || known.text(0, 0) != mark {
+      try connection.execute(functions)
+      try connection.run(
+        "INSERT INTO holdfast.meta (key, value) VALUES ('triggers', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        PostgresParameters(mark))
+    }
+    for index in Set(new + missing).sorted() {
+      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      for (name, sql) in triggers.triggers(of: index) where !catalog.triggers.contains(name) {
+        try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
+      }
+    }
+    if heals { return }
+    let repair = PostgresRepair(connection: connection, triggers: triggers)
+    for index in missing { try repair.settle(index) }
+  }
+}

@@ -1,0 +1,127 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// What is made after the opening's transaction, as it would keep writers out while it lasts: indexes that were added to tables with
+/// records, of reference columns, of lists and of those that the schema declares, and the check of foreign keys.
+struct PostgresIndexes {
+  /// An index that should be there.
+  private struct Wanted {
+    /// The index of the table.
+    let table: Int
+    /// Its name, quoted.
+    let name: String
+    /// The statement that makes it, without keeping writers out.
+    let make: String
+  }
+
+  private let tables: PostgresTables
+  private let layout: PostgresLayout
+  private let connection: PostgresConnection
+
+  /// Makes what is missing. Another node that starts at the same time leaves it to this one; what is left undone by a crash is done at the
+  /// next opening.
+  static func make(
+    _ tables: PostgresTables, _ layout: PostgresLayout, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    try PostgresIndexes(tables: tables, layout: layout, connection: connection).make()
+  }
+
+  private var wanted: [Wanted] {
+    let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }.map { link in
+      Wanted(
+        table: link.table, name: tables.indexName(for: link),
+        make: tables.index(for: link, concurrently: true))
+    }
+    let others = tables.schema.tables.indices.flatMap { index in
+      layout.relations[index].hasZone ? made(of: index) : adopted(of: index)
+    }
+    return links + others
+  }
+
+  /// Those of a table that Holdfast made.
+  private func made(of index: Int) -> [Wanted] {
+    let table = tables.schema.tables[index]
+    return table.serverIndexes.map { columns in
+      Wanted(
+        table: index, name: PostgresTables.indexName(columns, of: table.name),
+        make: tables.index(columns, of: index, concurrently: true))
+    }
+  }
+
+  /// Those of a table of the team, whose indexes are the team's, but for those of lists: of a table that knows no zones, where the records of a
+  /// list refer to one.
+  private func adopted(of index: Int) -> [Wanted] {
+    let (table, relation) = (tables.schema.tables[index], layout.relations[index])
+    return table.columns.indices.filter { table.columns[$0].type == .position }.compactMap { position in
+      guard let list = table.list(of: position) else { return nil }
+      let name = PostgresTables.indexName(table.listIndex(of: position), of: table.name)
+      let keys = "\(relation.columns[list].name), \(relation.columns[position].bytes(""))"
+      return Wanted(
+        table: index, name: name,
+        make: "CREATE INDEX CONCURRENTLY \(name) ON \(tables.relation(of: index)) (\(keys))")
+    }
+  }
+
+  private func make() throws(PostgresError) {
+    var missing: [Wanted] = []
+    for index in wanted where try !has(index) { missing.append(index) }
+    if missing.isEmpty, try unchecked().isEmpty { return }
+    guard try PostgresLock.indexes.take(over: connection) else { return }
+    for index in missing {
+      try connection.execute("DROP INDEX CONCURRENTLY IF EXISTS \(qualified(index))")
+      try connection.execute(index.make)
+    }
+    for check in try unchecked() { try connection.execute(check) }
+    try connection.execute("SELECT pg_advisory_unlock(\(PostgresLock.indexes.rawValue))")
+  }
+
+  /// The statements that check the foreign keys which were added unchecked. They read by the indexes.
+  private func unchecked() throws(PostgresError) -> [String] {
+    let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }
+    var names = PostgresParameters()
+    names.append(array: links.map { tables.relation(of: $0.table) })
+    names.append(array: links.map { tables.referenceName(of: $0) })
+    return try connection.query(
+      """
+      SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', c.conrelid::regclass, c.conname)
+      FROM unnest($1::text[], $2::text[]) u (relation, name) JOIN pg_constraint c
+        ON c.conrelid = to_regclass(u.relation) AND '"' || replace(c.conname, '"', '""') || '"' = u.name
+      WHERE c.contype = 'f' AND NOT c.convalidated
+      """, names
+    ).texts
+  }
+
+  /// Drops an index that the schema has no longer. In an adopted table those that are declared are the team's.
+  static func drop(
+    _ columns: [String], of table: Int, _ tables: PostgresTables, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    let name = tables.schema.tables[table].name
+    let rows = try connection.query(
+      "SELECT 1 FROM holdfast.tables WHERE name = $1 AND adopted", PostgresParameters(name))
+    guard rows.isEmpty || columns.last == "id" else { return }
+    let index = PostgresTables.indexName(columns, of: name)
+    try connection.execute("DROP INDEX IF EXISTS \(qualified(index, of: tables.relation(of: table)))")
+  }
+
+  /// Whether there is a valid index. In a table of somebody else none can be made, and what would be found by it is found without.
+  private func has(_ index: Wanted) throws(PostgresError) -> Bool {
+    let rows = try connection.query(
+      """
+      SELECT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass($1) AND i.indisvalid) OR EXISTS (
+        SELECT FROM pg_class c WHERE c.oid = to_regclass($2) AND NOT (
+          pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(c.relnamespace, 'CREATE')))
+      """,
+      PostgresParameters(qualified(index), tables.relation(of: index.table)))
+    return rows.bool(0, 0)
+  }
+
+  private func qualified(_ index: Wanted) -> String {
+    Self.qualified(index.name, of: tables.relation(of: index.table))
+  }
+
+  /// An index is in the schema of its table.
+  private static func qualified(_ index: String, of relation: String) -> String {
+    relation.split(separator: ".").dropLast().map { $0 + "." }.joined() + index
+  }
+}

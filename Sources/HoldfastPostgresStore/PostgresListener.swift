@@ -1,0 +1,88 @@
+import HoldfastConcurrency
+import HoldfastPostgres
+import HoldfastService
+import Synchronization
+
+/// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
+///
+/// When the connection is lost, what was said meanwhile is lost with it: `deaf` is heard, and `hearing` when there is another.
+///
+/// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
+final class PostgresListener: NotificationListener, @unchecked Sendable {
+  /// How long a connection may be silent before it is asked whether it lives.
+  private static let check = Duration.seconds(10)
+  /// How long the pause is after a failure.
+  private static let pause = Duration.seconds(1)
+
+  private let location: PostgresLocation
+  private let watch: PostgresHistoryWatch
+  private let node: String
+  private let mayLead: Bool
+  private let hear: @Sendable (Notification) -> Void
+  private let waker: PostgresWaker
+  private let isStopping = Atomic<Bool>(false)
+  private let lock = Lock()
+  private var thread: SystemThread?
+
+  init(
+    _ location: PostgresLocation, _ watch: PostgresHistoryWatch, node: String, mayLead: Bool,
+    _ hear: @escaping @Sendable (Notification) -> Void
+  ) throws {
+    self.location = location
+    self.watch = watch
+    self.node = node
+    self.mayLead = mayLead
+    self.hear = hear
+    waker = try PostgresWaker()
+    hear(.deaf)
+    thread = try startThread { [unowned self] in run() }
+  }
+
+  func stop() {
+    lock.hold {
+      isStopping.store(true, ordering: .releasing)
+      lock.broadcast()
+    }
+    waker.wake()
+    thread?.join()
+    thread = nil
+  }
+
+  private func run() {
+    while !isStopping.load(ordering: .acquiring) {
+      do { try listen() } catch { hear(.deaf) }
+      lock.hold {
+        let end = MonotonicTime.exact + Self.pause
+        while !isStopping.load(ordering: .acquiring), MonotonicTime.exact < end { lock.wait(until: end) }
+      }
+    }
+  }
+
+  private func listen() throws(PostgresError) {
+    let connection = try location.connectDirectly(.listens)
+    defer { connection.close() }
+    // Behind a pooler no other connection ends when the database is another.
+    try watch.check(connection)
+    try connection.listen("holdfast")
+    hear(.hearing)
+    var leads = false
+    while !isStopping.load(ordering: .acquiring) {
+      if mayLead, !leads {
+        // Held as long as the connection lives.
+        leads = try PostgresLock.leading.take(over: connection)
+        if leads { hear(.leads) }
+      }
+      let notifications = try connection.notifications(timeout: Self.check, waker: waker)
+      if notifications.isEmpty { try connection.execute("") }
+      for notification in notifications where !notification.payload.utf8.starts(with: node.utf8) {
+        guard let changes = ZoneChanges(payload: notification.payload) else {
+          hear(.deaf)
+          hear(.hearing)
+          if leads { hear(.leads) }
+          continue
+        }
+        hear(.changes(changes))
+      }
+    }
+  }
+}

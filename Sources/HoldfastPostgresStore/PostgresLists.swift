@@ -1,0 +1,103 @@
+import HoldfastCore
+import HoldfastService
+
+/// The records that a transaction has changed and not written, in the order of the lists that were asked for: so that many places in one list
+/// take little time.
+package struct PostgresLists {
+  fileprivate struct Place: Comparable {
+    let position: String
+    let id: String
+
+    static func < (one: Place, other: Place) -> Bool {
+      one.position == other.position ? one.id < other.id : one.position < other.position
+    }
+  }
+
+  private let schema: SyncSchema
+  private var places: [RecordList: [Place]] = [:]
+  /// Where a record is in them.
+  private var known: [Footprint.Key: [(list: RecordList, place: Place)]] = [:]
+
+  init(_ schema: SyncSchema) { self.schema = schema }
+
+  /// Clears all: what has changed is another set now.
+  mutating func removeAll() {
+    if places.isEmpty { return }
+    places.removeAll()
+    known.removeAll()
+  }
+
+  /// A record has changed.
+  mutating func put(_ key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?) {
+    if places.isEmpty { return }
+    for (list, place) in known.removeValue(forKey: key) ?? [] {
+      if let index = places[list]?.lowerBound(of: place) { places[list]?.remove(at: index) }
+    }
+    for (list, place) in Self.all(of: key, entry, schema) where places[list] != nil {
+      let index = places[list]?.lowerBound(of: place) ?? 0
+      places[list]?.insert(place, at: index)
+      known[key, default: []].append((list, place))
+    }
+  }
+
+  /// The position nearest to a mark among the records that have changed.
+  mutating func position(
+    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String,
+    _ changed: [Footprint.Key: PostgresWorkingSet.Entry]
+  ) -> String? {
+    if places[list] == nil { learn(list, changed) }
+    guard let places = places[list] else { return nil }
+    var index = places.lowerBound(of: Place(position: mark, id: ""))
+    switch side {
+    case .before:
+      while index > 0 {
+        index -= 1
+        if places[index].id != id { return places[index].position }
+      }
+    case .after:
+      while index < places.count {
+        if places[index].id != id, places[index].position > mark { return places[index].position }
+        index += 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func learn(_ list: RecordList, _ changed: [Footprint.Key: PostgresWorkingSet.Entry]) {
+    var found: [Place] = []
+    for (key, entry) in changed where key.table == list.table {
+      for (other, place) in Self.all(of: key, entry, schema) where other == list {
+        found.append(place)
+        known[key, default: []].append((list, place))
+      }
+    }
+    places[list] = found.sorted()
+  }
+
+  /// The lists that a record is in, and its places there.
+  private static func all(
+    of key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?, _ schema: SyncSchema
+  ) -> [(list: RecordList, place: Place)] {
+    guard let entry, let zone = entry.home, let values = entry.values else { return [] }
+    let columns = schema.tables[key.table].columns
+    return columns.indices.filter { columns[$0].type == .position }.compactMap { column in
+      guard let position = values[column].text else { return nil }
+      return (
+        RecordList(column, of: key.table, zone: zone, values: values, in: schema),
+        Place(position: position, id: key.id)
+      )
+    }
+  }
+}
+
+extension [PostgresLists.Place] {
+  /// Where a place is, or would be.
+  fileprivate func lowerBound(of place: PostgresLists.Place) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < place { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,277 @@
+package import HoldfastCore
+package import HoldfastPostgres
+package import HoldfastService
+
+/// Makes the database of a server, or checks and extends the one that is there. Nodes that start at once wait for each other: all of it is one
+/// transaction under a lock of its own.
+package struct PostgresOpening {
+  /// What was found or made.
+  package struct Opened {
+    package let schema: SyncSchema
+    package let history: History
+    let prover: Prover
+    package let layout: PostgresLayout
+    /// What was repaired, a line for each table.
+    package var repaired: [String] = []
+  }
+
+  /// What becomes of tables of the schema that stand in the database and are not Holdfast's.
+  package enum Standing {
+    /// They are refused: it could be a mistake.
+    case refuse
+    /// They are adopted.
+    case adopt
+  }
+
+  package let connection: PostgresConnection
+  let standing: Standing
+  /// What becomes of tables and columns that the schema lacks.
+  package let removals: Removals
+  /// How the database is served; nil for who only works on it.
+  package let service: DatabaseService?
+  /// Whether the ledger is brought to what the tables say.
+  package let heals: Bool
+  /// Whether the tables are to be distributed, and how.
+  package let distribution: PostgresLocation.Distribution
+  private var isDistributed: Bool { distribution != .none }
+
+  /// Opens the database; see `PostgresDatabase`.
+  ///
+  /// - Parameter fill: fills a new database, in the transaction that makes it; one that stands is refused then.
+  /// - Throws: `ServerError` before anything is written; `PostgresError`.
+  package static func open(
+    _ location: PostgresLocation, schema: SyncSchema?, standing: Standing = .refuse,
+    removals: Removals = .refuse,
+    service: DatabaseService? = nil, heals: Bool = false, random: (Int) -> [UInt8],
+    fill: ((PostgresConnection, PostgresLayout) throws -> Void)? = nil
+  ) throws -> Opened {
+    let connection = try location.connectDirectly(.opens)
+    defer { connection.close() }
+    let opening = PostgresOpening(
+      connection: connection, standing: standing, removals: removals, service: service, heals: heals,
+      distribution: location.distribution)
+    let (opened, later) = try opening.openWaiting(schema, random, fill)
+    try PostgresIndexes.make(later, opened.layout, on: connection)
+    return opened
+  }
+
+  /// How often it tries to alter tables that somebody else holds; for how long each time, and how long it lets writers pass before the next.
+  private static let (attempts, patience, pause) = (400, "1s", "0.5")
+
+  /// Opens the database, and steps back when a table that it alters is held for long: whoever writes to it waits behind it.
+  private func openWaiting(
+    _ given: SyncSchema?, _ random: (Int) -> [UInt8],
+    _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
+  ) throws -> (Opened, PostgresTables) {
+    for _ in 0..<Self.attempts {
+      do { return try open(given, random, fill) } catch let error as PostgresError
+        where error.isTransient && fill == nil
+      {
+        try connection.execute("ROLLBACK; SELECT pg_sleep(\(Self.pause))")
+      }
+    }
+    throw ServerError(
+      .unreachable,
+      "Somebody has held a table that is to be altered for ten minutes. End what holds it (pg_locks says who), or start again later."
+    )
+  }
+
+  /// - Returns: also the tables, whose indexes are made after the transaction.
+  private func open(
+    _ given: SyncSchema?, _ random: (Int) -> [UInt8],
+    _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
+  ) throws -> (Opened, PostgresTables) {
+    try connection.execute(
+      """
+      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL client_min_messages = warning;
+      SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue)); SET LOCAL lock_timeout = '\(Self.patience)'
+      """)
+    do {
+      let isNew = try !hasHoldfast()
+      try checkLayout(isNew: isNew)
+      if fill != nil, !isNew {
+        throw ServerError(.refused, "The database has a Holdfast in it. Make a new one, and restore into it.")
+      }
+      let before = try isNew ? nil : PostgresStructure(in: connection)
+      let schema: SyncSchema
+      var old: SyncSchema?
+      if isNew {
+        guard let given else {
+          throw ServerError(
+            .schemaMissing,
+            "The database has no Holdfast in it yet. Start the server once with --schema FILE.")
+        }
+        if service?.mustExist == true {
+          throw ServerError(
+            .databaseMissing,
+            "The database has no Holdfast in it, and --must-exist forbids to make one. Is it the right database?"
+          )
+        }
+        schema = given
+        try checkRights()
+        try makeOwn()
+        if isDistributed { try setMeta("layout", Self.byZone) }
+        try setMeta("epoch", hexadecimal(random(4)))
+      } else {
+        let stored = try SyncSchema(json: Array(meta("schema").utf8))
+        old = stored
+        schema = given ?? stored
+      }
+      var tables = PostgresTables(schema: schema, namespace: try namespace(), isDistributed: isDistributed)
+      let rows = try connection.query("SELECT name, relation FROM holdfast.tables")
+      for row in rows.indices { tables.known[rows.text(row, 0)] = rows.text(row, 1) }
+      var work = PostgresExtension(
+        connection, tables, standing, isSpread: distribution == .citus, removals, heals: heals)
+      let relations = try work.extend(from: old)
+      tables = work.tables
+      if schema != old { try setMeta("schema", schema.text) }
+      let layout = PostgresLayout(schema, relations, isDistributed: isDistributed)
+      try fill?(connection, layout)
+      var notices = try service.map { try takeUp($0, isNew: isNew) } ?? []
+      try PostgresStructure.keep(since: before, on: connection)
+      if service != nil { notices += try PostgresStructure.missing(on: connection) }
+      if service != nil, !isDistributed { notices += try PostgresTeamTriggers.warnings(on: connection) }
+      let history = try PostgresEpoch.history(connection.query(PostgresEpoch.find))
+      let prover = try PostgresEpoch.prover(on: connection, random: random)
+      try connection.execute("COMMIT")
+      for notice in notices { service?.log(notice) }
+      let opened = Opened(
+        schema: schema, history: history, prover: prover, layout: layout, repaired: work.repaired)
+      return (opened, tables)
+    } catch let error as PostgresError where error.code == .insufficientPrivilege {
+      try connection.execute("ROLLBACK")
+      throw ServerError(.unreachable, "\(try whatIsMissing()) PostgreSQL says: \(error.message)")
+    }
+  }
+
+  /// Begins a new epoch where the database is not the one that was served last.
+  ///
+  /// - Returns: what the operator is told.
+  private func takeUp(_ service: DatabaseService, isNew: Bool) throws -> [String] {
+    let identity = try PostgresIdentity(connection)
+    var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
+    if let difference = try identity.difference(connection) {
+      notices.append(try identity.takeUp(difference, service, on: connection))
+    } else {
+      try identity.store(connection)
+    }
+    return notices
+  }
+
+  /// Whether the database has a schema `holdfast`.
+  ///
+  /// - Throws: `ServerError` when it is somebody else's, or newer.
+  private func hasHoldfast() throws -> Bool {
+    let rows = try connection.query(
+      """
+      SELECT to_regclass('holdfast.meta') IS NOT NULL, (SELECT rolname FROM pg_roles WHERE oid = n.nspowner)::text
+      FROM pg_namespace n WHERE n.nspname = 'holdfast'
+      """)
+    if rows.isEmpty { return false }
+    let found =
+      try rows.bool(0, 0)
+      ? connection.query("SELECT value FROM holdfast.meta WHERE key = 'format'") : nil
+    guard let found, !found.isEmpty, let format = Int64(found.text(0, 0)) else {
+      throw ServerError(
+        .notOurs,
+        "The database has a schema named holdfast that is not ours. Rename it, or name another database.")
+    }
+    if format > PostgresTables.format {
+      throw ServerError(
+        .newer,
+        "The database was written by a newer Holdfast (format \(format)). Start that version, or update this one."
+      )
+    }
+    return true
+  }
+
+  private static let byZone = "distributed by zone"
+  private static let cannotAdopt = ServerError(
+    .refused,
+    "Tables can't be adopted where they are distributed by zone: writers round the server are not seen.")
+
+  /// Sees to it that the database has the layout that is asked for, and the server what that takes.
+  private func checkLayout(isNew: Bool) throws {
+    if standing == .adopt, isDistributed { throw Self.cannotAdopt }
+    if !isNew {
+      let rows = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'layout'")
+      if !rows.isEmpty, !isDistributed {
+        if standing == .adopt { throw Self.cannotAdopt }
+        throw ServerError(.refused, "The tables of the database are distributed by zone. Start with --citus.")
+      }
+      if rows.isEmpty, isDistributed {
+        throw ServerError(
+          .refused,
+          "The tables of the database are not distributed. Start without --citus, or name a new database.")
+      }
+    }
+    guard distribution == .citus else { return }
+    if try connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'").isEmpty {
+      throw ServerError(
+        .refused,
+        "The database has no Citus. Run CREATE EXTENSION citus on all nodes, or start without --citus.")
+    }
+    // What is made in the same transaction, with references between, Citus makes over one connection for each node.
+    try connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+  }
+
+  private func makeOwn() throws(PostgresError) {
+    try connection.execute(PostgresTables.own(isDistributed: isDistributed))
+    if distribution == .citus { try connection.execute(PostgresShards.distribution) }
+    try setMeta("format", String(PostgresTables.format))
+  }
+
+  private func namespace() throws -> String {
+    let rows = try connection.query("SELECT current_schema()::text")
+    guard let name = rows.optionalText(0, 0) else {
+      throw ServerError(
+        .unreachable, "No schema of the role's search_path is there. Make one, or set search_path.")
+    }
+    return name
+  }
+
+  private func checkRights() throws {
+    let rows = try connection.query(
+      "SELECT has_database_privilege(current_database(), 'CREATE'), current_database()::text, current_user::text"
+    )
+    if !rows.bool(0, 0) {
+      throw ServerError(.unreachable, Self.grantCreate(database: rows.text(0, 1), role: rows.text(0, 2)))
+    }
+  }
+
+  private static func grantCreate(database: String, role: String) -> String {
+    """
+    The role \(role) may not make schemas in the database \(database). Grant it: \
+    GRANT CREATE ON DATABASE \(PostgresName.quoted(database)) TO \(PostgresName.quoted(role)).
+    """
+  }
+
+  private func whatIsMissing() throws -> String {
+    let rows = try connection.query(
+      "SELECT current_user::text, coalesce(current_schema(), '')::text")
+    let (role, schema) = (PostgresName.quoted(rows.text(0, 0)), PostgresName.quoted(rows.text(0, 1)))
+    return """
+      The role \(role) lacks a right. It needs CREATE on the schema \(schema) for the tables that it makes; SELECT, INSERT, UPDATE, DELETE, \
+      TRIGGER and REFERENCES on those that it adopts; and to be the owner of the schema holdfast.
+      """
+  }
+
+  private func meta(_ key: String) throws -> String {
+    guard let value = try metaIfAny(key) else {
+      throw ServerError(.damaged, "The database has no \(key): it is damaged. Restore it from a backup.")
+    }
+    return value
+  }
+
+  private func metaIfAny(_ key: String) throws -> String? {
+    let rows = try connection.query(
+      "SELECT value FROM holdfast.meta WHERE key = $1", PostgresParameters(key))
+    return rows.isEmpty ? nil : rows.text(0, 0)
+  }
+
+  private func setMeta(_ key: String, _ value: String) throws(PostgresError) {
+    try connection.run(
+      "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      PostgresParameters(key, value))
+  }
+}

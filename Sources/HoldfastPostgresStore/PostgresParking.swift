@@ -1,0 +1,128 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Records that give a unique value up in the same write in which another takes it. PostgreSQL looks at each row as it is written, unless the
+/// constraint is deferrable, so these are parked first: they get a value that nobody has, and then what they become.
+struct PostgresParking {
+  /// How the records of a table are parked.
+  enum Place: Hashable {
+    /// In a zone of their own.
+    case zone
+    /// With null in a column.
+    case null(Int)
+    /// With a value in a column that nobody has.
+    case other(Int)
+  }
+
+  /// A record that is parked.
+  struct Parked {
+    let id: String
+    let zone: String
+    let place: Place
+  }
+
+  /// By table.
+  private(set) var parked: [Int: [Parked]] = [:]
+  private var columns: [Footprint.Key: Set<Int>] = [:]
+
+  /// Finds them.
+  init(_ store: PostgresStore) {
+    let changed = store.working.changed
+    for (index, table) in store.schema.tables.enumerated() {
+      for group in table.unique {
+        let columns = group.compactMap { table.index(of: $0) }
+        let relation = store.layout.relations[index]
+        var takers: [UniqueValues: String] = [:]
+        for (key, entry) in changed where key.table == index {
+          if let values = Self.values(of: entry, columns, relation) { takers[values] = key.id }
+        }
+        if takers.isEmpty { continue }
+        for key in changed.keys where key.table == index {
+          guard let before = store.working.stored[key], let home = before.home,
+            let values = Self.values(of: before, columns, relation), let taker = takers[values],
+            taker != key.id, let place = Self.place(columns, table, relation, store.layout.isDistributed)
+          else { continue }
+          parked[index, default: []].append(Parked(id: key.id, zone: home, place: place))
+          switch place {
+          case .zone: continue
+          case .null(let column), .other(let column): self.columns[key, default: []].insert(column)
+          }
+        }
+      }
+    }
+  }
+
+  /// The columns of a record that have to be written again.
+  func columns(of key: Footprint.Key) -> Set<Int> { columns[key] ?? [] }
+
+  /// Sends the statements.
+  func send(_ store: PostgresStore, _ pipe: PostgresPipeline) {
+    for (table, records) in parked.sorted(by: { $0.key < $1.key }) {
+      for record in records {
+        var parameters = PostgresParameters(record.id)
+        if store.layout.isDistributed { parameters.append(record.zone) }
+        pipe.send(Self.statement(record.place, store.schema.tables[table], store.layout, table), parameters)
+      }
+    }
+  }
+
+  private static func statement(
+    _ place: Place, _ table: TableSchema, _ layout: PostgresLayout, _ index: Int
+  ) -> PostgresStatement {
+    let relation = layout.relations[index]
+    let setting =
+      switch place {
+      case .zone: "\"zone\" = 'holdfast parked ' || t.id"
+      case .null(let column): "\(relation.columns[column].name) = NULL"
+      case .other(let column):
+        "\(relation.columns[column].name) = \(otherValue(of: column, table, relation) ?? "NULL")"
+      }
+    let shard = layout.isDistributed ? " AND t.zone = $2" : ""
+    return PostgresStatement(
+      "UPDATE \(relation.name) t SET \(setting) WHERE t.id = $1\(relation.idCast)\(shard)")
+  }
+
+  /// The unique values of a record; nil when it is gone, or one of them is null.
+  private static func values(
+    of entry: PostgresWorkingSet.Entry, _ columns: [Int], _ relation: PostgresLayout.Relation
+  ) -> UniqueValues? {
+    guard let zone = entry.home, let all = entry.values else { return nil }
+    let values = columns.map { all[$0] }
+    // A constraint of the team's holds for the whole table.
+    return values.contains(.null) ? nil : UniqueValues(zone: relation.hasZone ? zone : "", values: values)
+  }
+
+  private static func place(
+    _ columns: [Int], _ table: TableSchema, _ relation: PostgresLayout.Relation, _ isDistributed: Bool
+  ) -> Place? {
+    if relation.hasZone, !isDistributed { return .zone }
+    // A reference is the last choice, as it may be checked at once.
+    let columns =
+      columns.filter { table.columns[$0].type != .reference }
+      + columns.filter { table.columns[$0].type == .reference }
+    if let free = columns.first(where: { !table.columns[$0].required && relation.columns[$0].filling == nil })
+    {
+      return .null(free)
+    }
+    return columns.first { otherValue(of: $0, table, relation) != nil }.map { .other($0) }
+  }
+
+  /// An expression for a value that no other record has; nil for a type that has too few of them. Cluster nodes take no volatile function here.
+  private static func otherValue(
+    of index: Int, _ table: TableSchema, _ relation: PostgresLayout.Relation
+  ) -> String? {
+    let (column, limit) = (relation.columns[index], table.columns[index].lengthLimit)
+    let digits = "md5(t.id::text)"
+    switch (column.type, column.cast) {
+    case (.text, ""), (.text, "::citext"):
+      if limit < 6 { return nil }
+      return limit < 80 ? "left(\(digits), \(limit))" : "'holdfast parked ' || \(digits)"
+    case (.reference, ""): return "'holdfast parked ' || \(digits)"
+    case (.text, "::uuid"), (.reference, "::uuid"): return "\(digits)::uuid"
+    case (.integer, ""): return "-('x' || left(\(digits), 15))::bit(60)::bigint"
+    case (.integer, "::integer"): return "-('x' || left(\(digits), 7))::bit(28)::integer"
+    default: return nil
+    }
+  }
+}

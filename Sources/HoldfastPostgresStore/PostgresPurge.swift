@@ -1,0 +1,249 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Looks for what may be purged, and purges it, in PostgreSQL. In both layouts alike: what is removed is named by its zone, its device or its user.
+struct PostgresPurge {
+  private typealias SQL = PostgresPurgeStatements
+
+  let connection: PostgresConnection
+
+  // MARK: Looking
+
+  func find(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
+    -> FoundPurgeable
+  {
+    switch kind {
+    case .tombstones:
+      let zones = try connection.query(SQL.findZones, PostgresParameters(place, Int64(limit))).texts
+      return FoundPurgeable(
+        items: try zones.filter { try isPurgeable($0, terms) }.map { .tombstones(zone: $0) },
+        next: zones.count == limit ? zones.last : nil)
+    case .acks:
+      let found = try [SQL.findDead, SQL.findDeadUnheard].map { statement in
+        let rows = try connection.query(
+          statement, PostgresParameters(terms.devicesSeenAfter, Int64(place) ?? 0, Int64(limit)))
+        return rows.indices.map { rows.int64($0, 0) }
+      }
+      let devices = Set(found.joined()).sorted().prefix(limit)
+      return FoundPurgeable(
+        items: devices.map { .acks(device: $0) },
+        next: devices.count == limit ? devices.last.map { String($0) } : nil)
+    case .conflicts:
+      let rows = try connection.query(
+        SQL.findConflicts, PostgresParameters(place, terms.firstConflict, Int64(limit)))
+      let found = rows.indices.map { LoggedConflict(id: rows.text($0, 0), zone: rows.text($0, 1)) }
+      return FoundPurgeable(
+        items: found.isEmpty ? [] : [.conflicts(found)], next: found.count == limit ? found.last?.id : nil)
+    case .answers:
+      let rows = try connection.query(
+        SQL.findAnswers, PostgresParameters(terms.acknowledgedUpTo, Int64(limit)))
+      let numbers = Dictionary(
+        rows.indices.map { (rows.int64($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: max)
+      return FoundPurgeable(
+        items: numbers.sorted { $0.key < $1.key }.map { .answers(device: $0, upTo: $1) },
+        next: rows.count == limit ? "" : nil)
+    case .departures, .erasedRecords, .remains, .endings: return FoundPurgeable()
+    case .results:
+      let rows = try connection.query(
+        SQL.findResults, PostgresParameters(terms.shown, terms.shown + KeptResult.life, Int64(limit)))
+      return FoundPurgeable(
+        items: rows.indices.map { .result(user: rows.text($0, 0), token: rows.bytes($0, 1)) },
+        next: rows.count == limit ? "" : nil)
+    case .unusedDevices:
+      let found = try connection.query(
+        SQL.findUnused, PostgresParameters(terms.unusedBefore, Int64(place) ?? 0, Int64(limit)))
+      let numbers = found.indices.map { found.int64($0, 0) }
+      return FoundPurgeable(
+        items: numbers.isEmpty ? [] : [.unusedDevices(numbers)],
+        next: numbers.count == limit ? numbers.last.map { String($0) } : nil)
+    case .lostHistory:
+      let began = try connection.query(SQL.findEpoch)
+      if began.isEmpty || began.int64(0, 0) > terms.restoredUpTo { return FoundPurgeable() }
+      let found = try [SQL.findHandedZones, SQL.findClaimedZones].flatMap { statement in
+        try connection.query(statement, PostgresParameters(place, Int64(limit))).texts
+      }
+      let zones = Array(TextSet(found).sorted().prefix(limit))
+      return FoundPurgeable(
+        items: zones.map { .lostHistory(zone: $0) }, next: zones.count == limit ? zones.last : nil)
+    }
+  }
+
+  /// Whether the first tombstone of a zone may go.
+  private func isPurgeable(_ zone: String, _ terms: RetentionTerms) throws -> Bool {
+    let rows = try connection.query(SQL.findTombstones, PostgresParameters(zone, Int64.max, Int64(1)))
+    guard !rows.isEmpty, isOld(rows, 0, terms) else { return false }
+    return try horizon(of: zone, terms).map { rows.int64(0, 0) <= $0.seq } ?? false
+  }
+
+  private func isOld(_ rows: PostgresRows, _ row: Int, _ terms: RetentionTerms) -> Bool {
+    Stamp(rawValue: rows.optionalInt64(row, 1) ?? 0).milliseconds <= terms.deletedUpTo
+  }
+
+  /// Up to where the tombstones of a zone may go; nil when there is no such zone.
+  private func horizon(of zone: String, _ terms: RetentionTerms) throws -> PurgeHorizon? {
+    let found = try connection.pipeline { pipe in
+      pipe.send(SQL.findZone, PostgresParameters(zone))
+      pipe.send(SQL.findUsers, PostgresParameters(zone))
+    }
+    if found[0].isEmpty { return nil }
+    let (seq, purged, isPublic) = (found[0].int64(0, 0), found[0].int64(0, 1), found[0].bool(0, 2))
+    var wanted = PostgresParameters(zone, terms.history.epoch, purged, seq, terms.devicesSeenAfter)
+    if !isPublic { wanted.append(array: found[1].texts) }
+    let ack = try connection.query(isPublic ? SQL.findAck : SQL.findAckOfUsers, wanted)
+    var awaited = PostgresParameters(terms.devicesSeenAfter)
+    if !isPublic { awaited.append(array: found[1].texts) }
+    let isAwaited = try !connection.query(isPublic ? SQL.findAwaited : SQL.findAwaitedOfUsers, awaited)
+      .isEmpty
+    let restored = found[0].int64(0, 3)
+    let limit = isAwaited ? min(seq, terms.limit(purged: purged, restored: restored)) : seq
+    return PurgeHorizon(purged: purged, seq: min(ack.optionalInt64(0, 0) ?? limit, limit))
+  }
+
+  // MARK: Retention
+
+  func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged {
+    switch item {
+    case .tombstones(let zone): return try purgeTombstones(of: zone, terms)
+    case .acks(let device): return try purgeAcks(of: device, terms)
+    case .conflicts, .departure, .erasedRecords: return Purged()
+    case .remains(let user): return try PostgresErasure(connection: connection).purgeRemains(of: user)
+    case .ending(let user): return try PostgresErasure(connection: connection).end(user)
+    case .answers(let device, let number):
+      let rows = try connection.query(
+        SQL.dropAnswers, PostgresParameters(device, number, terms.acknowledgedUpTo))
+      return Purged(answers: rows.count)
+    case .result(let user, let token):
+      try connection.run(SQL.dropResultIDs, PostgresParameters(user, token))
+      try connection.run(SQL.dropResult, PostgresParameters(user, token))
+      return Purged(results: 1)
+    case .unusedDevices(let numbers):
+      var purged = Purged()
+      for number in numbers {
+        purged.devices += try connection.query(
+          SQL.dropUnused, PostgresParameters(number, terms.unusedBefore)
+        ).count
+      }
+      return purged
+    case .lostHistory(let zone): return try purgeLostHistory(of: zone)
+    }
+  }
+
+  // MARK: The time
+
+  func time() throws -> TrustedTime? {
+    let found = try connection.query(SQL.findTime)
+    return found.isEmpty ? nil : TrustedTime(found.text(0, 0))
+  }
+
+  func lockTime() throws -> TrustedTime? { TrustedTime(try connection.query(SQL.lockTime).text(0, 0)) }
+
+  func setTime(_ time: TrustedTime) throws {
+    try connection.run(SQL.putTime, PostgresParameters(time.text))
+  }
+
+  func rollBack(to now: Int64) throws {
+    let found = try connection.pipeline { pipe in
+      pipe.send(SQL.findAheadDevices, PostgresParameters(now))
+      pipe.send(SQL.findAheadAnswers, PostgresParameters(now))
+    }
+    try connection.pipeline { pipe in
+      for row in found[0].indices {
+        pipe.send(SQL.takeBackDevice, PostgresParameters(found[0].int64(row, 0), now))
+      }
+      for row in found[1].indices {
+        pipe.send(
+          SQL.takeBackAnswer, PostgresParameters(found[1].int64(row, 0), found[1].int64(row, 1), now))
+      }
+    }
+  }
+
+  // MARK: Lost histories
+
+  private func purgeLostHistory(of zone: String) throws -> Purged {
+    let found = try connection.query(
+      SQL.findHanded, PostgresParameters(zone, Int64(RetentionTerms.step)))
+    if let last = found.indices.last {
+      try connection.run(
+        SQL.dropHanded, PostgresParameters(zone, found.text(last, 0), found.text(last, 1)))
+    }
+    if found.count == RetentionTerms.step { return Purged(lostHistory: found.count, hasMore: true) }
+    try connection.run(SQL.dropClaimants, PostgresParameters(zone))
+    let claims = try connection.query(SQL.dropClaim, PostgresParameters(zone)).count
+    return Purged(lostHistory: found.count + claims)
+  }
+
+  private func purgeTombstones(of zone: String, _ terms: RetentionTerms) throws -> Purged {
+    guard let horizon = try horizon(of: zone, terms) else { return Purged() }
+    let rows = try connection.query(
+      SQL.findTombstones, PostgresParameters(zone, horizon.seq, Int64(RetentionTerms.step)))
+    let old = rows.indices.prefix { isOld(rows, $0, terms) }
+    guard let last = old.last.map({ rows.int64($0, 0) }) else { return Purged() }
+    var deleted: TextMap<[String]> = [:]
+    for row in old where rows.int64(row, 4) == PostgresWorkingSet.Place.State.deleted.rawValue {
+      deleted[rows.text(row, 2), default: []].append(rows.text(row, 3))
+    }
+    let created = try connection.pipeline { pipe in
+      for (table, ids) in deleted.sorted(by: { $0.key < $1.key }) {
+        var wanted = PostgresParameters(table)
+        wanted.append(array: ids)
+        pipe.send(SQL.findCreated, wanted)
+      }
+    }
+    try connection.pipeline { pipe in
+      for rows in created {
+        for row in rows.indices {
+          pipe.send(
+            SQL.dropCreated,
+            PostgresParameters(rows.int64(row, 0), rows.text(row, 1), rows.int64(row, 2)))
+        }
+      }
+      pipe.send(SQL.dropTombstones, PostgresParameters(zone, last))
+      pipe.send(SQL.setPurged, PostgresParameters(zone, last))
+    }
+    Trace.took(.tombstonesPurged)
+    return Purged(
+      tombstones: old.count, zones: 1, created: created.reduce(0) { $0 + $1.count },
+      hasMore: old.count == RetentionTerms.step)
+  }
+
+  private func purgeAcks(of device: Int64, _ terms: RetentionTerms) throws -> Purged {
+    let found = try connection.query(SQL.lockDevice, PostgresParameters(device))
+    // Somebody has its lock, so that it has just come back; or it came back before.
+    guard !found.isEmpty, found.int64(0, 0) <= terms.devicesSeenAfter else { return Purged() }
+    let zones = try connection.query(
+      SQL.findAcks, PostgresParameters(device, Int64(RetentionTerms.step))
+    ).texts
+    try connection.pipeline { pipe in
+      pipe.send(SQL.markDevice, PostgresParameters(device))
+      if let last = zones.last { pipe.send(SQL.dropAcks, PostgresParameters(device, last)) }
+    }
+    Trace.took(.devicePurged)
+    return Purged(acks: zones.count, hasMore: zones.count == RetentionTerms.step)
+  }
+}
+
+/// The same in the transaction of a store, whose device or zone it has locked.
+final class PostgresPurgeTable: PurgeTable {
+  private unowned let store: PostgresStore
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged {
+    // A zone is locked by what the command expects.
+    if case .tombstones(let zone) = item, try store.zones.zone(zone) == nil { return Purged() }
+    return try table.purge(item, terms)
+  }
+
+  func time() throws -> TrustedTime? { try table.time() }
+
+  func lockTime() throws -> TrustedTime? { try table.lockTime() }
+
+  func setTime(_ time: TrustedTime) throws { try table.setTime(time) }
+
+  func rollBack(to now: Int64) throws { try table.rollBack(to: now) }
+
+  private var table: PostgresPurge {
+    get throws { PostgresPurge(connection: try store.connection) }
+  }
+}

@@ -1,0 +1,87 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+extension PostgresReader {
+  package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
+    var names = PostgresParameters()
+    names.append(array: publicZones)
+    // The zones are read before all else: what is read later of other shards is no older than they say.
+    let answers = try connection.pipeline { pipe in
+      pipe.send(PostgresCollections.findMemberships, PostgresParameters(user))
+      pipe.send(PostgresCollections.findZones, names)
+      pipe.send(PostgresCollections.findLosses, PostgresParameters(user))
+    }
+    var zones: [VisibleZones.Zone] = []
+    var known: TextSet = []
+    for rows in answers.prefix(2) {
+      for row in rows.indices where !rows.text(row, 3).isEmpty && known.insert(rows.text(row, 0)).inserted {
+        zones.append(
+          VisibleZones.Zone(
+            zone: rows.text(row, 0), seq: rows.int64(row, 1), purged: rows.int64(row, 2),
+            role: rows.text(row, 3)))
+      }
+    }
+    return VisibleZones(zones, losses: answers[2].isEmpty ? 0 : answers[2].int64(0, 0))
+  }
+
+  package func visibleZones(among zones: [String]?) throws -> VisibleZones {
+    var names = PostgresParameters()
+    if let zones { names.append(array: zones) }
+    let rows = try connection.query(
+      zones == nil ? PostgresCollections.findAllZones : PostgresCollections.findZones, names)
+    return VisibleZones(
+      rows.indices.map {
+        VisibleZones.Zone(
+          zone: rows.text($0, 0), seq: rows.int64($0, 1), purged: rows.int64($0, 2), role: Role.owner.rawValue
+        )
+      }, losses: 0)
+  }
+
+  package func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
+    let index = PostgresQueryStatement(
+      query, collections.schema.tables[query.table], collections.layout.relations[query.table], zones: zones,
+      limit: limit)
+    return try connection.queryOnce(index.statement, index.parameters).texts
+  }
+
+  package func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
+    let statements = PostgresListStatements(list: list, relation: collections.layout.relations[list.table])
+    var wanted = PostgresParameters(list.zone)
+    wanted.append(array: ids)
+    guard let parameters = statements.parameters(wanted) else { return [:] }
+    let rows = try connection.query(statements.ranks, parameters)
+    return TextMap(rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) })
+  }
+
+  package func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange]
+  {
+    let rows = try connection.query(
+      collections.changes[table], PostgresParameters(zone, seq, Int64(limit)))
+    return rows.indices.map { row in
+      let place = PostgresWorkingSet.Place(rows, row)
+      let content: RecordChange.Content =
+        switch place.state {
+        case .live: .live(collections.record(rows, row, place, of: table))
+        case .deleted: .deleted(Tombstone(place, zone: zone))
+        case .departed: .departed
+        }
+      return RecordChange(id: rows.text(row, 0), seq: place.seq, content: content)
+    }
+  }
+
+  package func keptResult(_ token: TokenHash, of user: String) throws -> KeptResult.Head? {
+    let rows = try connection.query(
+      PostgresCollections.findResult, PostgresParameters(user, token.withBytes { Array($0) }))
+    if rows.isEmpty { return nil }
+    return KeptResult.Head(
+      table: rows.text(0, 0), columns: KeptResult.columns(rows.optionalText(0, 1)),
+      limit: Int(rows.int64(0, 2)), count: Int(rows.int64(0, 3)), expires: rows.int64(0, 4))
+  }
+
+  package func keptIDs(_ token: TokenHash, of user: String, chunk: Int) throws -> [String] {
+    let rows = try connection.query(
+      PostgresCollections.findIDs, PostgresParameters(user, token.withBytes { Array($0) }, Int64(chunk)))
+    return rows.isEmpty ? [] : KeptResult.ids(rows.text(0, 0))
+  }
+}

@@ -1,0 +1,48 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// The statements that read records by their ids, for who may read them; by table, in the order of the schema.
+struct PostgresRecordStatements: Sendable {
+  /// Those of one table.
+  struct Source: Sendable {
+    let table: TableSchema
+    let columns: [PostgresLayout.Column]
+    /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read; all where it is null.
+    let find: PostgresStatement
+    /// The same of the zone `$1`, the ids being `$3`.
+    let findInZone: PostgresStatement
+  }
+
+  /// Where the records `$2` are, in all zones.
+  static let findPlaces: PostgresStatement =
+    "SELECT r.id, r.zone, r.state FROM holdfast.records r WHERE r.record_table = $1 AND r.id = ANY ($2)"
+
+  let sources: [Source]
+
+  init(_ schema: SyncSchema, _ layout: PostgresLayout) {
+    sources = zip(schema.tables, layout.relations).map { table, relation in
+      let columns = relation.columns.map { ", \($0.read)" }.joined()
+      let name = PostgresName.literal(relation.table)
+      let ledger = """
+        SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns)\(columns)
+        FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
+        LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
+        """
+      let mayRead =
+        "r.state < 2 AND coalesce(m.role, CASE WHEN z.public THEN 'viewer' WHEN $2 IS NULL THEN 'owner' END) IS NOT NULL"
+      return Source(
+        table: table, columns: relation.columns,
+        find: PostgresStatement(
+          """
+          \(ledger) ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+          WHERE r.record_table = \(name) AND r.id = ANY ($1) AND \(mayRead)
+          """),
+        findInZone: PostgresStatement(
+          """
+          \(ledger) ON t.zone = r.zone AND t.id = r.id AND r.state = 0
+          WHERE r.zone = $1 AND r.record_table = \(name) AND r.id = ANY ($3) AND \(mayRead)
+          """))
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package import HoldfastCore
+import HoldfastService
+
+/// A table of the schema as it is in the database: what the triggers are made of, and the statements of the store.
+package struct PostgresRelation: Sendable, Hashable {
+  /// The name of the relation, quoted, with its schema: `"public"."items"`.
+  let relation: String
+  /// Whether the table was the team's before: it has no column `zone`, and is never altered.
+  let isAdopted: Bool
+  /// The column of the record's id.
+  let id: PostgresColumn
+  /// One entry for each column of the table in the schema, at its index.
+  let columns: [PostgresColumn]
+
+  /// Whether the table has a column `zone`.
+  var hasZone: Bool { !isAdopted }
+
+  /// The tables of a schema, all made by Holdfast itself.
+  ///
+  /// - Parameter namespace: the schema of the database that they are in; nil for the one that `search_path` names first.
+  static func own(_ schema: SyncSchema, namespace: String?) -> [PostgresRelation] {
+    let tables = PostgresTables(schema: schema, namespace: namespace)
+    return schema.tables.enumerated().map { index, table in
+      .own(table, relation: tables.relation(of: index))
+    }
+  }
+
+  /// A table that Holdfast makes itself.
+  static func own(_ table: TableSchema, relation: String) -> PostgresRelation {
+    PostgresRelation(
+      relation: relation, isAdopted: false,
+      id: PostgresColumn(
+        name: "id", kind: .text, type: "text", collation: PostgresColumn.byteCollation,
+        defaultExpression: "holdfast.new_id()", isRequired: true),
+      columns: table.columns.map { .own($0, isBuiltIn: table.isBuiltIn) })
+  }
+}
+
+extension PostgresColumn {
+  /// A column of a table that Holdfast makes itself.
+  package static func own(_ column: ColumnSchema, isBuiltIn: Bool) -> PostgresColumn {
+    let (kind, type): (Kind, String) =
+      switch column.type {
+      case .text, .timestamp, .reference, .position: (.text, "text")
+      case .integer: (.bigint, "bigint")
+      case .real: (.double, "double precision")
+      case .boolean: (.boolean, "boolean")
+      case .json: (.json, "json")
+      }
+    let isPlain = column.type == .text && !isBuiltIn
+    return PostgresColumn(
+      name: column.name, kind: kind, type: type,
+      collation: kind == .text ? (isPlain ? "\"default\"" : byteCollation) : nil, isRequired: column.required)
+  }
+}
+
+extension PostgresLayout {
+  /// How the store reads and writes tables that stand as `relations` say.
+  package init(_ schema: SyncSchema, _ relations: [PostgresRelation], isDistributed: Bool) {
+    self.init(
+      schema,
+      relations: zip(schema.tables, relations).map { table, relation in
+        Relation(
+          table: table.name, name: relation.relation, hasZone: relation.hasZone,
+          idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
+          columns: zip(table.columns, relation.columns).map { column, place in
+            // A null that the column takes stays one.
+            PostgresLayout.Column(
+              name: place.quoted, read: place.read("t"), cast: place.cast,
+              filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,
+              type: column.type)
+          })
+      }, isDistributed: isDistributed)
+  }
+}

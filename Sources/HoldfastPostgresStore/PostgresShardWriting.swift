@@ -1,0 +1,96 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// A store's work on tables that are distributed over shards: a zone or a device at a time, so that each statement goes to one shard.
+final class PostgresShardWriting: PostgresWriting {
+  unowned let store: PostgresStore
+  let statements: PostgresShardStatements
+  /// The numbers of devices whose session was asked for.
+  private var numbers: TextMap<Int64> = [:]
+
+  init(_ store: PostgresStore) {
+    self.store = store
+    statements = PostgresShardStatements(store.schema, store.layout, store.lane)
+  }
+
+  /// A limit on locks does not reach the nodes: one on statements ends them there too.
+  func isLateLock(_ error: PostgresError) -> Bool { error.code == .queryCanceled }
+
+  func latestClock() throws -> Stamp {
+    let zones = try store.connection.query(PostgresShardStatements.findZoneClock)
+    let devices = try store.connection.query(PostgresShardStatements.findDeviceClock)
+    return Stamp(rawValue: max(zones.int64(0, 0), devices.int64(0, 0)))
+  }
+
+  func references(
+    of table: Int, by column: Int, to values: [String], limit: Int
+  ) throws -> [(id: String, value: String)] {
+    try values.flatMap { value in
+      try ids(of: table, where: column, is: value, limit: Int64(limit)).map { ($0, value) }
+    }
+  }
+
+  private func ids(of table: Int, where column: Int, is value: String, limit: Int64) throws -> [String] {
+    let records = statements.records[table]
+    guard let everywhere = records.findWhereAnywhere[column], let inZone = records.findWhere[column]
+    else { return [] }
+    let zones = zones(referredBy: table, column, id: value)
+    if zones.isEmpty { return try store.connection.query(everywhere, PostgresParameters(value, limit)).texts }
+    return try zones.flatMap { zone in
+      try store.connection.query(inZone, PostgresParameters(zone, value, limit)).texts
+    }
+  }
+
+  /// The zones in which records can be that refer to one by a column; empty for all. The record was in one of those that it has a row of the
+  /// ledger in, and what refers to it inside a zone is where it was.
+  private func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
+    let links = store.schema.links(of: table)
+    guard let link = links.first(where: { $0.column == column }), link.isInZone else { return [] }
+    let key = Footprint.Key(table: link.target, id: id)
+    let entries = [store.working.stored[key], store.working.changed[key]]
+    return TextSet(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
+  }
+
+  func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    let parameters = PostgresParameters(zone, values, of: store.schema.tables[table], group)
+    return try store.connection.query(statements.records[table].findSame[group], parameters).texts
+  }
+
+  func setNotified(_ zones: [NotifiedZone]) throws {
+    try store.connection.pipeline { pipe in
+      for zone in zones {
+        pipe.send(PostgresShardStatements.putNotified, PostgresParameters(zone.zone, zone.seq))
+      }
+    }
+  }
+
+  func add(_ device: NewDevice) throws {
+    let number = try store.connection.query(PostgresShardStatements.nextDevice).int64(0, 0)
+    try store.connection.run(
+      PostgresShardStatements.addDevice,
+      PostgresParameters(
+        number, device.id, device.user, device.name, device.token.withBytes { Array($0) },
+        device.clock.rawValue, device.seenAt, device.scope, device.issuedAfter))
+  }
+
+  func session(of device: String, user: String) throws -> LastSession? {
+    let found = try store.connection.query(
+      PostgresShardStatements.findDevice, PostgresParameters(device, user))
+    if found.isEmpty { return nil }
+    let number = found.int64(0, 0)
+    let rows = try store.connection.query(PostgresShardStatements.lockSession, PostgresParameters(number))
+    numbers = [device: number]
+    return LastSession(rows)
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
+  {
+    guard let place = numbers[device] else {
+      throw ServerError(.damaged, "The session of a device is asked for before another begins.")
+    }
+    try store.connection.run(
+      PostgresShardStatements.changeSession,
+      PostgresParameters(place, token.withBytes { Array($0) }, name, now, number))
+  }
+}

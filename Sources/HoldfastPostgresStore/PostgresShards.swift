@@ -1,0 +1,81 @@
+import HoldfastCore
+import HoldfastService
+
+/// The layout of a database whose tables are distributed over the nodes of a Citus cluster: docs/POSTGRES.md, section 7.
+package enum PostgresShards {
+  /// Which tables are where.
+  package enum Place: Hashable {
+    /// By this column, on the shards of a zone or a device.
+    case by(String)
+    /// A copy on each node.
+    case everywhere
+  }
+
+  /// Where Holdfast's own tables are, in the order in which they are put there.
+  package static let places: [(relation: String, place: Place)] = [
+    ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
+    ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.notified", .by("zone")),
+    ("holdfast.devices", .by("number")), ("holdfast.acks", .by("device")),
+    ("holdfast.refusals", .by("device")), ("holdfast.requests", .by("device")),
+    ("holdfast.created", .by("device")),
+    ("holdfast.results", .by("account")), ("holdfast.result_ids", .by("account")),
+    ("holdfast.identities", .everywhere), ("holdfast.access", .by("zone")),
+    ("holdfast.invitations", .by("zone")),
+    ("holdfast.recovered_records", .by("zone")), ("holdfast.claimed_seqs", .by("zone")),
+    ("holdfast.departures", .by("zone")), ("holdfast.blocks", .everywhere),
+    ("holdfast.keys", .everywhere), ("holdfast.zone_claims", .by("zone")),
+  ]
+
+  /// The statements that put Holdfast's own tables in their places.
+  package static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
+
+  /// The statement that puts a table of the schema on the shards of its zones.
+  package static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }
+
+  private static func put(_ relation: String, _ place: Place) -> String {
+    let name = PostgresName.literal(relation)
+    switch place {
+    case .everywhere: return "SELECT create_reference_table(\(name));\n"
+    case .by(let column):
+      let first =
+        switch column {
+        case "zone": "holdfast.zones"
+        case "account": "holdfast.results"
+        default: "holdfast.devices"
+        }
+      let group = relation == first ? "none" : first
+      return "SELECT create_distributed_table(\(name), '\(column)', colocate_with => '\(group)');\n"
+    }
+  }
+}
+
+extension PostgresTables {
+  /// The first columns of a distributed table, and its key.
+  static let shardKey = [
+    "\"id\" text COLLATE \"C\" NOT NULL", "\"zone\" text COLLATE \"C\" NOT NULL",
+    "PRIMARY KEY (\"zone\", \"id\")",
+  ]
+
+  /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another
+  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was left out.
+  func shardReference(of link: SyncSchema.Link, isChecked: Bool) -> String? {
+    if !link.isInZone { return nil }
+    let column = schema.tables[link.table].columns[link.column].name
+    return """
+      ALTER TABLE \(relation(of: link.table)) ADD CONSTRAINT \(referenceName(of: link))
+        FOREIGN KEY ("zone", "\(column)") REFERENCES \(relation(of: link.target)) ("zone", "id")
+        DEFERRABLE INITIALLY DEFERRED\(isChecked ? "" : " NOT VALID")
+      """
+  }
+
+  /// The statements that add a column to a table that stands. Citus takes a check in a statement of its own alone.
+  func additions(of column: Int, to index: Int) -> [String] {
+    let relation = relation(of: index)
+    if !isDistributed { return ["ALTER TABLE \(relation) ADD COLUMN \(self.column(column, of: index))"] }
+    let definition = schema.tables[index].columns[column]
+    let plain = "ALTER TABLE \(relation) ADD COLUMN \(self.column(column, of: index, isChecked: false))"
+    guard let check = definition.type.postgresCheck(of: "\"\(definition.name)\"") else { return [plain] }
+    let name = PostgresName.made(schema.tables[index].name, definition.name, "check")
+    return [plain, "ALTER TABLE \(relation) ADD CONSTRAINT \(name) CHECK (\(check))"]
+  }
+}

@@ -1,0 +1,149 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// The statements of a write that depend on the schema, or on how locks are met.
+package struct PostgresStatements {
+  /// Those of one table.
+  struct Records {
+    /// Locks those of `$1` that are there; `id`.
+    let lock: PostgresStatement
+    /// The rows of the ledger of `$1`, with the values of live records.
+    let find: PostgresStatement
+    let insert: PostgresStatement
+    let delete: PostgresStatement
+  }
+
+  /// A statement that writes records of a table, `$1` their ids, and fails unless it wrote as many: a rule or trigger of the team may pass a row
+  /// over, and row-level security may hide it, without a word. Where tables are distributed there are no triggers, nor this function.
+  static func counted(_ sql: String, of table: String, isDistributed: Bool) -> PostgresStatement {
+    if isDistributed { return PostgresStatement(sql) }
+    return PostgresStatement(
+      """
+      WITH written AS (\(sql) RETURNING 1)
+      SELECT holdfast.expect((SELECT count(*) FROM written), cardinality($1), \(PostgresName.literal(table)))
+      """)
+  }
+
+  static let begin: PostgresStatement = "BEGIN"
+  static let commit: PostgresStatement = "COMMIT"
+  static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
+  static let configure: PostgresStatement =
+    """
+    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)
+    """
+
+  /// Fails when another server has added references to the tables `$1` whose records go, besides `links`, which is `$2`.
+  static let expectLinks: PostgresStatement = "SELECT holdfast.expect_links($1, $2)"
+  /// The references that this server knows.
+  let links: [String]
+
+  let lockDevices: PostgresStatement
+  static let findRefusals: PostgresStatement =
+    "SELECT device, last FROM holdfast.refusals WHERE device = ANY ($1) ORDER BY device, first"
+  static let countAcks: PostgresStatement =
+    "SELECT device, count(*) FROM holdfast.acks WHERE device = ANY ($1) GROUP BY device"
+  let lockZones: PostgresStatement
+  /// The zones that are wanted and there, whoever has locked them.
+  static let findZones = PostgresStatement(
+    wanted + "SELECT z.zone FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone")
+  static let findRoles = PostgresStatement(
+    wanted + """
+      SELECT m.zone, m."user", m.role FROM holdfast.access m JOIN wanted w ON w.zone = m.zone
+      WHERE m."user" = ANY ($4)
+      """)
+  static let findNames: PostgresStatement =
+    "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
+  /// In the order of the schema.
+  let records: [Records]
+
+  /// The zones named in `$1`, and those of the records whose tables and ids are `$2` and `$3`.
+  private static let wanted = """
+    WITH wanted AS MATERIALIZED (
+      SELECT unnest($1::text[]) AS zone UNION
+      SELECT r.zone FROM unnest($2::text[], $3::text[]) AS k (t, i)
+      JOIN holdfast.records r ON r.record_table = k.t AND r.id = k.i AND r.state < 2
+    )
+
+    """
+
+  init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
+    links = schema.links.map { schema.name(of: $0) }
+    let skip = lane == .fast ? " SKIP LOCKED" : ""
+    lockDevices = PostgresStatement(
+      """
+      SELECT number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore,
+        clock, session_used
+      FROM holdfast.devices
+      WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)
+      """)
+    lockZones = PostgresStatement(
+      Self.wanted + """
+        SELECT z.zone, z.seq, z.public, z.clock, z.records, z.bytes FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone
+        ORDER BY z.zone FOR NO KEY UPDATE OF z\(skip)
+        """)
+    records = layout.relations.map { Self.records($0, skip, isDistributed: layout.isDistributed) }
+  }
+
+  private static func records(
+    _ relation: PostgresLayout.Relation, _ skip: String, isDistributed: Bool
+  ) -> Records {
+    let table = PostgresName.literal(relation.table)
+    let zone = relation.hasZone ? ["\"zone\""] : []
+    let names = (["\"id\""] + zone + relation.columns.map(\.name)).joined(separator: ", ")
+    let first = 2 + zone.count
+    let arrays =
+      ["$1::text[]"] + zone.map { _ in "$2::text[]" }
+      + relation.columns.enumerated().map { "$\($0 + first)::\($1.type.postgresElement)[]" }
+    let given = relation.columns.indices.map { "c\($0)" }
+    let values =
+      ["u.id\(relation.idCast)"] + zone.map { _ in "u.zone" }
+      + zip(relation.columns, given).map { column, name in
+        let value = "u.\(name)\(column.cast)"
+        return column.filling.map { "coalesce(\(value), \($0))" } ?? value
+      }
+    let columns = relation.columns.map { ", \($0.read)" }.joined()
+    return Records(
+      lock: PostgresStatement(
+        """
+        SELECT t.id::text FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))
+        ORDER BY t.id FOR NO KEY UPDATE\(skip)
+        """),
+      find: PostgresStatement(
+        """
+        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), \(PostgresWorkingSet.Place.columns)\(columns)
+        FROM holdfast.records r LEFT JOIN \(relation.name) t
+        ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
+        WHERE r.record_table = \(table) AND r.id = ANY ($1)
+        """),
+      insert: counted(
+        """
+        INSERT INTO \(relation.name) (\(names)) SELECT \(values.joined(separator: ", "))
+        FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
+        """, of: relation.table, isDistributed: isDistributed),
+      delete: counted(
+        "DELETE FROM \(relation.name) t WHERE t.id = ANY ($1::text[]\(relation.idCast.isEmpty ? "" : relation.idCast + "[]"))",
+        of: relation.table, isDistributed: isDistributed))
+  }
+
+  /// Changes some columns of records: `$1` are the ids, `$2` their zones where the table has them, then the columns.
+  static func update(
+    _ relation: PostgresLayout.Relation, columns: [Int], isDistributed: Bool
+  ) -> PostgresStatement {
+    let zone = relation.hasZone ? ["\"zone\" = u.zone"] : []
+    let first = 2 + zone.count
+    let changed = columns.map { relation.columns[$0] }
+    let arrays =
+      ["$1::text[]"] + zone.map { _ in "$2::text[]" }
+      + changed.enumerated().map { "$\($0 + first)::\($1.type.postgresElement)[]" }
+    let given = changed.indices.map { "c\($0)" }
+    let settings =
+      zone + zip(changed, given).map { column, name in "\(column.name) = u.\(name)\(column.cast)" }
+    return counted(
+      """
+      UPDATE \(relation.name) t SET \(settings.joined(separator: ", "))
+      FROM unnest(\(arrays.joined(separator: ", "))) AS u (\((["id"] + zone.map { _ in "zone" } + given).joined(separator: ", ")))
+      WHERE t.id = u.id\(relation.idCast)
+      """, of: relation.table, isDistributed: isDistributed)
+  }
+}

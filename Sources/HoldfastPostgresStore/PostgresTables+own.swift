@@ -1,0 +1,196 @@
+import HoldfastCore
+import HoldfastService
+
+extension PostgresTables {
+  /// The form of the schema `holdfast`, kept in `holdfast.meta`.
+  package static let format: Int64 = 1
+
+  /// The schema `holdfast` with the tables that hold what Holdfast knows besides the records' values.
+  ///
+  /// - Parameter isDistributed: whether in the form that takes shards: each key has the column by which its table is distributed, and no reference
+  ///   goes from one shard to another. What can't be unique over all shards is made of random bits.
+  package static func own(isDistributed: Bool) -> String {
+    [
+      basics, accounts, devices(isDistributed), isDistributed ? shards : newID, requests, results, sharing,
+      restoring,
+    ].joined(separator: "\n") + "\n"
+  }
+
+  /// `records` is the ledger. Its rows change as often as the records: the space that is left free lets `zones`, `devices` and `acks`, of
+  /// which no indexed column changes, be updated in place.
+  private static let basics = """
+    CREATE SCHEMA holdfast;
+    CREATE TABLE holdfast.meta (
+      key text COLLATE "C" PRIMARY KEY, value text NOT NULL, CHECK (key <> 'epoch' OR length(value) = 8)
+    );
+    CREATE TABLE holdfast.tables (
+      name text COLLATE "C" PRIMARY KEY, relation text COLLATE "C" NOT NULL UNIQUE, adopted boolean NOT NULL
+    );
+    CREATE TABLE holdfast.zones (
+      zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq BETWEEN 0 AND \(greatestCount)),
+      purged bigint NOT NULL DEFAULT 0 CHECK (purged >= 0), public boolean NOT NULL DEFAULT false,
+      clock bigint NOT NULL DEFAULT 0 CHECK (clock >= 0), restored bigint NOT NULL DEFAULT 0 CHECK (restored >= 0),
+      erased bigint NOT NULL DEFAULT 0 CHECK (erased >= 0), records bigint NOT NULL DEFAULT 0 CHECK (records >= 0),
+      bytes bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0)
+    ) WITH (fillfactor = 50);
+    CREATE INDEX zones_erased ON holdfast.zones (zone) WHERE erased > 0;
+    CREATE TABLE holdfast.records (
+      zone text COLLATE "C" NOT NULL, seq bigint NOT NULL, record_table text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL, rev bigint NOT NULL, state smallint NOT NULL DEFAULT 0,
+      stamps text COLLATE "C", stamp bigint, device bigint, deleted_seq bigint,
+      size bigint NOT NULL DEFAULT 0 CHECK (size >= 0),
+      PRIMARY KEY (zone, seq), CONSTRAINT records_of_record UNIQUE (id, record_table, zone),
+      CHECK (seq BETWEEN 1 AND \(greatestCount) AND rev BETWEEN 1 AND \(greatestCount) AND state IN (0, 1, 2) AND (state = 0) = (stamps IS NOT NULL)
+        AND (state > 0) = (stamp IS NOT NULL AND device IS NOT NULL AND deleted_seq IS NOT NULL))
+    );
+    CREATE INDEX records_gone ON holdfast.records (zone, seq) WHERE state > 0;
+    CREATE TABLE holdfast.notified (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
+    """
+
+  /// What the form that takes shards has in the place of keys.
+  private static let shards = """
+    CREATE SEQUENCE holdfast.device_numbers;
+    CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
+    """
+
+  /// A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
+  /// first 48 random bits, and two more bits turn version 4 into 7.
+  private static let newID = """
+    CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
+      SET search_path = pg_catalog, pg_temp AS $$
+      SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(
+        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1),
+        'hex')::uuid::text
+    $$;
+    """
+
+  /// The users: what each has lost, how far an erased one is on its way out, and whom identity providers call what.
+  private static let accounts = """
+    CREATE TABLE holdfast.accounts (
+      id text COLLATE "C" PRIMARY KEY CHECK (id <> ''), name text COLLATE "C" NOT NULL UNIQUE CHECK (name <> ''),
+      password text NOT NULL, created_at bigint NOT NULL, losses bigint NOT NULL DEFAULT 0 CHECK (losses >= 0),
+      erasure bigint NOT NULL DEFAULT 0 CHECK (erasure IN (0, 1, 2))
+    );
+    CREATE INDEX accounts_erased ON holdfast.accounts (id) WHERE erasure = 1;
+    CREATE TABLE holdfast.identities (
+      issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
+      PRIMARY KEY (issuer, subject), CHECK (issuer <> '' AND subject <> '')
+    );
+    """
+
+  /// The devices: what each has sent, which tokens are taken of it, what it says of itself, and whether its acks were purged; and the acks, each with
+  /// up to where the zone was purged when the copy began.
+  private static func devices(_ isDistributed: Bool) -> String {
+    let (number, unique, reference) =
+      isDistributed
+      ? ("", "", "") : ("GENERATED ALWAYS AS IDENTITY ", " UNIQUE", " REFERENCES holdfast.accounts (id)")
+    return """
+      CREATE TABLE holdfast.devices (
+        number bigint \(number)PRIMARY KEY, id text COLLATE "C" NOT NULL\(unique),
+        account text COLLATE "C" NOT NULL\(reference), name text NOT NULL, token_hash bytea\(unique),
+        confirmed bigint NOT NULL DEFAULT 0, chain bigint NOT NULL DEFAULT 0, acknowledged_refusals bigint NOT NULL DEFAULT 0,
+        clock bigint NOT NULL, seen_at bigint NOT NULL, session bigint NOT NULL DEFAULT 1,
+        session_used boolean NOT NULL DEFAULT false, session_at bigint NOT NULL DEFAULT 0 CHECK (session_at >= 0),
+        applied bytea NOT NULL DEFAULT '', scope text, issued_after bigint, acks_purged boolean NOT NULL DEFAULT false,
+        app text, app_schema text, unseen_since_restore boolean NOT NULL DEFAULT false,
+        CHECK (
+          confirmed BETWEEN 0 AND \(greatestCount) AND acknowledged_refusals BETWEEN 0 AND \(greatestCount)
+          AND session BETWEEN 1 AND \(greatestCount))
+      ) WITH (fillfactor = 50);
+      CREATE INDEX devices_of_account ON holdfast.devices (account);
+      CREATE INDEX devices_unused ON holdfast.devices (number)
+        WHERE session = 1 AND NOT session_used AND scope IS NULL AND issued_after IS NULL;
+      CREATE TABLE holdfast.acks (
+        device bigint NOT NULL, zone text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL,
+        seq bigint NOT NULL, lost boolean NOT NULL DEFAULT false,
+        purged bigint NOT NULL DEFAULT 0 CHECK (purged >= -1), PRIMARY KEY (device, zone), CHECK (seq >= 0)
+      ) WITH (fillfactor = 70);
+      CREATE INDEX acks_of_zone ON holdfast.acks (zone);
+      CREATE TABLE holdfast.refusals (
+        device bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, operation bigint NOT NULL,
+        problem bytea NOT NULL, PRIMARY KEY (device, first), CHECK (first > 0 AND operation BETWEEN first AND last)
+      );
+      """
+  }
+
+  /// The requests of REST with ids. `number` counts the answers of a device; `bytes_before` is the size of all before it.
+  private static let requests = """
+    CREATE TABLE holdfast.requests (
+      device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
+      bytes_before bigint NOT NULL, bytes bigint NOT NULL, at bigint NOT NULL, fingerprint bytea NOT NULL,
+      status bigint NOT NULL, head text NOT NULL, body bytea NOT NULL, PRIMARY KEY (device, request_id),
+      CHECK (
+        number BETWEEN 1 AND \(greatestCount) AND bytes BETWEEN 0 AND \(greatestCount) AND bytes_before BETWEEN 0 AND \(greatestCount)
+        AND status BETWEEN 100 AND 599)
+    );
+    CREATE UNIQUE INDEX requests_in_order ON holdfast.requests (device, number);
+    CREATE INDEX requests_of_time ON holdfast.requests (at);
+    CREATE TABLE holdfast.created (
+      device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, place bigint NOT NULL,
+      account text COLLATE "C" NOT NULL, fingerprint bytea NOT NULL, record_table text COLLATE "C" NOT NULL,
+      record_id text COLLATE "C" NOT NULL, PRIMARY KEY (device, request_id, place), CHECK (place >= 0)
+    );
+    CREATE INDEX created_of_record ON holdfast.created (record_id, record_table);
+    """
+
+  /// Kept results of REST, with their ids in chunks.
+  private static let results = """
+    CREATE TABLE holdfast.results (
+      account text COLLATE "C" NOT NULL, token_hash bytea NOT NULL, record_table text COLLATE "C" NOT NULL,
+      shown text, page_size bigint NOT NULL, id_count bigint NOT NULL, expires bigint NOT NULL,
+      PRIMARY KEY (account, token_hash), CHECK (page_size > 0 AND id_count >= 0)
+    );
+    CREATE INDEX results_of_time ON holdfast.results (expires);
+    CREATE TABLE holdfast.result_ids (
+      account text COLLATE "C" NOT NULL, token_hash bytea NOT NULL, chunk bigint NOT NULL, ids text NOT NULL,
+      PRIMARY KEY (account, token_hash, chunk), CHECK (chunk >= 0)
+    );
+    """
+
+  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; the invitations; who has left
+  /// which zone, and who has blocked whom.
+  private static let sharing = """
+    CREATE TABLE holdfast.access (
+      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))),
+      PRIMARY KEY (zone, "user")
+    );
+    CREATE INDEX access_of_user ON holdfast.access ("user", role);
+    CREATE TABLE holdfast.invitations (
+      zone text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, token_hash bytea NOT NULL,
+      role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))), inviter text COLLATE "C" NOT NULL,
+      expires_at bigint NOT NULL, uses bigint NOT NULL CHECK (uses >= 0), PRIMARY KEY (zone, id)
+    );
+    CREATE INDEX invitations_of_token ON holdfast.invitations (token_hash);
+    CREATE INDEX invitations_of_inviter ON holdfast.invitations (inviter);
+    CREATE TABLE holdfast.departures (
+      zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, PRIMARY KEY (zone, "user")
+    );
+    CREATE INDEX departures_of_user ON holdfast.departures ("user");
+    CREATE TABLE holdfast.blocks (
+      account text COLLATE "C" NOT NULL, blocked text COLLATE "C" NOT NULL, PRIMARY KEY (account, blocked),
+      CHECK (account <> blocked)
+    );
+    CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
+    """
+
+  /// What a restored server must know: what each record was at the restore, what was recovered and how far devices had seen zones; the key of the
+  /// proofs that devices keep, and who has claimed what.
+  private static let restoring = """
+    CREATE TABLE holdfast.recovered_records (
+      zone text COLLATE "C" NOT NULL, record_table text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+      rev bigint NOT NULL, seq bigint NOT NULL, deleted boolean NOT NULL,
+      base bigint NOT NULL DEFAULT 0 CHECK (base >= 0), PRIMARY KEY (zone, record_table, id),
+      CHECK (rev >= 0 AND seq >= 0)
+    );
+    CREATE TABLE holdfast.claimed_seqs (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
+    CREATE TABLE holdfast.keys (name text COLLATE "C" PRIMARY KEY, key bytea NOT NULL CHECK (length(key) > 0));
+    REVOKE ALL ON holdfast.keys FROM PUBLIC;
+    CREATE TABLE holdfast.zone_claims (
+      zone text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL, role text NOT NULL, proven boolean NOT NULL,
+      epochs_ago bigint NOT NULL, seq bigint NOT NULL, device bigint NOT NULL, records bigint NOT NULL, at bigint NOT NULL,
+      state bigint NOT NULL, PRIMARY KEY (zone, account),
+      CHECK ((role = '' OR role IN (\(Role.sqlList))) AND state IN (0, 1, 2))
+    );
+    CREATE INDEX zone_claims_of_account ON holdfast.zone_claims (account);
+    """
+}

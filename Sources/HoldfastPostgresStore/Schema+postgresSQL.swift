@@ -1,0 +1,7 @@
+public import HoldfastCore
+import HoldfastService
+
+extension SyncSchema {
+  /// The SQL of a new PostgreSQL database for this schema, for people to read.
+  public var postgresSQL: String { PostgresTables(schema: self, namespace: "public").all }
+}

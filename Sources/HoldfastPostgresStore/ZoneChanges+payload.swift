@@ -1,0 +1,84 @@
+import HoldfastCore
+package import HoldfastService
+
+/// What a transaction changed, as servers on one database tell each other with NOTIFY.
+///
+/// A payload is words with a space between: first the server that says it (`0` for a trigger), then for each zone its name, and behind `=` the
+/// device that alone wrote it where that is known; `@` and a user; `#` and a device. `*` says: look at everything. In a name, the six
+/// characters that mean something here are `%` and two hex digits each.
+extension ZoneChanges {
+  /// PostgreSQL takes less than 8,000 bytes in one notification.
+  private static let payloadLimit = 7800
+  private static let payloadCountLimit = 32
+
+  /// The payloads that say it; none when there is nothing to say.
+  package func payloads(from node: String) -> [String] {
+    var words = zones.map { zone, device in Self.escaped(zone) + (device.map { "=\($0)" } ?? "") }
+    words += users.map { "@" + Self.escaped($0) }
+    words += devices.map { "#\($0)" }
+    var payloads: [String] = []
+    var payload = ""
+    for word in words {
+      if word.utf8.count + node.utf8.count >= Self.payloadLimit { return ["\(node) *"] }
+      if payload.utf8.count + word.utf8.count > Self.payloadLimit {
+        payloads.append(payload)
+        payload = ""
+      }
+      payload += (payload.isEmpty ? node : "") + " " + word
+    }
+    if !payload.isEmpty { payloads.append(payload) }
+    return payloads.count > Self.payloadCountLimit ? ["\(node) *"] : payloads
+  }
+
+  /// Reads a payload; nil for one that says to look at everything, or that nobody here can read.
+  package init?(payload: String) {
+    self.init()
+    // By bytes: a character may begin with the space and end in the name behind it.
+    let words = payload.utf8.split(separator: UInt8(ascii: " "))
+    if words.isEmpty { return nil }
+    for word in words.dropFirst() {
+      switch word.first {
+      case UInt8(ascii: "*"): return nil
+      case UInt8(ascii: "@"): users.insert(Self.name(word.dropFirst()))
+      case UInt8(ascii: "#"):
+        guard let device = Int64(String(decoding: word.dropFirst(), as: UTF8.self)) else { return nil }
+        devices.insert(device)
+      default:
+        let parts = word.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let zone = parts.first else { return nil }
+        add(
+          zone: Self.name(zone), by: parts.count > 1 ? Int64(String(decoding: parts[1], as: UTF8.self)) : nil)
+      }
+    }
+  }
+
+  /// The characters that mean something in a payload, besides `%`, with what stands for them; the triggers have the same.
+  static let escapes = [(" ", "%20"), ("=", "%3D"), ("@", "%40"), ("#", "%23"), ("*", "%2A")]
+
+  /// A name as it stands in a payload.
+  private static func escaped(_ name: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in name.utf8 {
+      let escape = "% =@#*".utf8.contains(byte)
+      bytes += escape ? Array("%\(String(byte, radix: 16, uppercase: true))".utf8) : [byte]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The name that a word of a payload says.
+  private static func name(_ word: some Sequence<UInt8>) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(word)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"),
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(code)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,41 @@
+package import HoldfastSQLite
+import HoldfastService
+
+/// What an SQLite file holds contradicts itself: it is damaged. Never taken for a deletion (I2).
+package struct DamagedDatabase: Error, CustomStringConvertible {
+  package let description: String
+
+  /// An index has a row that its table lacks.
+  package static func missing(_ id: String, of table: String, in zone: String) -> DamagedDatabase {
+    DamagedDatabase(
+      description:
+        "The database is damaged: the index of \(table) has \(id) of zone \(zone), and the table has not. \(remedy)"
+    )
+  }
+
+  package static let remedy =
+    "Stop the server, keep a copy of the directory, and restore a backup: docs/OPERATIONS.md, section 9."
+
+  /// Whether an error says that the file is damaged.
+  static func isReason(for error: any Error) -> Bool {
+    if error is DamagedDatabase { return true }
+    guard let code = (error as? SQLiteError)?.code.primary else { return false }
+    return code == .corrupt || code == .notADatabase
+  }
+
+  /// Checks a file's pages, and that rows stand in the order of their keys.
+  ///
+  /// - Parameter isWhole: whether each index is held against its table, too, which takes longer.
+  /// - Throws: `ServerError.damaged`.
+  package static func check(_ connection: SQLiteConnection, _ path: String, isWhole: Bool) throws {
+    var found: String?
+    do {
+      found = try connection.value("PRAGMA \(isWhole ? "integrity_check" : "quick_check")(1)")?.text
+    } catch {
+      guard isReason(for: error) else { throw error }
+      found = "\(error)"
+    }
+    if let found, found == "ok" { return }
+    throw ServerError(.damaged, "\(path) is damaged: \(found ?? "it can't be checked"). \(remedy)")
+  }
+}

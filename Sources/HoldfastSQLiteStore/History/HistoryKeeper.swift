@@ -1,0 +1,139 @@
+package import HoldfastCore
+package import HoldfastSQLite
+package import HoldfastService
+import Synchronization
+
+/// Keeps the mark beside an SQLite database in step with it: docs/RESTORING.md, section 6.
+///
+/// @unchecked Sendable: the file is used under the lock of `mark` alone.
+package final class HistoryKeeper: @unchecked Sendable {
+  private let file: any HistoryFile
+  private let environment: ServerEnvironment
+  private let log: @Sendable (String) -> Void
+  private let mark: Mutex<HistoryMark?>
+
+  /// Reads the mark.
+  ///
+  /// - Parameter log: takes what was noticed.
+  package init(
+    _ file: any HistoryFile, _ environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
+  ) throws {
+    (self.file, self.environment, self.log) = (file, environment, log)
+    mark = Mutex(try file.read().flatMap(HistoryMark.init))
+  }
+
+  /// Whether a server has served a database here.
+  var hasServed: Bool { mark.withLock { $0?.run.id.isEmpty == false } }
+
+  /// Tells the operator something.
+  package func say(_ text: String) { log(text) }
+
+  /// Begins a run on a database, and before it a new epoch if its history went back.
+  package func begin(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
+    let verdict = HistoryVerdict(mark.withLock { $0 }, try SQLiteHistory(connection))
+    try beginRun(connection) {
+      guard case .wentBack(_, let isForkKnown) = verdict else { return }
+      _ = try SQLiteEpoch.begin(
+        NewEpoch(environment, because: .otherDatabase, isForkKnown: isForkKnown), schema, on: connection)
+    }
+    if case .wentBack(let reason, _) = verdict {
+      let epoch = mark.withLock { $0?.epoch ?? "" }
+      log(
+        "The database is not the one that was served last. \(reason) The epoch \(epoch) has begun: devices recover what the database lacks."
+      )
+    }
+  }
+
+  /// Begins an epoch while the database is served, and with it a run: so a run never has two commits of one number.
+  ///
+  /// - Parameter current: see `StoreWriter.beginEpoch`.
+  /// - Returns: the history from now on; nil when nothing was done.
+  package func begin(
+    _ epoch: NewEpoch, after current: String?, _ schema: SyncSchema, on connection: SQLiteConnection
+  ) throws -> History? {
+    var begun: History?
+    try beginRun(connection) {
+      begun = try SQLiteEpoch.begin(epoch, after: current, schema, on: connection)
+    }
+    return begun
+  }
+
+  /// Begins a run, in one transaction with `body`.
+  private func beginRun(_ connection: SQLiteConnection, _ body: () throws -> Void) throws {
+    var mark = self.mark.withLock { $0 } ?? HistoryMark()
+    let run = hexadecimal(environment.random(8))
+    mark.next = run
+    try put(mark, isSynced: true)
+    try connection.transaction(.immediate) {
+      try body()
+      try connection.run(
+        """
+        INSERT INTO holdfast_meta (key, value) VALUES ('run', ?), ('commits', '1')
+        ON CONFLICT (key) DO UPDATE SET value = CASE key WHEN 'commits' THEN value + 1 ELSE excluded.value END
+        """, [.text(run)])
+    }
+    let found = try SQLiteHistory(connection)
+    mark.begin(HistoryMark.Run(id: run, commits: found.commits), in: found.epoch)
+    try put(mark, isSynced: true)
+  }
+
+  /// The database has so many commits, and somebody may hear of it.
+  package func advance(to commits: Int64) {
+    let isWritten = mark.withLock { mark in
+      guard var next = mark, next.run.commits < commits else { return true }
+      next.run.commits = commits
+      mark = next
+      return (try? file.write(next.bytes, isSynced: false)) != nil
+    }
+    // The database goes on: a mark that says less than there is raises no false alarm.
+    if !isWritten { log("holdfast.history can't be written: a copy put back may not be noticed.") }
+  }
+
+  /// Looks whether the database is still the one of the last commit: another may have been written over it while it was served.
+  ///
+  /// - Throws: `HistoryWentBack`.
+  func requireSame(_ found: SQLiteHistory) throws {
+    guard let mark = mark.withLock({ $0 }) else { return }
+    if found.run == mark.run.id, found.commits >= mark.run.commits { return }
+    // An earlier moment of a run here, or a database that was served elsewhere.
+    let isForkKnown = found.run.map { mark.hasServed(HistoryMark.Run(id: $0, commits: found.commits)) }
+    throw HistoryWentBack(epoch: found.epoch, reason: .wroteOver, isForkKnown: isForkKnown ?? false)
+  }
+
+  /// Makes the mark durable.
+  package func end() {
+    mark.withLock { mark in
+      if let mark { try? file.write(mark.bytes, isSynced: true) }
+    }
+  }
+
+  private func put(_ mark: HistoryMark, isSynced: Bool) throws {
+    try self.mark.withLock {
+      try file.write(mark.bytes, isSynced: isSynced)
+      $0 = mark
+    }
+  }
+}
+
+/// What a database says of its own history.
+package struct SQLiteHistory {
+  package let run: String?
+  package let commits: Int64
+  package let epoch: String
+
+  package init(_ connection: SQLiteConnection) throws {
+    let rows = try connection.rows("SELECT key, value FROM holdfast_meta WHERE key IN (\(Self.keys))")
+    self.init(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
+  }
+
+  /// Of rows of `holdfast_meta`.
+  package init(_ rows: [(String, String)]) {
+    let meta = TextMap(rows, uniquingKeysWith: { first, _ in first })
+    run = meta["run"]
+    commits = meta["commits"].flatMap { Int64($0) } ?? 0
+    epoch = meta["epoch"] ?? ""
+  }
+
+  /// The keys that it takes, as SQL lists them.
+  package static let keys = "'run', 'commits', 'epoch'"
+}

@@ -1,0 +1,129 @@
+import Glibc
+import HoldfastSQLite
+package import HoldfastService
+
+/// A data directory while a backup is restored into it; docs/RESTORING.md, section 2.
+package struct RestoredDirectory {
+  package typealias Contents = ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+
+  package let directory: DataDirectory
+
+  /// What is being made: worth nothing.
+  private var partial: String { directory.database + ".partial" }
+  /// The whole that takes the database's place: from here on the restore holds.
+  private var whole: String { directory.database + ".whole" }
+
+  package init(_ path: String) { directory = DataDirectory(path: path) }
+
+  /// Restores a backup.
+  ///
+  /// - Parameters:
+  ///   - contents: writes the database's file, in pieces, in order.
+  ///   - replacing: whether a database that is there is moved aside.
+  ///   - random: gives the key of a database whose backup has none.
+  package func restore(
+    _ contents: Contents, epoch: NewEpoch, replacing: Bool, random: (Int) -> [UInt8]
+  ) throws {
+    try directory.make()
+    let lock = try DataDirectoryLock(directory)
+    defer { lock.giveUp() }
+    if try !replacing && directory.hasDatabase() {
+      throw ServerError(
+        .refused,
+        "\(directory.path) has a database. Name another directory, or move that one aside with --replace.")
+    }
+    clear(partial)
+    do {
+      try fill(contents)
+      try prepare(epoch, random)
+    } catch {
+      clear(partial)
+      throw error
+    }
+    try rename(partial, to: whole)
+    try finish()
+  }
+
+  /// Whether a restore holds that is not finished.
+  package var isUnfinished: Bool { exists(whole) }
+
+  /// Does what is left of a restore that holds. Under the directory's lock.
+  package func finish() throws(ServerError) {
+    guard isUnfinished else { return }
+    let endings = ["-wal", "-shm", ""]
+    if endings.contains(where: { exists(directory.database + $0) }) {
+      // The database itself goes last: a folder that has none is one that was begun.
+      var number = 1
+      while exists("\(directory.path)/replaced-\(number)/holdfast.db") { number += 1 }
+      let aside = "\(directory.path)/replaced-\(number)"
+      if mkdir(aside, 0o700) != 0, errno != EEXIST {
+        throw ServerError(.unreachable, "\(aside) can't be made: \(systemMessage(errno)).")
+      }
+      for ending in endings where exists(directory.database + ending) {
+        try rename(directory.database + ending, to: "\(aside)/holdfast.db\(ending)")
+      }
+    }
+    try rename(whole, to: directory.database)
+  }
+
+  private func fill(_ contents: Contents) throws {
+    let file = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(partial) }
+    defer { close(file) }
+    try contents { bytes in
+      var rest = bytes
+      while !rest.isEmpty {
+        let count = write(file, rest.baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw failure(partial) }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      }
+    }
+  }
+
+  /// Begins the epoch in the new database, checks it, and makes it one file that is on disk.
+  private func prepare(_ epoch: NewEpoch, _ random: (Int) -> [UInt8]) throws {
+    let database = try SQLiteDatabase(file: partial, exists: true, schema: nil, random: random)
+    do {
+      let administration = try database.administration()
+      _ = try administration.store.beginEpoch(epoch, after: nil)
+      let findings = try administration.doctor()
+      if let first = findings.first {
+        throw ServerError(
+          .damaged, "What the backup holds contradicts itself: \(first). Take another backup.")
+      }
+    }
+    database.close()
+    do {
+      let connection = try SQLiteConnection(path: partial)
+      _ = try connection.row("PRAGMA wal_checkpoint(TRUNCATE)")
+      _ = try connection.row("PRAGMA journal_mode = DELETE")
+    }
+    if exists(partial + "-wal") {
+      throw ServerError(.inUse, "\(partial) is in use by another program.")
+    }
+    let file = open(partial, O_RDWR | O_CLOEXEC)
+    guard file >= 0 else { throw failure(partial) }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw failure(partial) }
+  }
+
+  private func clear(_ path: String) {
+    for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
+  }
+
+  private func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  private func rename(_ path: String, to other: String) throws(ServerError) {
+    guard Glibc.rename(path, other) == 0 else { throw failure(path) }
+    try syncFolder(of: other)
+    try syncFolder(of: path)
+  }
+
+  private func failure(_ path: String) -> ServerError {
+    ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
+  }
+}

@@ -1,0 +1,154 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+extension SQLiteAdministration {
+  package func wrongAccess() throws -> [WrongAccess] {
+    let roots = schema.tables.filter { $0.zone == .root }.map {
+      " OR EXISTS (SELECT 1 FROM \"\($0.name)\" t WHERE t.id = m.\"group\")"
+    }
+    let query = AccessQuery(
+      members: "members", left: "holdfast_left",
+      isLive: "EXISTS (SELECT 1 FROM holdfast_accounts a WHERE a.id = m.\"group\")\(roots.joined())")
+    return try connection.rows(query.differences(from: "holdfast_access", zones: "holdfast_zones")).map {
+      WrongAccess($0.map { $0.text ?? "" })
+    }
+  }
+
+  package func doctor() throws -> [String] {
+    try connection.transaction(.deferred) {
+      try integrity() + references() + zoneRules() + places() + unique() + feeds() + sequences() + stamps()
+        + owners() + counts()
+    }
+  }
+
+  private func integrity() throws -> [String] {
+    try connection.rows("PRAGMA integrity_check").compactMap { $0.first?.text }.filter { $0 != "ok" }
+      .map { "integrity: \($0)" }
+  }
+
+  private func references() throws -> [String] {
+    try connection.rows("PRAGMA foreign_key_check").map { row in
+      "reference: a record of \(row[0].text ?? "") refers to one of \(row[2].text ?? "") that is not there"
+    }
+  }
+
+  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  private func zoneRules() throws -> [String] {
+    try schema.tables.flatMap { table -> [String] in
+      let rule: String
+      switch table.zone {
+      case .root: rule = "zone <> id"
+      case .public(let name): rule = "zone <> '\(name)'"
+      case .user: rule = "zone NOT IN (SELECT id FROM holdfast_accounts)"
+      case .parent, .explicit, .server: return []
+      }
+      return try connection.rows("SELECT id, zone FROM \"\(table.name)\" WHERE \(rule)").map {
+        "zone: \(table.name) \($0[0].text ?? "") is in the zone \($0[1].text ?? ""), where it does not belong"
+      }
+    }
+  }
+
+  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  private func places() throws -> [String] {
+    try schema.links.filter(\.isInZone).flatMap { link in
+      let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
+      return try connection.rows(
+        """
+        SELECT t.id, t.zone, p.zone FROM "\(child.name)" t JOIN "\(parent.name)" p ON p.id = t."\(child.columns[link.column].name)"
+        WHERE p.zone <> t.zone
+        """
+      ).map {
+        schema.strayFinding(link, $0[0].text ?? "", in: $0[1].text ?? "", besides: $0[2].text ?? "")
+      }
+    }
+  }
+
+  /// No index keeps values unique, as the service looks at them when a change set is whole.
+  private func unique() throws -> [String] {
+    try schema.tables.flatMap { table in
+      try table.unique.flatMap { group in
+        let columns = group.map { "\"\($0)\"" }
+        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        return try connection.rows(
+          """
+          SELECT zone FROM "\(table.name)" WHERE \(present)
+          GROUP BY zone, \(columns.joined(separator: ", ")) HAVING count(*) > 1
+          """
+        ).map {
+          "unique: two records of \(table.name) in zone \($0[0].text ?? "") have one \(group.joined(separator: ", "))"
+        }
+      }
+    }
+  }
+
+  /// A record is in a zone's feed once: it lives there, or a tombstone says that it did.
+  private func feeds() throws -> [String] {
+    try schema.tables.flatMap { table in
+      try connection.rows(
+        """
+        SELECT t.id, t.zone FROM "\(table.name)" r JOIN holdfast_tombstones t
+        ON t.id = r.id AND t.record_table = '\(table.name)' AND t.zone = r.zone
+        """
+      ).map { "feed: \(table.name) \($0[0].text ?? "") is in zone \($0[1].text ?? "") live and gone" }
+    }
+  }
+
+  /// Each seq of a zone belongs to one record or tombstone, and none is beyond the zone's own.
+  private func sequences() throws -> [String] {
+    let all = (schema.tables.map(\.name) + ["holdfast_tombstones"])
+      .map { "SELECT zone, seq FROM \"\($0)\"" }.joined(separator: " UNION ALL ")
+    let twice = try connection.rows("SELECT zone, seq FROM (\(all)) GROUP BY zone, seq HAVING count(*) > 1")
+    let beyond = try connection.rows(
+      """
+      SELECT a.zone, max(a.seq) FROM (\(all)) a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+      WHERE z.seq IS NULL OR a.seq > z.seq OR a.seq < 1 GROUP BY a.zone
+      """)
+    // The zone's seq was given to its last change, which nothing can have taken away.
+    let behind = try connection.rows(
+      """
+      SELECT z.zone, z.seq FROM holdfast_zones z LEFT JOIN (\(all)) a ON a.zone = z.zone AND a.seq = z.seq
+      WHERE z.seq > z.purged AND a.seq IS NULL
+      """)
+    let purged = try connection.rows(
+      """
+      SELECT t.zone, min(t.seq) FROM holdfast_zones z JOIN holdfast_tombstones t ON t.zone = z.zone AND t.seq <= z.purged
+      GROUP BY t.zone
+      """)
+    return twice.map { "seq: \(place($0)) was given twice" }
+      + beyond.map { "seq: \(place($0)) is beyond its zone" }
+      + behind.map { "seq: \(place($0)) has no record" }
+      + purged.map { "seq: \(place($0)) is a tombstone that nobody is sent" }
+  }
+
+  private func stamps() throws -> [String] {
+    var findings: [String] = []
+    for table in schema.tables {
+      try connection.forEachRow("SELECT id, stamps, rev FROM \"\(table.name)\"") { row in
+        if RecordStamps(row.text(1)) == nil || row.integer(2) < 1 {
+          findings.append("stamps: those of \(table.name) \(row.text(0)) can't be read")
+        }
+      }
+    }
+    return findings
+  }
+
+  private func counts() throws -> [String] {
+    try SQLiteCounting(schema: schema, connection: connection).differences().map { $0.finding }
+  }
+
+  private func owners() throws -> [String] {
+    let roots = schema.tables.filter { $0.zone == .root }.map { "SELECT id FROM \"\($0.name)\"" }
+    let live = (roots + ["SELECT id FROM holdfast_accounts WHERE erasure = 0"]).joined(
+      separator: " UNION ALL ")
+    return try connection.rows(
+      """
+      SELECT zone FROM holdfast_zones z WHERE public = 0 AND zone IN (\(live))
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.zone = z.zone AND m.role = 'owner' AND m.user IS NOT NULL
+        AND m.invited_by IS NULL)
+      """
+    ).map { "owner: the zone \($0[0].text ?? "") has none" }
+  }
+
+  private func place(_ row: [SQLiteValue]) -> String { "\(row[1].integer ?? 0) of zone \(row[0].text ?? "")" }
+}

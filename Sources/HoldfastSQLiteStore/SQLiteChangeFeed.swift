@@ -1,0 +1,116 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// Writes the changes of a zone in seq order, from SQLite's columns straight into JSON: the tables' ranges and the
+/// tombstones are merged as they are read.
+final class SQLiteChangeFeed {
+  private struct Source {
+    let statement: Statement
+    let columns: [(key: JSONKeyFragment, type: ColumnType)]
+    /// The name of the table as JSON; empty for the tombstones, whose rows have it.
+    let name: [UInt8]
+    /// The seq of the row at hand; `.max` past the last.
+    var seq = Int64.max
+  }
+
+  private var sources: [Source]
+
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
+    sources = try schema.tables.map { table in
+      let columns = table.columns.map { ", \"\($0.name)\"" }.joined()
+      return Source(
+        statement: try connection.statement(
+          "SELECT seq, id, rev\(columns) FROM \"\(table.name)\" WHERE zone = ? AND seq > ? ORDER BY seq"),
+        columns: table.columns.map { (JSONKeyFragment($0.name), $0.type) },
+        name: JSONValue.string(table.name).bytes)
+    }
+    sources.append(
+      Source(
+        statement: try connection.statement(
+          """
+          SELECT seq, id, rev, record_table, stamp FROM holdfast_tombstones WHERE zone = ? AND seq > ? ORDER BY seq
+          """),
+        columns: [], name: []))
+  }
+
+  /// Writes an array of changes.
+  ///
+  /// - Parameters:
+  ///   - seq: the changes after this one.
+  ///   - limit: the size of the whole text from which on no further change is begun.
+  ///   - most: how many changes at the most.
+  /// - Returns: the seq of the last change written, how many were written, and whether others follow.
+  func write(
+    zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int, most: Int64
+  ) throws -> (last: Int64, count: Int64, hasMore: Bool) {
+    defer { for index in sources.indices { sources[index].statement.reset() } }
+    for index in sources.indices {
+      try sources[index].statement.bind(zone, at: 1)
+      try sources[index].statement.bind(seq, at: 2)
+      try advance(index)
+    }
+    var last = seq
+    var count: Int64 = 0
+    writer.beginArray()
+    while true {
+      var next = 0
+      for index in sources.indices where sources[index].seq < sources[next].seq { next = index }
+      guard sources[next].seq < .max, writer.count < limit, count < most else {
+        writer.endArray()
+        return (last, count, sources[next].seq < .max)
+      }
+      last = sources[next].seq
+      count += 1
+      write(sources[next], to: &writer)
+      try advance(next)
+    }
+  }
+
+  private func advance(_ index: Int) throws {
+    sources[index].seq = try sources[index].statement.step() ? sources[index].statement.integer(0) : .max
+  }
+
+  private func write(_ source: Source, to writer: inout JSONWriter) {
+    let row = source.statement
+    writer.beginObject()
+    writer.key("table")
+    if source.name.isEmpty {
+      row.withText(3) { writer.string(utf8: $0) }
+    } else {
+      writer.rawValue(source.name)
+    }
+    writer.key("id")
+    row.withText(1) { writer.string(utf8: $0) }
+    writer.key("rev")
+    writer.int64(row.integer(2))
+    writer.key("seq")
+    writer.int64(source.seq)
+    if source.name.isEmpty {
+      writer.key("deleted")
+      writer.bool(true)
+      writer.key("deleted_at")
+      writer.string(Timestamp.text(milliseconds: Stamp(rawValue: row.integer(4)).milliseconds))
+    } else {
+      writer.key("columns")
+      writer.beginObject()
+      for (index, column) in source.columns.enumerated() {
+        writer.key(column.key)
+        write(row, 3 + index, column.type, to: &writer)
+      }
+      writer.endObject()
+    }
+    writer.endObject()
+  }
+
+  private func write(_ row: Statement, _ index: Int, _ type: ColumnType, to writer: inout JSONWriter) {
+    switch (row.columnKind(index), type) {
+    case (.null, _): writer.null()
+    case (.integer, .boolean): writer.bool(row.integer(index) != 0)
+    case (.integer, _): writer.int64(row.integer(index))
+    case (.real, _): writer.doubleOrNull(row.real(index))
+    case (_, .json): row.withText(index) { writer.rawValue($0) }
+    case (_, _): row.withText(index) { writer.string(utf8: $0) }
+    }
+  }
+}

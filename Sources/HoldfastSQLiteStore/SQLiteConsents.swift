@@ -1,0 +1,134 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// What users have agreed to in SQLite.
+final class SQLiteConsents: ConsentTable {
+  private let connection: SQLiteConnection
+  private let roots: [String]
+
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) {
+    self.connection = connection
+    roots = schema.tables.filter { $0.zone == .root }.map(\.name)
+  }
+
+  func hasLeft(_ user: String, _ zone: String) throws -> Bool {
+    try has("holdfast_left WHERE zone = ? AND user = ?", zone, user)
+  }
+
+  func leavers(of zone: String) throws -> TextSet {
+    try texts("SELECT user FROM holdfast_left WHERE zone = ?", zone)
+  }
+
+  func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws {
+    try connection.run(
+      hasLeft
+        ? "INSERT OR IGNORE INTO holdfast_left (zone, user) VALUES (?, ?)"
+        : "DELETE FROM holdfast_left WHERE zone = ? AND user = ?", [.text(zone), .text(user)])
+  }
+
+  func hasBlocked(_ user: String, _ other: String) throws -> Bool {
+    try has("holdfast_blocks WHERE user = ? AND blocked = ?", user, other)
+  }
+
+  func blockers(of other: String) throws -> TextSet {
+    try texts("SELECT user FROM holdfast_blocks WHERE blocked = ?", other)
+  }
+
+  func blockCount(of user: String) throws -> Int {
+    let count = try connection.value("SELECT count(*) FROM holdfast_blocks WHERE user = ?", [.text(user)])
+    return Int(count?.integer ?? 0)
+  }
+
+  func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws {
+    try connection.run(
+      isBlocked
+        ? "INSERT OR IGNORE INTO holdfast_blocks (user, blocked) VALUES (?, ?)"
+        : "DELETE FROM holdfast_blocks WHERE user = ? AND blocked = ?", [.text(user), .text(other)])
+  }
+
+  func share(_ user: String, _ other: String) throws -> Bool {
+    try has(
+      """
+      holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
+      JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 0 WHERE a.user = ?1
+      """, user, other)
+  }
+
+  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
+    let count = try connection.value(
+      "SELECT count(*) FROM (SELECT 1 FROM holdfast_access WHERE user = ? LIMIT ?)",
+      [.text(user), .integer(Int64(limit))])
+    return Int(count?.integer ?? 0)
+  }
+
+  func endedZoneCount(of user: String) throws -> Int {
+    let isLive = (roots.map { "SELECT id FROM \"\($0)\"" } + ["SELECT id FROM holdfast_accounts"]).map {
+      " AND NOT EXISTS (\($0) WHERE id = a.zone)"
+    }
+    let count = try connection.value(
+      """
+      SELECT count(*) FROM holdfast_access a JOIN holdfast_zones z ON z.zone = a.zone
+      WHERE a.user = ? AND z.public = 0\(isLive.joined())
+      """, [.text(user)])
+    return Int(count?.integer ?? 0)
+  }
+
+  func inviters(of user: String) throws -> [String] {
+    try connection.rows(
+      "SELECT invited_by FROM members WHERE user = ? AND invited_by IS NOT NULL", [.text(user)]
+    ).compactMap { $0[0].text }
+  }
+
+  private func has(_ source: String, _ one: String, _ other: String) throws -> Bool {
+    try connection.value("SELECT 1 FROM \(source) LIMIT 1", [.text(one), .text(other)]) != nil
+  }
+
+  private func texts(_ sql: String, _ value: String) throws -> TextSet {
+    TextSet(try connection.rows(sql, [.text(value)]).compactMap { $0[0].text })
+  }
+}
+
+extension SQLiteReader {
+  package func pendingMemberships(of user: String) throws -> [PendingMembership] {
+    try connection.rows(
+      """
+      SELECT m.id, m.zone, m.role, a.id, a.name FROM members m JOIN holdfast_accounts a ON a.id = m.invited_by
+      WHERE m.user = ?1 AND a.erasure = 0
+      AND NOT EXISTS (SELECT 1 FROM holdfast_blocks b WHERE b.user = ?1 AND b.blocked = m.invited_by)
+      ORDER BY m.id DESC
+      """, [.text(user)]
+    ).map {
+      PendingMembership(
+        id: $0[0].text ?? "", zone: $0[1].text ?? "", role: $0[2].text ?? "", inviter: $0[3].text ?? "",
+        inviterName: $0[4].text ?? "")
+    }
+  }
+
+  func pendingZones(of user: String) throws -> [String] {
+    try connection.rows(
+      "SELECT zone FROM members WHERE user = ? AND invited_by IS NOT NULL ORDER BY zone", [.text(user)]
+    ).compactMap { $0[0].text }
+  }
+
+  package func grants(of group: String) throws -> [GroupGrant] {
+    try connection.rows(
+      "SELECT id, zone, role FROM members WHERE \"group\" = ? ORDER BY id DESC", [.text(group)]
+    ).map { GroupGrant(id: $0[0].text ?? "", zone: $0[1].text ?? "", role: $0[2].text ?? "") }
+  }
+
+  package func blocks(of user: String) throws -> [BlockedUser] {
+    try connection.rows(
+      """
+      SELECT a.id, a.name FROM holdfast_blocks b JOIN holdfast_accounts a ON a.id = b.blocked
+      WHERE b.user = ? AND a.erasure = 0 ORDER BY a.name
+      """, [.text(user)]
+    ).map { BlockedUser(id: $0[0].text ?? "", name: $0[1].text ?? "") }
+  }
+
+  package func ownRole(of user: String, in zone: String) throws -> Role? {
+    try connection.value(
+      "SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL",
+      [.text(zone), .text(user)])?.text.flatMap(Role.init)
+  }
+}

@@ -1,0 +1,217 @@
+import HoldfastConcurrency
+package import HoldfastCore
+import HoldfastSQLite
+package import HoldfastService
+
+/// The server's database as one SQLite file: made, checked and extended here; connections to it.
+package struct SQLiteDatabase: ServerDatabase {
+  /// The database file.
+  package let path: String
+  package let schema: SyncSchema
+  package let known: KnownHistory
+  package let readerCount: Int? = nil
+  package let writers: (count: Int, batch: Int) = (1, .max)
+  private let readers = SQLiteReaderPool()
+  /// Keeps the mark beside the database; nil for who does not serve it.
+  private let keeper: HistoryKeeper?
+
+  /// Opens the database of a data directory, and makes or extends it for `schema`.
+  ///
+  /// - Parameters:
+  ///   - schema: what to serve; nil takes the one in the database.
+  ///   - removals: what becomes of tables and columns that `schema` lacks.
+  ///   - keeper: keeps the mark beside the database; nil for who does not serve it.
+  ///   - random: gives the epoch of a new database.
+  /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
+  package init(
+    in directory: DataDirectory, schema: SyncSchema?, removals: Removals = .refuse,
+    keeper: HistoryKeeper? = nil,
+    random: (Int) -> [UInt8]
+  ) throws {
+    try self.init(
+      file: directory.database, exists: try directory.hasDatabase(), schema: schema, removals: removals,
+      keeper: keeper, random: random)
+  }
+
+  /// Opens the database file at `path`; see above.
+  package init(
+    file path: String, exists: Bool, schema: SyncSchema?, removals: Removals = .refuse,
+    keeper: HistoryKeeper? = nil, random: (Int) -> [UInt8]
+  ) throws {
+    self.path = path
+    self.keeper = keeper
+    let isOurs = try exists && Self.isOurs(path)
+    if !isOurs, keeper?.hasServed == true { throw Self.lost(path) }
+    guard isOurs || schema != nil else {
+      throw ServerError(
+        .schemaMissing,
+        "There is no database \(path) yet. Start the server once with --schema FILE.")
+    }
+    let connection = try Self.writer(path)
+    if isOurs {
+      try connection.makeLogDurable()
+      if keeper != nil { try DamagedDatabase.check(connection, path, isWhole: false) }
+      let stored = try SyncSchema(json: Array(Self.meta("schema", connection).utf8))
+      self.schema = schema ?? stored
+      if let schema, schema != stored { try Self.extend(connection, from: stored, to: schema, removals) }
+    } else {
+      let schema = try schema ?? SyncSchema(json: [])
+      self.schema = schema
+      try Self.create(connection, schema, epoch: hexadecimal(random(4)))
+      keeper?.say("The database \(path) is new: there was none.")
+    }
+    try keeper?.begin(connection, self.schema)
+    known = KnownHistory(
+      try SQLiteEpoch.history(on: connection), try SQLiteEpoch.prover(on: connection, random: random))
+  }
+
+  package func store() throws -> any StoreWriter {
+    try SQLiteStore(schema, on: Self.writer(path), known, keeper)
+  }
+
+  package func slowStore() throws -> (any StoreWriter)? { nil }
+
+  package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try readers.read(
+      {
+        let connection = try SQLiteConnection(path: path, access: .readWrite)
+        try connection.execute(
+          "PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
+        return try SQLiteReader(schema, on: connection, known)
+      },
+      { reader in
+        guard let deadline = ReadLimit.current?.deadline else { return try body(reader) }
+        return try reader.connection.run(until: { MonotonicTime.exact >= deadline }) { try body(reader) }
+      })
+  }
+
+  package func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) -> (
+    any NotificationListener
+  )? { nil }
+
+  package func inTurn(_ body: () throws -> Void) throws { try body() }
+
+  package func isUnavailable(_ error: any Error) -> Bool { false }
+
+  package func isInterrupted(_ error: any Error) -> Bool {
+    (error as? SQLiteError)?.code.primary == .interrupt
+  }
+
+  package func close() { readers.close() }
+
+  package func administration() throws -> any StoreAdministration {
+    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known), schema)
+  }
+
+  /// Makes the rows of the zones say what the tables do.
+  ///
+  /// - Returns: how many zones said something else.
+  package func mendCounts() throws -> Int {
+    let connection = try Self.writer(path)
+    return try connection.transaction(.immediate) {
+      try SQLiteCounting(schema: schema, connection: connection).mend()
+    }
+  }
+
+  private static func lost(_ path: String) -> ServerError {
+    ServerError(
+      .databaseMissing,
+      """
+      \(path) is missing, and a server has served it before. Mount its volume, or put a copy back: docs/OPERATIONS.md, section 9. \
+      To begin a new database here, remove holdfast.history.
+      """
+    )
+  }
+
+  private static func writer(_ path: String) throws -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path)
+    // Until it has its write-ahead log SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a
+    // loss of power.
+    try connection.execute(
+      "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
+    )
+    // What was deleted is nowhere in the file: docs/EXPORT-AND-ERASURE.md, section 2.
+    try connection.execute("PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")
+    return connection
+  }
+
+  /// Looks at a file without writing to it: true for a database of Holdfast's server, false for an empty one.
+  private static func isOurs(_ path: String) throws -> Bool {
+    do {
+      let connection = try SQLiteConnection(path: path, access: .readOnly)
+      let application = try connection.value("PRAGMA application_id")?.integer
+      let version = try connection.value("PRAGMA user_version")?.integer ?? 0
+      if application == SQLiteTables.applicationID {
+        if version > SQLiteTables.formatVersion {
+          throw ServerError(
+            .newer,
+            "\(path) was written by a newer Holdfast (format \(version)). Start that version, or update this one."
+          )
+        }
+        return true
+      }
+      if application == 0, try connection.value("SELECT count(*) FROM sqlite_schema")?.integer == 0 {
+        return false
+      }
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {
+    } catch let error as SQLiteError where error.code.primary == .corrupt {
+      throw ServerError(.damaged, "\(path) is damaged: \(error). Restore it from a backup.")
+    } catch let error as SQLiteError {
+      throw ServerError(
+        .unreachable, "\(path) can't be read: \(error). Check that it is a file, and its rights.")
+    }
+    throw ServerError(
+      .notOurs,
+      "\(path) is no database of a Holdfast server. Name another --data directory, or move the file away.")
+  }
+
+  private static func create(_ connection: SQLiteConnection, _ schema: SyncSchema, epoch: String) throws {
+    let tables = SQLiteTables(schema: schema)
+    try connection.transaction(.immediate) {
+      try connection.execute(SQLiteTables.own)
+      for index in schema.tables.indices { try connection.execute(tables.create(index)) }
+      try addPublicZones(connection, schema)
+      try setMeta("epoch", epoch, connection)
+      try setMeta("schema", schema.text, connection)
+      try connection.execute("PRAGMA application_id = \(SQLiteTables.applicationID)")
+      try connection.execute("PRAGMA user_version = \(SQLiteTables.formatVersion)")
+    }
+  }
+
+  private static func extend(
+    _ connection: SQLiteConnection, from old: SyncSchema, to new: SyncSchema, _ removals: Removals
+  ) throws {
+    let difference = try SchemaDifference(serving: new, after: old, removals)
+    try connection.transaction(.immediate) {
+      try connection.execute("PRAGMA defer_foreign_keys = ON")
+      try SQLiteSchemaChange(connection, from: old, to: new, difference).run()
+      if difference.changesSizes(in: new) {
+        try SQLiteCounting(schema: new, connection: connection).mend()
+      }
+      try addPublicZones(connection, new)
+      try setMeta("schema", new.text, connection)
+    }
+  }
+
+  private static func addPublicZones(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
+    for zone in schema.publicZones {
+      try connection.run(
+        "INSERT OR IGNORE INTO holdfast_zones (zone, seq, public) VALUES (?, 0, 1)", [.text(zone)])
+      let isPublic = try connection.value("SELECT public FROM holdfast_zones WHERE zone = ?", [.text(zone)])
+      if isPublic?.integer != 1 { throw ServerError.taken(publicZone: zone) }
+    }
+  }
+
+  private static func meta(_ key: String, _ connection: SQLiteConnection) throws -> String {
+    guard let text = try connection.value("SELECT value FROM holdfast_meta WHERE key = ?", [.text(key)])?.text
+    else {
+      throw ServerError(.notOurs, "The database has no \(key): it is damaged. Restore it from a backup.")
+    }
+    return text
+  }
+
+  private static func setMeta(_ key: String, _ value: String, _ connection: SQLiteConnection) throws {
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
+  }
+}

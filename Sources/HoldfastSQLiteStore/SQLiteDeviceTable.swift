@@ -1,0 +1,267 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// The devices, their acks and their refusals in SQLite: the statements, prepared once.
+final class SQLiteDeviceTable: DeviceTable {
+  private let find: Statement
+  private let move: Statement
+  private let dropRefusals: Statement
+  private let addRefusal: Statement
+  private let countRefusals: Statement
+  private let findAckBeyond: Statement
+  private let dropAcks: Statement
+  private let dropAck: Statement
+  private let putAck: Statement
+  private let dropToken: Statement
+  private let findOwned: Statement
+  private let findAck: Statement
+  private let addLoss: Statement
+  private let countLoss: Statement
+  private let findOwner: Statement
+  private let connection: SQLiteConnection
+
+  init(on connection: SQLiteConnection) throws {
+    self.connection = connection
+    find = try connection.statement(
+      """
+      SELECT id, user, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore, clock, session_used
+      FROM holdfast_devices
+      WHERE number = ? AND token_hash = ?
+      """
+    )
+    move = try connection.statement(
+      """
+      UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, acknowledged_refusals = ?, applied = ?,
+        session_used = 1, unseen_since_restore = 0
+      WHERE number = ?
+      """)
+    dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
+    addRefusal = try connection.statement(
+      "INSERT INTO holdfast_refusals (device, first, last, operation, problem) VALUES (?, ?, ?, ?, ?)")
+    countRefusals = try connection.statement(
+      "SELECT count(*) FROM holdfast_refusals WHERE device = ? AND last > ?")
+    findAckBeyond = try connection.statement("SELECT 1 FROM holdfast_acks WHERE device = ? LIMIT 1 OFFSET ?")
+    dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND lost = 0")
+    dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
+    putAck = try connection.statement(
+      """
+      INSERT INTO holdfast_acks (device, zone, epoch, seq, purged, lost) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (device, zone) DO UPDATE
+      SET epoch = excluded.epoch, seq = excluded.seq, purged = excluded.purged, lost = iif(excluded.epoch = '', 0, lost)
+      """)
+    dropToken = try connection.statement(
+      """
+      UPDATE holdfast_devices SET token_hash = iif(issued_after IS NULL, NULL, token_hash),
+        issued_after = iif(issued_after IS NULL, NULL, ?1) WHERE number = ?2
+      """)
+    findOwned = try connection.statement(
+      "SELECT number, id, token_hash IS NOT NULL FROM holdfast_devices WHERE user = ? ORDER BY number")
+    findAck = try connection.statement(
+      "SELECT 1 FROM holdfast_acks WHERE device = ? AND zone = ? AND seq >= ? AND lost = 0")
+    addLoss = try connection.statement(
+      """
+      UPDATE holdfast_acks SET lost = 1 WHERE zone = ? AND device IN (SELECT number FROM holdfast_devices WHERE user = ?)
+      """)
+    countLoss = try connection.statement("UPDATE holdfast_accounts SET losses = losses + ? WHERE id = ?")
+    findOwner = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
+  }
+
+  func device(_ key: DeviceKey) throws -> DeviceState? {
+    try find.bind(key.number, at: 1)
+    try key.token.withBytes { (bytes: UnsafeRawBufferPointer) in try find.bind(blob: bytes, at: 2) }
+    defer { find.reset() }
+    guard try find.step() else { return nil }
+    return DeviceState(
+      id: find.text(0), user: find.text(1), confirmed: find.integer(2),
+      chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), acknowledgedRefusals: find.integer(4),
+      applied: AppliedChangeSets(bytes: find.blob(5)), clock: Stamp(rawValue: find.integer(9)),
+      isSessionUsed: find.integer(10) == 1,
+      issuedAfter: find.columnValue(6).integer, hasPurgedAcks: find.integer(7) == 1,
+      isUnseenSinceRestore: find.integer(8) == 1)
+  }
+
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
+    try move.bind(state.confirmed, at: 1)
+    try move.bind(Int64(bitPattern: state.chain.value), at: 2)
+    try move.bind(clock.rawValue, at: 3)
+    try move.bind(now, at: 4)
+    try move.bind(state.acknowledgedRefusals, at: 5)
+    try move.bind(.blob(state.applied.bytes), at: 6)
+    try move.bind(number, at: 7)
+    try move.run()
+  }
+
+  func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
+    try dropRefusals.bind(number, at: 1)
+    try dropRefusals.bind(last, at: 2)
+    try dropRefusals.run()
+  }
+
+  func refusals(_ number: Int64, after last: Int64) throws -> Int {
+    try countRefusals.bind(number, at: 1)
+    try countRefusals.bind(last, at: 2)
+    defer { countRefusals.reset() }
+    return try countRefusals.step() ? Int(countRefusals.integer(0)) : 0
+  }
+
+  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
+    try addRefusal.bind(number, at: 1)
+    try addRefusal.bind(first, at: 2)
+    try addRefusal.bind(first + Int64(count) - 1, at: 3)
+    try addRefusal.bind(first + Int64(min(refused.index, count - 1)), at: 4)
+    try addRefusal.bind(.blob(refused.problem.document), at: 5)
+    try addRefusal.run()
+  }
+
+  func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
+    try findAckBeyond.bind(number, at: 1)
+    try findAckBeyond.bind(Int64(limit), at: 2)
+    return try findAckBeyond.hasRow()
+  }
+
+  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
+    try connection.value(
+      "SELECT 1 FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 LIMIT 1",
+      [.integer(number), .text(epoch)]) != nil
+  }
+
+  func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
+    try connection.value(
+      """
+      SELECT 1 FROM holdfast_devices d JOIN holdfast_acks a ON a.device = d.number AND a.zone = ?2
+      WHERE d.user = ?1 AND a.epoch NOT IN ('', ?3) AND a.lost = 0 LIMIT 1
+      """, [.text(user), .text(zone), .text(epoch)]) != nil
+  }
+
+  func purgeAcks(_ number: Int64) throws {
+    try dropAcks.bind(number, at: 1)
+    try dropAcks.run()
+  }
+
+  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
+    guard let ack else {
+      try dropAck.bind(number, at: 1)
+      try dropAck.bind(zone, at: 2)
+      return try dropAck.run()
+    }
+    try putAck.bind(number, at: 1)
+    try putAck.bind(zone, at: 2)
+    try putAck.bind(ack.epoch, at: 3)
+    try putAck.bind(ack.seq, at: 4)
+    try putAck.bind(ack.purged, at: 5)
+    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 6)
+    try putAck.run()
+  }
+
+  func setClient(_ client: ClientVersion, of number: Int64) throws {
+    try connection.run(
+      "UPDATE holdfast_devices SET app = ?, app_schema = ? WHERE number = ?",
+      [.text(client.app), .text(client.schema), .integer(number)])
+  }
+
+  func remember(_ number: Int64) throws {
+    try connection.run("UPDATE holdfast_devices SET acks_purged = 0 WHERE number = ?", [.integer(number)])
+  }
+
+  func revoke(_ number: Int64, at now: Int64) throws {
+    try dropToken.bind(now, at: 1)
+    try dropToken.bind(number, at: 2)
+    try dropToken.run()
+  }
+
+  func strip(_ numbers: [Int64]) throws {
+    for number in numbers {
+      try connection.run(
+        """
+        UPDATE holdfast_devices SET name = '', token_hash = NULL, scope = NULL, issued_after = NULL, app = NULL,
+          app_schema = NULL WHERE number = ?
+        """, [.integer(number)])
+    }
+  }
+
+  func hasDevice(of token: TokenHash) throws -> Bool {
+    try connection.value(
+      "SELECT 1 FROM holdfast_devices WHERE token_hash = ?", [.blob(token.withBytes { Array($0) })]) != nil
+  }
+
+  func devices(of user: String) throws -> [OwnedDevice] {
+    try findOwned.bind(user, at: 1)
+    defer { findOwned.reset() }
+    var found: [OwnedDevice] = []
+    while try findOwned.step() {
+      found.append(
+        OwnedDevice(
+          number: findOwned.integer(0), id: findOwned.text(1), hasToken: findOwned.integer(2) == 1))
+    }
+    return found
+  }
+
+  func number(of device: String, user: String) throws -> Int64? {
+    try connection.value(
+      "SELECT number FROM holdfast_devices WHERE id = ? AND user = ?", [.text(device), .text(user)])?.integer
+  }
+
+  func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
+    try connection.value(
+      """
+      SELECT number FROM holdfast_devices WHERE user = ? AND token_hash IS NOT NULL AND issued_after IS NULL
+        AND scope IS NULL
+      ORDER BY seen_at DESC, number DESC LIMIT 1 OFFSET ?
+      """, [.text(user), .integer(Int64(max(1, limit) - 1))])?.integer
+  }
+
+  func owner(of number: Int64) throws -> (id: String, user: String)? {
+    try findOwner.bind(number, at: 1)
+    defer { findOwner.reset() }
+    return try findOwner.step() ? (findOwner.text(0), findOwner.text(1)) : nil
+  }
+
+  func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool {
+    try findAck.bind(device, at: 1)
+    try findAck.bind(zone, at: 2)
+    try findAck.bind(seq, at: 3)
+    return try findAck.hasRow()
+  }
+
+  func noteLoss(of zone: String, by user: String, at seq: Int64) throws {
+    try addLoss.bind(zone, at: 1)
+    try addLoss.bind(user, at: 2)
+    try addLoss.run()
+    try countLoss.bind(seq &+ 1, at: 1)
+    try countLoss.bind(user, at: 2)
+    try countLoss.run()
+  }
+
+  func add(_ device: NewDevice) throws {
+    try connection.run(
+      """
+      INSERT INTO holdfast_devices (id, user, name, token_hash, clock, seen_at, session_at, scope, issued_after)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)
+      """,
+      [
+        .text(device.id), .text(device.user), .text(device.name), .blob(device.token.withBytes { Array($0) }),
+        .integer(device.clock.rawValue), .integer(device.seenAt),
+        device.scope.map { .text($0) } ?? .null, device.issuedAfter.map { .integer($0) } ?? .null,
+      ])
+  }
+
+  func session(of device: String, user: String) throws -> LastSession? {
+    let row = try connection.row(
+      "SELECT session, session_used, applied FROM holdfast_devices WHERE id = ? AND user = ?",
+      [.text(device), .text(user)])
+    guard let row, let number = row[0].integer else { return nil }
+    return LastSession(
+      number: number, isUsed: row[1].integer == 1, applied: AppliedChangeSets(bytes: row[2].blob ?? []))
+  }
+
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
+  {
+    try connection.run(
+      "UPDATE holdfast_devices SET token_hash = ?1, name = ?2, seen_at = ?3, session_at = ?3, session = ?4, session_used = 0 WHERE id = ?5",
+      [
+        .blob(token.withBytes { Array($0) }), .text(name), .integer(now), .integer(number),
+        .text(device),
+      ])
+  }
+}

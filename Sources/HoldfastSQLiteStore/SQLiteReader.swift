@@ -1,0 +1,231 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// Reads from SQLite: the statements, prepared once.
+final class SQLiteReader: StoreReader {
+  let connection: SQLiteConnection
+  let schema: SyncSchema
+  private(set) var history: History
+  private let known: KnownHistory
+  var prover: Prover { known.prover }
+  private let findHistory: Statement
+  private let feed: SQLiteChangeFeed
+  private let begin: Statement
+  private let end: Statement
+  private let findDevice: Statement
+  private let findAccount: Statement
+  private let findZones: Statement
+  private let findRefusals: Statement
+  /// Those that read records by their ids, by table, made when they are first used.
+  var recordStatements: [Int: RecordStatements] = [:]
+
+  /// The zones of a device: those that it acks, and those of its user.
+  static let zonesOfDevice = """
+    SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1,
+      a.purged
+    FROM holdfast_acks a LEFT JOIN holdfast_zones z ON z.zone = a.zone
+    LEFT JOIN holdfast_access m ON m.zone = a.zone AND m.user = ?2 WHERE a.device = ?1
+    UNION ALL
+    SELECT m.zone, '', 0, z.seq, z.purged, m.role, 0, 0, 0
+    FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?2
+    AND NOT EXISTS (SELECT 1 FROM holdfast_acks a WHERE a.device = ?1 AND a.zone = m.zone)
+    """
+
+  init(_ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory) throws {
+    self.connection = connection
+    self.schema = schema
+    self.known = known
+    history = known.now
+    findHistory = try connection.statement(
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
+    feed = try SQLiteChangeFeed(schema, on: connection)
+    begin = try connection.statement("BEGIN")
+    end = try connection.statement("COMMIT")
+    findDevice = try connection.statement(
+      """
+      SELECT number, user, confirmed, chain, seen_at, acknowledged_refusals, session_used, scope, issued_after, acks_purged, app, app_schema,
+        session_at
+      FROM holdfast_devices WHERE token_hash = ?
+      """
+    )
+    findAccount = try connection.statement("SELECT id, password FROM holdfast_accounts WHERE name = ?")
+    findZones = try connection.statement(Self.zonesOfDevice)
+    findRefusals = try connection.statement(
+      "SELECT first, last, operation, problem FROM holdfast_refusals WHERE device = ? ORDER BY first")
+  }
+
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try begin.run()
+    defer { try? end.run() }
+    return try body()
+  }
+
+  func device(_ token: TokenHash) throws -> KnownDevice? {
+    history = try SQLiteEpoch.history(findHistory.pairs())
+    known.see(history)
+    try token.withBytes { (bytes: UnsafeRawBufferPointer) in try findDevice.bind(blob: bytes, at: 1) }
+    defer { findDevice.reset() }
+    guard try findDevice.step() else { return nil }
+    return KnownDevice(
+      key: DeviceKey(
+        number: findDevice.integer(0), user: findDevice.text(1), token: token,
+        use: try .init(scope: findDevice.columnValue(7).text)),
+      confirmed: findDevice.integer(2), chain: Fingerprint(value: UInt64(bitPattern: findDevice.integer(3))),
+      seenAt: findDevice.integer(4), sessionAt: findDevice.integer(12),
+      acknowledgedRefusals: findDevice.integer(5),
+      isSessionUsed: findDevice.integer(6) == 1, issuedAfter: findDevice.columnValue(8).integer,
+      hasPurgedAcks: findDevice.integer(9) == 1,
+      client: findDevice.isNull(10)
+        ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
+  }
+
+  func account(_ name: String) throws -> (id: String, password: String)? {
+    try findAccount.bind(name, at: 1)
+    defer { findAccount.reset() }
+    return try findAccount.step() ? (findAccount.text(0), findAccount.text(1)) : nil
+  }
+
+  func account(id: String) throws -> (name: String, password: String)? {
+    let row = try connection.row(
+      "SELECT name, password FROM holdfast_accounts WHERE id = ? AND erasure = 0", [.text(id)])
+    return row.map { ($0[0].text ?? "", $0[1].text ?? "") }
+  }
+
+  func user(named name: String) throws -> FoundUser? {
+    let row = try connection.row(
+      """
+      SELECT a.id, a.name, (SELECT i.issuer FROM holdfast_identities i WHERE i.user = a.id LIMIT 1)
+      FROM holdfast_accounts a WHERE a.name = ? AND a.erasure = 0
+      """, [.text(name)])
+    return row.map { FoundUser(id: $0[0].text ?? "", name: $0[1].text ?? "", issuer: $0[2].text) }
+  }
+
+  func devices(of user: String, limit: Int) throws -> [ListedDevice] {
+    try connection.rows(
+      """
+      SELECT number, id, name, seen_at, token_hash IS NOT NULL AND issued_after IS NULL FROM holdfast_devices
+      WHERE user = ? ORDER BY seen_at DESC, number DESC LIMIT ?
+      """, [.text(user), .integer(Int64(limit))]
+    ).map {
+      ListedDevice(
+        number: $0[0].integer ?? 0, id: $0[1].text ?? "", name: $0[2].text ?? "",
+        seenAt: $0[3].integer ?? 0, hasSession: $0[4].integer == 1)
+    }
+  }
+
+  func zones(of device: DeviceKey) throws -> [ZoneState] {
+    try findZones.bind(device.number, at: 1)
+    try findZones.bind(device.user, at: 2)
+    defer { findZones.reset() }
+    var zones: [ZoneState] = []
+    while try findZones.step() {
+      let zone = findZones.text(0)
+      zones.append(
+        ZoneState(
+          zone: zone,
+          ack: SyncCommand.Ack(
+            zone: zone, epoch: findZones.text(1), seq: findZones.integer(2), purged: findZones.integer(8)),
+          isStored: findZones.integer(7) == 1,
+          seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
+          wasLost: findZones.integer(6) == 1))
+    }
+    return zones
+  }
+
+  func refusals(of device: Int64) throws -> [StoredRefusal] {
+    try findRefusals.bind(device, at: 1)
+    defer { findRefusals.reset() }
+    var refusals: [StoredRefusal] = []
+    while try findRefusals.step() {
+      refusals.append(
+        StoredRefusal(
+          first: findRefusals.integer(0), last: findRefusals.integer(1), operation: findRefusals.integer(2),
+          problem: findRefusals.blob(3)))
+    }
+    return refusals
+  }
+
+  func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] {
+    let named = zones.map { zones in
+      "AND z.zone IN (SELECT value FROM json_each(?1))" + (zones.isEmpty ? " AND 0" : "")
+    }
+    let rows = try connection.rows(
+      """
+      SELECT z.zone, z.seq, z.public, (SELECT group_concat(user, ' ') FROM holdfast_access m WHERE m.zone = z.zone)
+      FROM holdfast_zones z LEFT JOIN holdfast_notified t ON t.zone = z.zone
+      WHERE z.seq > coalesce(t.seq, 0) \(named ?? "AND ?1 IS NULL") ORDER BY z.zone LIMIT ?2
+      """,
+      [
+        zones.map { .text(String(decoding: JSONValue.array($0.map { .string($0) }).bytes, as: UTF8.self)) }
+          ?? .null, .integer(Int64(limit)),
+      ])
+    return rows.map { row in
+      UnnotifiedZone(
+        zone: row[0].text ?? "", seq: row[1].integer ?? 0, isPublic: row[2].integer == 1,
+        users: (row[3].text ?? "").split(separator: " ").map(String.init))
+    }
+  }
+
+  func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
+
+  func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+    let row = try connection.row(
+      """
+      SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
+      FROM holdfast_zones z LEFT JOIN holdfast_access m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
+      """, [.text(zone), user.map { .text($0) } ?? .null])
+    return row.map {
+      ZoneState(
+        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+        seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
+    }
+  }
+
+  func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
+    let names = JSONValue.array(zones.map { .string($0) }).bytes
+    let rows = try connection.rows(
+      "SELECT zone, restored, purged FROM holdfast_zones WHERE zone IN (SELECT value FROM json_each(?))",
+      [.text(String(decoding: names, as: UTF8.self))])
+    return TextMap(
+      rows.map {
+        ($0[0].text ?? "", RestoredZone(seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0))
+      })
+  }
+
+  func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {
+    let rows = try connection.rows(
+      "SELECT zone, device, state, proven FROM holdfast_zone_claims WHERE user = ?", [.text(user)])
+    let claims = rows.map { row in
+      (
+        row[0].text ?? "",
+        ZoneClaim.Mark(
+          device: row[1].integer ?? 0, state: row[2].integer ?? 0, isProven: row[3].integer == 1)
+      )
+    }
+    return TextMap(claims)
+  }
+
+  func memberships(of user: String) throws -> [String] {
+    try connection.rows(
+      "SELECT DISTINCT zone FROM holdfast_access WHERE user = ? ORDER BY zone", [.text(user)]
+    )
+    .compactMap { $0[0].text }
+  }
+
+  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
+
+  func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
+    -> FoundPurgeable
+  {
+    try SQLitePurge(on: connection).find(kind, after: place, terms, limit: limit)
+  }
+
+  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
+    let (last, written, hasMore) = try feed.write(
+      zone: zone.zone, after: zone.ack.seq, to: &writer, limit: limit, most: count)
+    return WrittenChanges(last: last, count: written, hasMore: hasMore, seq: zone.seq)
+  }
+}

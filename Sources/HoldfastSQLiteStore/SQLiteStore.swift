@@ -1,0 +1,147 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// The store in SQLite: one connection, which is the only one that writes.
+final class SQLiteStore: StoreWriter {
+  let tables: [any RecordTable]
+  let tombstones: any TombstoneTable
+  let zones: any ZoneTable
+  let devices: any DeviceTable
+  let accounts: any AccountTable
+  let requests: any RequestTable
+  let results: any ResultTable
+  let purging: any PurgeTable
+  let invitations: any InvitationTable
+  let recovery: any RecoveryTable
+  let consents: any ConsentTable
+  /// The connection that writes.
+  let connection: SQLiteConnection
+  /// Nobody else writes, so nothing is to be learned about the time.
+  let clockSeen = Stamp.zero
+  private(set) var history: History
+  private let schema: SyncSchema
+  private let known: KnownHistory
+  var prover: Prover { known.prover }
+  private let findHistory: Statement
+  private let begin: Statement
+  private let end: Statement
+  private let beginSet: Statement
+  private let endSet: Statement
+  private let undoSet: Statement
+  private let count: Statement
+  private let keeper: HistoryKeeper?
+
+  /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
+  init(
+    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory,
+    _ keeper: HistoryKeeper? = nil
+  ) throws {
+    self.connection = connection
+    self.keeper = keeper
+    self.schema = schema
+    self.known = known
+    history = known.now
+    findHistory = try connection.statement(
+      "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys), \(SQLiteHistory.keys))")
+    tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
+    tombstones = try SQLiteTombstones(on: connection)
+    zones = try SQLiteZones(schema, on: connection)
+    devices = try SQLiteDeviceTable(on: connection)
+    accounts = try SQLiteAccounts(on: connection)
+    requests = try SQLiteRequests(schema, on: connection)
+    results = SQLiteResults(on: connection)
+    purging = SQLitePurge(on: connection)
+    invitations = SQLiteInvitations(on: connection)
+    recovery = SQLiteRecovery(on: connection)
+    consents = SQLiteConsents(schema, on: connection)
+    begin = try connection.statement("BEGIN IMMEDIATE")
+    end = try connection.statement("COMMIT")
+    beginSet = try connection.statement("SAVEPOINT change_set")
+    endSet = try connection.statement("RELEASE change_set")
+    undoSet = try connection.statement("ROLLBACK TO change_set")
+    count = try connection.statement(
+      "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
+  }
+
+  func latestClock() throws -> Stamp {
+    Stamp(rawValue: try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0)
+  }
+
+  func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
+    if keeper != nil { try connection.checkPlace() }
+    try begin.run()
+    let rows = try findHistory.pairs()
+    history = try SQLiteEpoch.history(rows)
+    known.see(history)
+    try keeper?.requireSame(SQLiteHistory(rows))
+    return []
+  }
+
+  func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
+    let begun =
+      try keeper.map { try $0.begin(epoch, after: current, schema, on: connection) }
+      ?? SQLiteEpoch.begin(epoch, after: current, schema, on: connection)
+    guard let begun else { return false }
+    history = begun
+    known.see(begun)
+    return true
+  }
+
+  func commit(announcing changes: ZoneChanges) throws {
+    let commits = try count.onlyInteger()
+    try end.run()
+    if let commits { keeper?.advance(to: commits) }
+  }
+
+  func rollBack() {
+    // Some failures have ended the transaction already.
+    if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+  }
+
+  func beginPart() throws { try beginSet.run() }
+
+  func settle(unless isBlocked: () throws -> Bool) throws {}
+
+  func keepPart() throws {
+    // What is checked at the commit is checked now, while it is known whose fault it is.
+    try connection.checkForeignKeys()
+    try endSet.run()
+  }
+
+  let blamesParts = true
+
+  var hasEnded: Bool { !connection.isInTransaction }
+
+  func undoPart() throws {
+    try undoSet.run()
+    try endSet.run()
+  }
+
+  func probe(_ text: String) throws {
+    // The log has room of before for so small a row, also where a record finds none.
+    let file = try connection.value("SELECT file FROM pragma_database_list WHERE name = 'main'")?.text
+    if keeper != nil, let file { try DiskSpace.check(beside: file) }
+    try connection.run(
+      "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES ('probe', ?)", [.text(text)])
+  }
+
+  func meaning(of error: any Error) -> StoreFailure {
+    guard let error = error as? SQLiteError else { return .other }
+    switch error.code.primary {
+    case .full: return .full
+    case .ioError, .readOnly, .cantOpen, .busy, .locked, .outOfMemory, .interrupt: return .unavailable
+    // The file is damaged, or this program makes a mistake.
+    case .corrupt, .notADatabase, .misuse, .range, .schema: return .other
+    // What no retry heals: a constraint, a value too big, an error in a trigger of the team.
+    default: return .rule("SQLite \(error.code.rawValue)")
+    }
+  }
+
+  /// Takes the write-ahead log into the database and closes it.
+  func close() throws {
+    defer { connection.close() }
+    keeper?.end()
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+}

@@ -1,0 +1,35 @@
+import HoldfastCore
+import HoldfastService
+
+/// The statements that read lists in their order.
+extension SQLiteTables {
+  /// The position nearest to `?2` in a list of the zone `?1`, but for that of the record `?3`.
+  package static func position(_ side: RecordList.Side, in list: RecordList, of table: TableSchema) -> String
+  {
+    let position = "\"\(table.columns[list.position].name)\""
+    let (sign, order) = side == .before ? ("<", " DESC") : (">", "")
+    return """
+      SELECT \(position) FROM \(records(of: list, table)) AND \(position) \(sign) ?2 AND "id" <> ?3 \
+      ORDER BY \(position)\(order) LIMIT 1
+      """
+  }
+
+  /// The ranks in a list of the zone `?1` of those of the records `?2`, an array of JSON, that are in it. The list is read up to the last of them.
+  package static func ranks(in list: RecordList, of table: TableSchema) -> String {
+    let position = "\"\(table.columns[list.position].name)\""
+    let wanted = "(SELECT value FROM json_each(?2))"
+    return """
+      SELECT id, rank FROM (
+        SELECT "id", row_number() OVER (ORDER BY \(position), "id") AS rank FROM \(records(of: list, table))
+        AND \(position) <= (SELECT max(\(position)) FROM "\(table.name)" WHERE "id" IN \(wanted))
+      ) WHERE id IN \(wanted)
+      """
+  }
+
+  /// The table by its index of the list, with the conditions of the list: `?1` is its zone, `?4` what its records refer to.
+  private static func records(of list: RecordList, _ table: TableSchema) -> String {
+    let index = indexName(table.listIndex(of: list.position), of: table.name)
+    let parent = list.parent.map { " AND \"\(table.columns[$0.column].name)\" IS ?4" } ?? ""
+    return "\"\(table.name)\" INDEXED BY \(index) WHERE \"zone\" = ?1\(parent)"
+  }
+}

@@ -1,0 +1,159 @@
+import HoldfastCore
+import HoldfastSQLite
+import HoldfastService
+
+/// The zones and roles in SQLite: the statements, prepared once. The one writer has the whole database.
+final class SQLiteZones: ZoneTable {
+  private let find: Statement
+  private let findRole: Statement
+  private let findRoles: Statement
+  private let putRole: Statement
+  private let dropRole: Statement
+  private let findOwnRole: Statement
+  private let findMembers: Statement
+  private let findGroups: Statement
+  private let countMembers: Statement
+  private let findOwner: Statement
+  private let addZone: Statement
+  private let write: Statement
+  private let writeNotified: Statement
+  private let findRecords: [Statement]
+  private let writeErased: Statement
+
+  init(_ schema: SyncSchema, on connection: SQLiteConnection) throws {
+    find = try connection.statement(
+      "SELECT seq, public, records, bytes FROM holdfast_zones WHERE zone = ?")
+    findRole = try connection.statement("SELECT role FROM holdfast_access WHERE zone = ? AND user = ?")
+    findRoles = try connection.statement("SELECT user, role FROM holdfast_access WHERE zone = ?")
+    putRole = try connection.statement(
+      """
+      INSERT INTO holdfast_access (zone, user, role) VALUES (?, ?, ?)
+      ON CONFLICT (zone, user) DO UPDATE SET role = excluded.role
+      """)
+    dropRole = try connection.statement("DELETE FROM holdfast_access WHERE zone = ? AND user = ?")
+    findOwnRole = try connection.statement(
+      "SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL")
+    findMembers = try connection.statement(
+      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
+    findGroups = try connection.statement(
+      "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND \"group\" > ''")
+    countMembers = try connection.statement("SELECT count(*) FROM members WHERE zone = ?")
+    findOwner = try connection.statement(
+      "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL LIMIT 1"
+    )
+    addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
+    writeNotified = try connection.statement(
+      """
+      INSERT INTO holdfast_notified (zone, seq) VALUES (?, ?)
+      ON CONFLICT (zone) DO UPDATE SET seq = max(seq, excluded.seq)
+      """)
+    write = try connection.statement(
+      "UPDATE holdfast_zones SET seq = ?, records = max(0, ?), bytes = max(0, ?) WHERE zone = ?")
+    writeErased = try connection.statement("UPDATE holdfast_zones SET erased = ? WHERE zone = ?")
+    findRecords = try schema.tables.filter { $0.zone != .explicit }.map {
+      try connection.statement("SELECT 1 FROM \"\($0.name)\" WHERE zone = ? LIMIT 1")
+    }
+  }
+
+  func zone(_ name: String) throws -> LockedZone? {
+    try find.bind(name, at: 1)
+    defer { find.reset() }
+    guard try find.step() else { return nil }
+    return LockedZone(
+      seq: find.integer(0), isPublic: find.integer(1) == 1,
+      counts: ZoneCounts(records: find.integer(2), bytes: find.integer(3)))
+  }
+
+  func add(_ name: String) throws {
+    try addZone.bind(name, at: 1)
+    try addZone.run()
+  }
+
+  func hasRecords(_ name: String) throws -> Bool {
+    try findRecords.contains { statement in
+      try statement.bind(name, at: 1)
+      return try statement.hasRow()
+    }
+  }
+
+  func setErased(_ seq: Int64, of name: String) throws {
+    try writeErased.bind(seq, at: 1)
+    try writeErased.bind(name, at: 2)
+    try writeErased.run()
+  }
+
+  func set(_ seq: Int64, _ counts: ZoneCounts, of name: String, clock: Stamp) throws {
+    try write.bind(seq, at: 1)
+    try write.bind(counts.records, at: 2)
+    try write.bind(counts.bytes, at: 3)
+    try write.bind(name, at: 4)
+    try write.run()
+  }
+
+  func setNotified(_ zones: [NotifiedZone]) throws {
+    for zone in zones {
+      try writeNotified.bind(zone.zone, at: 1)
+      try writeNotified.bind(zone.seq, at: 2)
+      try writeNotified.run()
+    }
+  }
+
+  func role(of user: String, in zone: String) throws -> Role? {
+    try findRole.bind(zone, at: 1)
+    try findRole.bind(user, at: 2)
+    return try findRole.firstText().flatMap(Role.init)
+  }
+
+  func roles(in zone: String) throws -> TextMap<Role> {
+    try findRoles.bind(zone, at: 1)
+    defer { findRoles.reset() }
+    var roles: TextMap<Role> = [:]
+    while try findRoles.step() { roles[findRoles.text(0)] = Role(rawValue: findRoles.text(1)) }
+    return roles
+  }
+
+  func setRole(_ role: Role?, of user: String, in zone: String) throws {
+    let statement = role == nil ? dropRole : putRole
+    try statement.bind(zone, at: 1)
+    try statement.bind(user, at: 2)
+    if let role { try statement.bind(role.rawValue, at: 3) }
+    try statement.run()
+  }
+
+  func ownRole(of user: String, in zone: String) throws -> Role? {
+    try findOwnRole.bind(zone, at: 1)
+    try findOwnRole.bind(user, at: 2)
+    return try findOwnRole.firstText().flatMap(Role.init)
+  }
+
+  func members(of zone: String) throws -> [Member] { try members(findMembers, of: zone) }
+
+  func groups(of zone: String) throws -> [Member] { try members(findGroups, of: zone) }
+
+  private func members(_ statement: Statement, of zone: String) throws -> [Member] {
+    try statement.bind(zone, at: 1)
+    defer { statement.reset() }
+    var members: [Member] = []
+    while try statement.step() {
+      let member = Member(
+        id: statement.text(0), user: statement.columnValue(1).text, group: statement.columnValue(2).text,
+        role: statement.text(3))
+      if let member { members.append(member) }
+    }
+    return members
+  }
+
+  func memberCount(of zone: String) throws -> Int {
+    try countMembers.bind(zone, at: 1)
+    defer { countMembers.reset() }
+    return try countMembers.step() ? Int(countMembers.integer(0)) : 0
+  }
+
+  /// A database has one server.
+  func hasUnknownRoot(_ name: String) -> Bool { false }
+
+  func hasOwner(_ zone: String) throws -> Bool {
+    try findOwner.bind(zone, at: 1)
+    return try findOwner.hasRow()
+  }
+}

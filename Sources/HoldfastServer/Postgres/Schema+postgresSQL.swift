@@ -1,6 +1,0 @@
-public import HoldfastCore
-
-extension SyncSchema {
-  /// The SQL of a new PostgreSQL database for this schema, for people to read.
-  public var postgresSQL: String { PostgresTables(schema: self, namespace: "public").all }
-}

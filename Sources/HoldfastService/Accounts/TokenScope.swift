@@ -1,0 +1,70 @@
+package import HoldfastCore
+
+/// What a service token may be used for. It never changes. Source: docs/IDENTITY.md, section 6.
+package struct TokenScope: Sendable, Equatable {
+  /// How many tables, and how many zones, it may name.
+  package static let nameLimit = 1000
+
+  /// What it may do in its zones.
+  package let role: Role
+  /// The names of its tables; nil for all.
+  package let tables: TextSet?
+  /// Its zones; nil for all, also those that are made later.
+  package let zones: TextSet?
+
+  package init(role: Role, tables: TextSet?, zones: TextSet?) {
+    self.role = role
+    self.tables = tables
+    self.zones = zones
+  }
+
+  /// Reads what `text` wrote; nil when it is something else.
+  package init?(_ text: String) {
+    guard let value = try? JSONValue(parsing: text), let role = value["role"]?.stringValue.flatMap(Role.init)
+    else { return nil }
+    func names(_ member: String) -> TextSet? {
+      value[member]?.elements.map { TextSet($0.compactMap(\.stringValue)) }
+    }
+    self.init(role: role, tables: names("tables"), zones: names("zones"))
+  }
+
+  /// As it is stored.
+  package var text: String {
+    func names(_ names: TextSet?) -> JSONValue {
+      names.map { .array($0.sorted().map { .string($0) }) } ?? .null
+    }
+    let value: JSONValue = [
+      "role": .string(role.rawValue), "tables": names(tables), "zones": names(zones),
+    ]
+    return String(decoding: value.bytes, as: UTF8.self)
+  }
+
+  package func has(zone: String) -> Bool { zones?.contains(zone) ?? true }
+
+  package func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
+
+  /// Checks that an item of a request may be tried: what depends on the record's zone is decided when it is written.
+  ///
+  /// - Throws: `Problem.tokenLimited`.
+  package func check(_ item: RestItem, in schema: SyncSchema) throws(Problem) {
+    let table = schema.tables[item.operation.table]
+    guard has(table: table) else { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
+    if role == .viewer { throw Problem(.tokenLimited, "It may read only.") }
+    guard item.verb == .delete, let other = dependent(of: item.operation.table, in: schema) else { return }
+    throw Problem(
+      .tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
+  }
+
+  /// A table that is not named, of which records may go, or change, with a record of `table`.
+  private func dependent(of table: Int, in schema: SyncSchema) -> String? {
+    var reached: Set<Int> = [table]
+    var waiting = [table]
+    while let parent = waiting.popLast() {
+      for link in schema.links where link.target == parent && link.onDelete != .restrict {
+        if !has(table: schema.tables[link.table]) { return schema.tables[link.table].name }
+        if link.onDelete == .cascade, reached.insert(link.table).inserted { waiting.append(link.table) }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,97 @@
+package import HoldfastCore
+
+/// Looks for what is left of users who are being erased, over a connection that reads: docs/EXPORT-AND-ERASURE.md, section 2.
+struct ErasureSearch {
+  /// How far the records were gone through.
+  private struct Place {
+    let user: String
+    /// Among `tables`.
+    let table: Int
+    let seq: Int64
+    let zone: String
+
+    init(user: String, table: Int = 0, seq: Int64 = 0, zone: String) {
+      (self.user, self.table, self.seq, self.zone) = (user, table, seq, zone)
+    }
+
+    init?(_ text: String) {
+      let parts = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 4, let table = Int(parts[1]), let seq = Int64(parts[2]) else { return nil }
+      self.init(user: parts[0], table: table, seq: seq, zone: parts[3])
+    }
+
+    var text: String { "\(user) \(table) \(seq) \(zone)" }
+  }
+
+  let store: any StoreReader
+  /// Children first, so that few records go with another.
+  private let tables: [Int]
+
+  init(_ store: any StoreReader, _ schema: SyncSchema) {
+    self.store = store
+    tables = schema.parentsFirst.reversed()
+  }
+
+  /// The zones of the next user behind an id.
+  func departures(after id: String) throws -> FoundPurgeable {
+    guard let user = try store.erasedUser(after: id) else { return FoundPurgeable() }
+    let zones =
+      try store.visibleZones(of: user, publicZones: []).zones.map(\.zone) + store.pendingZones(of: user)
+    return FoundPurgeable(items: zones.map { .departure(user: user, zone: $0) }, next: user)
+  }
+
+  /// The next records of a user's zones, and behind those of each zone its membership.
+  ///
+  /// - Parameter limit: how much is looked at: records, and tables.
+  func records(after text: String, limit: Int) throws -> FoundPurgeable {
+    guard let place = try Place(text) ?? firstPlace(after: "") else { return FoundPurgeable() }
+    var (table, seq) = (place.table, place.seq)
+    var found = FoundPurgeable()
+    var left = limit
+    for zone in try store.visibleZones(of: place.user, publicZones: []).zones.map(\.zone) {
+      if zone.utf8.lexicographicallyPrecedes(place.zone.utf8) { continue }
+      if !zone.utf8.elementsEqual(place.zone.utf8) { (table, seq) = (0, 0) }
+      while table < tables.count {
+        guard left > 0 else {
+          found.next = Place(user: place.user, table: table, seq: seq, zone: zone).text
+          return found
+        }
+        let changes = try store.changes(of: tables[table], in: zone, after: seq, limit: left)
+        let live = changes.compactMap { change -> Footprint.Key? in
+          if case .live = change.content { .init(table: tables[table], id: change.id) } else { nil }
+        }
+        if !live.isEmpty { found.items.append(.erasedRecords(user: place.user, zone: zone, live)) }
+        (table, seq) = changes.count == left ? (table, changes.last?.seq ?? 0) : (table + 1, 0)
+        left -= max(1, changes.count)
+      }
+      found.items.append(.departure(user: place.user, zone: zone))
+      (table, seq) = (0, 0)
+    }
+    found.next = try firstPlace(after: place.user)?.text
+    return found
+  }
+
+  private func firstPlace(after id: String) throws -> Place? {
+    try store.erasedUser(after: id).map { Place(user: $0, zone: "") }
+  }
+}
+
+extension StoreReader {
+  /// Looks for what may be purged, users who are being erased among it.
+  package func found(
+    _ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, in schema: SyncSchema
+  ) throws -> FoundPurgeable {
+    let limit = RetentionPass.look
+    switch kind {
+    case .departures: return try ErasureSearch(self, schema).departures(after: place)
+    case .erasedRecords: return try ErasureSearch(self, schema).records(after: place, limit: limit)
+    case .remains:
+      guard let user = try erasedUser(after: place) else { return FoundPurgeable() }
+      return FoundPurgeable(items: [.remains(user: user)], next: user)
+    case .endings:
+      guard let user = try erasedUser(after: place), try emptyLog() else { return FoundPurgeable() }
+      return FoundPurgeable(items: [.ending(user: user)], next: user)
+    default: return try purgeable(kind, after: place, terms, limit: limit)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+package import HoldfastCore
+
+/// What a request asks of the values of one column.
+package struct RecordFilter: Equatable {
+  package enum Test: Equatable {
+    case equal(Value)
+    case among([Value])
+    case isNull
+    case isNotNull
+    case above(Value, orEqual: Bool)
+    case below(Value, orEqual: Bool)
+  }
+
+  /// The index of the column in its table.
+  package let column: Int
+  package let test: Test
+
+  package init(column: Int, test: Test) {
+    (self.column, self.test) = (column, test)
+  }
+
+  /// Whether it picks single values, so that an index goes on behind the column.
+  var picksValues: Bool {
+    switch test {
+    case .equal, .among, .isNull: true
+    case .isNotNull, .above, .below: false
+    }
+  }
+
+  /// Whether it picks single values that are not null.
+  package var picksReferences: Bool { picksValues && test != .isNull }
+
+  /// How many values `in` takes.
+  package static let valueLimit = 200
+
+  /// Reads the filters of one parameter, `where.COLUMN` or `where.COLUMN.OP`.
+  ///
+  /// - Throws: `Problem`: `unknownColumn`, `invalidRequest` for an unknown operator, `invalidValue`.
+  package static func read(_ item: QueryParameters.Item, of table: TableSchema) throws(Problem)
+    -> [RecordFilter]
+  {
+    let parts = item.name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2 || parts.count == 3 else { throw QueryParameters.unknown(item.name) }
+    guard let index = table.index(called: String(parts[1])) else {
+      throw Problem(.unknownColumn, "\(table.name) has no column \(parts[1]).")
+    }
+    let column = table.columns[index]
+    if column.type == .json {
+      throw Problem(.invalidValue, "\(column.name): values of type json can't be compared.")
+    }
+    let tests: [Test]
+    switch parts.count == 3 ? parts[2] : "" {
+    case "" where parts.count == 2: tests = [.equal(try value(item.value, of: column))]
+    case "gt": tests = [.above(try value(item.value, of: column), orEqual: false)]
+    case "gte": tests = [.above(try value(item.value, of: column), orEqual: true)]
+    case "lt": tests = [.below(try value(item.value, of: column), orEqual: false)]
+    case "lte": tests = [.below(try value(item.value, of: column), orEqual: true)]
+    case "in": tests = [.among(try values(item.list, of: column))]
+    case "prefix": tests = try prefix(item.value, of: column)
+    case "null":
+      guard let flag = Bool(item.value) else {
+        throw Problem(.invalidValue, "\(item.name) must be true or false.")
+      }
+      tests = [flag ? .isNull : .isNotNull]
+    default:
+      throw Problem(
+        .invalidRequest, "\(item.name): the operators are gt, gte, lt, lte, in, prefix and null.")
+    }
+    return tests.map { RecordFilter(column: index, test: $0) }
+  }
+
+  private static func values(_ texts: [String], of column: ColumnSchema) throws(Problem) -> [Value] {
+    if texts.count > valueLimit {
+      throw Problem(.invalidValue, "\(column.name).in takes at most \(valueLimit) values.")
+    }
+    var values: [Value] = []
+    for text in texts {
+      let value = try value(text, of: column)
+      if !values.contains(value) { values.append(value) }
+    }
+    return values
+  }
+
+  /// The texts that begin with one: from it on, and before the first that is greater than all of them.
+  private static func prefix(_ text: String, of column: ColumnSchema) throws(Problem) -> [Test] {
+    guard column.type == .text else {
+      throw Problem(.invalidValue, "\(column.name) is no text: only texts have a prefix.")
+    }
+    let from = Test.above(try value(text, of: column), orEqual: true)
+    return successor(text).map { [from, .below(.text($0), orEqual: false)] } ?? [from]
+  }
+
+  /// The least text that is greater, byte by byte, than all that begin with `text`; nil when there is none. UTF-8 orders bytes as code points,
+  /// between which surrogates are no characters.
+  package static func successor(_ text: String) -> String? {
+    var scalars = Array(text.unicodeScalars)
+    while let last = scalars.popLast() {
+      let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let scalar = Unicode.Scalar(next) else { continue }
+      scalars.append(scalar)
+      var result = String.UnicodeScalarView()
+      result.append(contentsOf: scalars)
+      return String(result)
+    }
+    return nil
+  }
+
+  /// Reads a plain text as a value of a column. Limits of the schema are not asked: what is beyond them is merely not found.
+  private static func value(_ text: String, of column: ColumnSchema) throws(Problem) -> Value {
+    switch column.type {
+    case .text, .position: if !text.utf8.contains(0) { return .text(text) }
+    case .reference: if Identifier.isPossible(text) { return .text(text) }
+    case .timestamp: if Timestamp.isValid(text) { return .text(text) }
+    case .boolean: if let flag = Bool(text) { return .integer(flag ? 1 : 0) }
+    case .integer:
+      let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+      if digits.allSatisfy({ (48...57).contains($0) }), let number = Int64(text) { return .integer(number) }
+    case .real:
+      let marks = Array("0123456789+-.eE".utf8)
+      if text.utf8.allSatisfy({ marks.contains($0) }), let number = Double(text), number.isFinite {
+        return .real(number)
+      }
+    case .json: break
+    }
+    throw Problem(.invalidValue, "\(column.name) takes values of type \(column.type.rawValue).")
+  }
+}

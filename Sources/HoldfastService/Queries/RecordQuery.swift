@@ -1,0 +1,118 @@
+package import HoldfastCore
+
+/// What a request asks of a table: PROTOCOL.md, section 9.5. Read and planned without a database.
+package struct RecordQuery: Equatable {
+  /// One step of the order; nil for the id.
+  package struct Order: Equatable {
+    package let column: Int?
+    package let isDescending: Bool
+  }
+
+  static let pageLimit = 1000
+  package static let resultLimit = 250_000
+
+  /// The index of the table in the schema.
+  package let table: Int
+  package private(set) var zone: String?
+  package private(set) var filters: [RecordFilter] = []
+  package private(set) var order: [Order] = []
+  /// Records on a page.
+  package private(set) var limit = 100
+  /// The indexes of the columns to show, in their order; nil for all.
+  package private(set) var columns: [Int]?
+  package private(set) var counts = false
+  /// The index of the position column whose ranks are shown.
+  package private(set) var rank: Int?
+  /// The index that answers the filters; nil when there are none.
+  package private(set) var index: TableIndex?
+  /// Whether what changed since can be told: the whole collection is asked for.
+  package private(set) var isWhole = true
+
+  /// Reads the parameters of a request.
+  ///
+  /// - Throws: `Problem`: `invalidRequest`, `unknownColumn`, `invalidValue`, `indexMissing`.
+  package init(_ parameters: QueryParameters, of table: Int, in schema: SyncSchema) throws(Problem) {
+    self.table = table
+    let definition = schema.tables[table]
+    for item in parameters.items {
+      switch item.name {
+      case "zone": zone = item.value
+      case "limit": limit = try parameters.number("limit", in: 1...Self.pageLimit) ?? limit
+      case "order": order = try Self.order(item.value, of: definition)
+      case "columns": columns = try Self.columns(item.value, of: definition)
+      case "rank": rank = try definition.rankColumn(item.value)
+      case "count":
+        guard let flag = Bool(item.value) else {
+          throw Problem(.invalidRequest, "count must be true or false.")
+        }
+        counts = flag
+      case _ where item.name.hasPrefix("where."):
+        filters += try RecordFilter.read(item, of: definition)
+      default: throw QueryParameters.unknown(item.name)
+      }
+      if item.name != "zone", item.name != "columns" { isWhole = false }
+    }
+    if !filters.isEmpty { index = try Self.plan(filters, table, schema) }
+  }
+
+  private static func order(_ text: String, of table: TableSchema) throws(Problem) -> [Order] {
+    var order: [Order] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let isDescending = part.first == "-"
+      let name = String(isDescending ? part.dropFirst() : part)
+      let column = try name == "id" ? nil : find(name, in: table)
+      if let column, table.columns[column].type == .json {
+        throw Problem(.invalidValue, "\(name): values of type json have no order.")
+      }
+      if order.contains(where: { $0.column == column }) {
+        throw Problem(.invalidRequest, "order names \(name) twice.")
+      }
+      order.append(Order(column: column, isDescending: isDescending))
+    }
+    return order
+  }
+
+  private static func columns(_ text: String, of table: TableSchema) throws(Problem) -> [Int] {
+    var columns: [Int] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let column = try find(String(part), in: table)
+      if columns.contains(column) { throw Problem(.invalidRequest, "columns names \(part) twice.") }
+      columns.append(column)
+    }
+    return columns
+  }
+
+  private static func find(_ name: String, in table: TableSchema) throws(Problem) -> Int {
+    guard let index = table.index(called: name) else {
+      throw Problem(.unknownColumn, "\(table.name) has no column \(name).")
+    }
+    return index
+  }
+
+  /// Finds the index that answers filters.
+  ///
+  /// - Throws: `Problem.indexMissing`, which names one that would.
+  private static func plan(
+    _ filters: [RecordFilter], _ table: Int, _ schema: SyncSchema
+  ) throws(Problem) -> TableIndex {
+    let definition = schema.tables[table]
+    func name(_ filter: RecordFilter) -> String { definition.columns[filter.column].name }
+    let values = TextSet(filters.filter(\.picksValues).map(name))
+    var compared: [String] = []
+    for filter in filters where !values.contains(name(filter)) && !compared.contains(name(filter)) {
+      compared.append(name(filter))
+    }
+    if compared.count > 1 {
+      throw Problem(
+        .indexMissing,
+        "One column at the most may be compared, have a prefix or null=false; these are: \(compared.joined(separator: ", "))."
+      )
+    }
+    let fitting = schema.tableIndexes(of: table).first {
+      $0.answers(values: values, compared: compared.first)
+    }
+    if let fitting { return fitting }
+    let names = (values.sorted() + compared).map { "\"\($0)\"" }.joined(separator: ", ")
+    throw Problem(.indexMissing, "\(definition.name) lacks \"indexes\": [[\(names)]].")
+  }
+}

@@ -1,0 +1,83 @@
+internal import CSodium
+package import HoldfastCore
+
+/// Makes and checks what devices keep to show the server what it said to them: docs/RESTORING.md, section 4. A proof is good for the one user or
+/// device that it was made for, in the database whose key it was made with; nobody else can make one.
+package struct Prover: Sendable {
+  package static let keySize = 32
+  private static let codeSize = Int(crypto_auth_hmacsha256_bytes())
+
+  private let key: [UInt8]
+
+  package init(key: [UInt8]) { self.key = key }
+
+  /// What is shown of a user's role in a zone, as of a moment of the zone.
+  package struct Role: Sendable, Equatable {
+    package let epoch: String
+    package let seq: Int64
+    package let role: HoldfastCore.Role
+
+    package init(epoch: String, seq: Int64, role: HoldfastCore.Role) {
+      (self.epoch, self.seq, self.role) = (epoch, seq, role)
+    }
+  }
+
+  /// What is shown of how far the server has dealt with a device.
+  package struct Progress: Sendable, Equatable {
+    let epoch: String
+    let confirmed: Int64
+    let chain: String
+  }
+
+  package func proof(of role: Role, of user: String, in zone: String) -> String {
+    signed([role.epoch, String(role.seq), role.role.rawValue], ["role", user, zone])
+  }
+
+  package func proof(of progress: Progress, of device: Int64) -> String {
+    signed([progress.epoch, String(progress.confirmed), progress.chain], ["device", String(device)])
+  }
+
+  /// The role that a proof shows; nil for a text that is none for this user and zone.
+  package func role(shownBy proof: String, of user: String, in zone: String) -> Role? {
+    guard let words = words(of: proof, ["role", user, zone]), let seq = Int64(words[1]),
+      let role = HoldfastCore.Role(rawValue: words[2])
+    else { return nil }
+    return Role(epoch: words[0], seq: seq, role: role)
+  }
+
+  /// The progress that a proof shows; nil for a text that is none for this device.
+  package func progress(shownBy proof: String, of device: Int64) -> Progress? {
+    guard let words = words(of: proof, ["device", String(device)]), let confirmed = Int64(words[1]) else {
+      return nil
+    }
+    return Progress(epoch: words[0], confirmed: confirmed, chain: words[2])
+  }
+
+  private func signed(_ words: [String], _ bound: [String]) -> String {
+    (words + [Base64.urlText(code(of: bound + words))]).joined(separator: ".")
+  }
+
+  private func words(of proof: String, _ bound: [String]) -> [String]? {
+    let parts = proof.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard proof.utf8.count <= 200, parts.count == 4, let given = Base64.bytes(url: parts[3]),
+      given.count == Self.codeSize
+    else { return nil }
+    let words = Array(parts.prefix(3))
+    // In a time that does not tell how much of it is right.
+    return sodium_memcmp(given, code(of: bound + words), Self.codeSize) == 0 ? words : nil
+  }
+
+  /// HMAC-SHA256 (RFC 2104) of texts, each behind its length.
+  private func code(of texts: [String]) -> [UInt8] {
+    var state = crypto_auth_hmacsha256_state()
+    var code = [UInt8](repeating: 0, count: Self.codeSize)
+    crypto_auth_hmacsha256_init(&state, key, key.count)
+    for text in texts {
+      let bytes = Array(text.utf8)
+      let part = withUnsafeBytes(of: UInt32(truncatingIfNeeded: bytes.count).bigEndian) { Array($0) } + bytes
+      crypto_auth_hmacsha256_update(&state, part, UInt64(part.count))
+    }
+    crypto_auth_hmacsha256_final(&state, &code)
+    return code
+  }
+}

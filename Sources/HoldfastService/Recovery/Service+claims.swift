@@ -1,0 +1,172 @@
+package import HoldfastCore
+
+/// The database has less than was confirmed in the very epoch of now: the history went back.
+package struct HistoryWentBack: Error {
+  /// The epoch that has ended by it.
+  package let epoch: String
+  package var reason = NewEpoch.Reason.deviceAhead
+  /// Whether nothing was written since.
+  package var isForkKnown = false
+
+  package init(
+    epoch: String, reason: NewEpoch.Reason = NewEpoch.Reason.deviceAhead, isForkKnown: Bool = false
+  ) {
+    (self.epoch, self.reason, self.isForkKnown) = (epoch, reason, isForkKnown)
+  }
+}
+
+/// What devices prove and claim: docs/RESTORING.md, sections 3 and 4.
+extension Service {
+  // MARK: A history that went back
+
+  /// Looks whether what a device shows is of a later moment of this epoch than the database has. Nobody can say so but with a proof that this
+  /// database has given.
+  ///
+  /// - Throws: `HistoryWentBack`.
+  func requireHistory(_ request: SyncRequest, of device: DeviceState, _ key: DeviceKey) throws {
+    let epoch = history.epoch
+    if store.prover.isBehind(request, device.confirmed, device.chain, of: key.number, in: epoch) {
+      throw HistoryWentBack(epoch: epoch)
+    }
+    for claim in request.claims {
+      guard let shown = store.prover.role(shownBy: claim.proof, of: key.user, in: claim.zone),
+        shown.epoch == epoch
+      else { continue }
+      // A zone never goes, nor does its seq go down.
+      if try shown.seq > store.zones.zone(claim.zone)?.seq ?? 0 { throw HistoryWentBack(epoch: epoch) }
+    }
+  }
+
+  // MARK: Claims
+
+  /// Takes what a device says of zones of which it has more than the database.
+  package func take(_ claims: [RecoveryClaim], by author: Author) throws {
+    let now = environment.now()
+    guard history.isRecovering(at: clock.trusted.now()), !claims.isEmpty else { return }
+    var unproven = try store.recovery.unprovenClaims(of: author.user)
+    for claim in claims where mayBeClaimed(claim.zone) {
+      let restored = try store.recovery.restored(claim.zone)
+      let zoneClaims = try store.recovery.zoneClaims(of: claim.zone)
+      let known = zoneClaims.first { $0.user == author.user }
+      if known?.state == .refused { continue }
+      var zoneClaim = ZoneClaim(
+        zone: claim.zone, user: author.user, role: Role(rawValue: claim.role), moment: nil,
+        device: author.device, records: claim.records, at: now, state: known?.state ?? .waiting)
+      if let (role, moment) = proven(claim, of: author.user, restored: restored) {
+        (zoneClaim.role, zoneClaim.moment) = (role, moment)
+      }
+      if let known, let before = known.moment, zoneClaim.moment.map({ $0 < before }) ?? true {
+        // An older proof, as that of another device of the user, takes nothing from a later one.
+        (zoneClaim.role, zoneClaim.moment) = (known.role, before)
+      }
+      if zoneClaim.role == .owner, zoneClaim.moment != nil, restored?.seq ?? 0 == 0 {
+        try inPart {
+          try recover(&zoneClaim, besides: zoneClaims.filter { $0.user != author.user }, at: author.clock)
+        }
+      }
+      if known == nil, zoneClaim.moment == nil {
+        // Anybody can invent zones: an operator is to find those that were not.
+        if unproven >= ZoneClaim.unprovenLimit { continue }
+        unproven += 1
+      }
+      try store.recovery.put(zoneClaim)
+      recovery.claim(claim.zone, zoneClaim.moment?.seq ?? 0)
+    }
+  }
+
+  /// Writes in a savepoint; what a rule forbids is not done.
+  private func inPart(_ body: () throws -> Void) throws {
+    stores.ledger.beginChangeSet(by: 0)
+    do { _ = try part(body) } catch is Problem {
+      try store.undoPart()
+      stores.ledger.rollBackChangeSet()
+    }
+  }
+
+  /// Only a zone of a record or user is ever claimed, whose name nobody can guess: never a public one, that is or was.
+  private func mayBeClaimed(_ zone: String) -> Bool {
+    Identifier.isUUID(zone) && !stores.schema.publicZones.contains(zone)
+  }
+
+  /// What a claim proves of a moment that the database has not.
+  private func proven(
+    _ claim: RecoveryClaim, of user: String, restored: RestoredZone?
+  ) -> (Role, ZoneClaim.Moment)? {
+    guard let shown = store.prover.role(shownBy: claim.proof, of: user, in: claim.zone),
+      let ago = history.earlier.firstIndex(of: shown.epoch)
+    else { return nil }
+    let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
+    // What the backup has of it, it says itself.
+    if let restored, restored.seq > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored.seq) {
+      return nil
+    }
+    return (shown.role, moment)
+  }
+
+  /// Makes a proven owner the owner of a zone that the backup lacks, unless somebody has proved a later moment of it.
+  private func recover(_ zoneClaim: inout ZoneClaim, besides others: [ZoneClaim], at now: Stamp) throws {
+    let zone = zoneClaim.zone
+    if try !stores.ledger.exists(zone) {
+      Trace.took(.zoneRecovered)
+      try stores.ledger.create(zone)
+    } else if try stores.ledger.isPublic(zone) {
+      return
+    } else if let best = others.compactMap(\.recovered).max() {
+      guard let moment = zoneClaim.moment, moment > best else { return }
+    } else if others.contains(where: { $0.state == .granted }) {
+      return
+    } else if try store.zones.ownRole(of: zoneClaim.user, in: zone) != .owner {
+      // Who has made it since can show nothing.
+      try removeMembers(of: zone, at: now)
+    }
+    try makeOwner(zoneClaim.user, of: zone, at: now)
+    zoneClaim.state = .granted
+  }
+
+  /// Makes a user an owner of a zone that is there.
+  package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {
+    guard let name = try store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
+    let author = Author(device: 0, user: user, clock: now)
+    if let member = try stores.membership(of: user, in: zone) {
+      // Who proves to be the owner has not to be asked any more.
+      if member.values[stores.memberInviter] != .null {
+        return try stores.accept(member, as: .owner, by: author)
+      }
+      if member.values[stores.memberRole] == .text(Role.owner.rawValue) { return }
+      return try ChangeSetRun([], by: author, on: stores).setRole(.owner, of: member)
+    }
+    try stores.addMember(user, named: name, role: .owner, to: zone, by: author)
+    try stores.followGroups(of: zone, user)
+  }
+
+  private func removeMembers(of zone: String, at now: Stamp) throws {
+    let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: stores, isErasing: true)
+    for member in try store.zones.members(of: zone) {
+      guard let record = try stores.tables[stores.members].record(member.id) else { continue }
+      try run.remove(record, at: now) { _ in false }
+      try run.removeMember(record)
+    }
+  }
+}
+
+extension Prover {
+  /// Whether a request proves that the server has dealt with more of its device, or with something else, than it knows.
+  func isBehind(
+    _ request: SyncRequest, _ confirmed: Int64, _ chain: Fingerprint, of device: Int64, in epoch: String
+  ) -> Bool {
+    guard !request.proof.isEmpty, request.acknowledgedRefusals >= confirmed,
+      let shown = progress(shownBy: request.proof, of: device), shown.epoch == epoch
+    else { return false }
+    return shown.confirmed > confirmed || shown.confirmed == confirmed && shown.chain != chain.text
+  }
+}
+
+extension History {
+  /// For how long after a restore zones can be claimed: 30 days.
+  static let recoveryTime: Int64 = 30 * 86_400_000
+
+  /// Until when they can be; nil when the database never was restored.
+  var recoveryEnd: Int64? { previous == nil ? nil : began + Self.recoveryTime }
+
+  func isRecovering(at now: Int64) -> Bool { recoveryEnd.map { now < $0 } ?? false }
+}

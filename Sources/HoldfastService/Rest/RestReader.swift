@@ -1,0 +1,370 @@
+package import HoldfastCore
+
+/// Reads the bodies of REST and checks them against the schema: PROTOCOL.md, section 9.2.
+///
+/// What is no JSON, or has another form as a whole, throws. An item that is wrong gives a problem of its own.
+package struct RestReader {
+  /// The greatest number of items in a request.
+  static let itemLimit = 1000
+
+  package let schema: SyncSchema
+  /// Makes the id of a record that was sent without one.
+  package let newID: () -> String
+
+  package init(schema: SyncSchema, newID: @escaping () -> String) {
+    (self.schema, self.newID) = (schema, newID)
+  }
+
+  /// The items of a body, and how they belong together.
+  package typealias Content = (form: RestCommand.Form, items: [Result<RestItem, Problem>])
+
+  /// What an item's place in the request says of it.
+  private struct Place {
+    /// The members that it may have.
+    let members: TextSet
+    var verb: RestItem.Verb?
+    var table: Int?
+    var id: String?
+    var condition: RestItem.Condition?
+  }
+
+  // MARK: Bodies
+
+  /// The body of `POST /v1/tables/{table}`: a record, or many.
+  package func creations(in table: Int, _ body: [UInt8]) throws(Problem) -> Content {
+    try read(body) { fields in
+      if fields.names.contains("records") {
+        return try many(
+          fields, "records", isAtomic: false,
+          Place(members: ["id", "zone", "columns"], verb: .create, table: table))
+      }
+      let place = Place(members: ["id", "zone", "columns"], verb: .create, table: table)
+      return (.single, [item(fields, place)])
+    }
+  }
+
+  /// The body of `PATCH /v1/tables/{table}`.
+  package func updates(in table: Int, _ body: [UInt8]) throws(Problem) -> Content {
+    try read(body) { fields in
+      try many(
+        fields, "records", isAtomic: false,
+        Place(members: ["id", "rev", "columns", "base", "at", "if_match"], verb: .update, table: table))
+    }
+  }
+
+  /// The body of `POST /v1/batch`.
+  package func batch(_ body: [UInt8]) throws(Problem) -> Content {
+    try read(body) { fields in
+      try many(
+        fields, "operations", isAtomic: true,
+        Place(members: ["op", "table", "id", "rev", "zone", "columns", "base", "at", "if_match"]))
+    }
+  }
+
+  /// The body of a request to the address of one record.
+  package func one(
+    _ verb: RestItem.Verb, _ table: Int, _ id: String, _ condition: RestItem.Condition?, _ body: [UInt8]
+  ) throws(Problem) -> Content {
+    let members: TextSet =
+      switch verb {
+      case .update: ["columns", "rev", "base", "at"]
+      case .replace: ["columns", "rev", "zone"]
+      case .create, .delete, .restore, .resolve: ["columns"]
+      }
+    let place = Place(members: members, verb: verb, table: table, id: id, condition: condition)
+    return try read(body) { fields in (.single, [item(fields, place)]) }
+  }
+
+  /// The deletion of records by their ids alone.
+  package func deletions(in table: Int, _ ids: [String], _ condition: RestItem.Condition? = nil) -> [Result<
+    RestItem, Problem
+  >] {
+    ids.map { id in
+      item(RestFields(), Place(members: [], verb: .delete, table: table, id: id, condition: condition))
+    }
+  }
+
+  private func read(_ body: [UInt8], _ content: (RestFields) throws -> Content) throws(Problem) -> Content {
+    var read: Content = (.each, [])
+    try readJSON(body) { reader in
+      guard try reader.peekKind() == .object else { throw Problem(.invalidRequest, "The body is an object.") }
+      var fields = RestFields()
+      try reader.readObject { key, reader in try fields.take(key, from: &reader) }
+      read = try content(fields)
+    }
+    return read
+  }
+
+  private func many(
+    _ fields: RestFields, _ name: String, isAtomic: Bool, _ place: Place
+  ) throws -> Content {
+    if let other = fields.names.first(where: { $0 != name && $0 != "atomic" }) {
+      throw Problem(.invalidRequest, "\(other) is not known beside \(name).")
+    }
+    guard !fields.isWrong("atomic") else { throw Problem(.invalidRequest, "atomic is true or false.") }
+    guard let list = fields.list, !fields.isWrong(name) else {
+      throw Problem(.invalidRequest, "\(name) must be an array of objects.")
+    }
+    var items: [Result<RestItem, Problem>] = []
+    try JSONReader.read(list) { reader in
+      try reader.readArray { reader in
+        if items.count == Self.itemLimit {
+          throw Problem(.invalidRequest, "\(name) has more than \(Self.itemLimit) items.")
+        }
+        guard try reader.peekKind() == .object else {
+          items.append(.failure(Problem(.invalidOperation, "An item is an object.")))
+          return try reader.skipValue()
+        }
+        var fields = RestFields()
+        try reader.readObject { key, reader in try fields.take(key, from: &reader) }
+        items.append(item(fields, place))
+      }
+    }
+    return (fields.atomic ?? isAtomic ? .atomic : .each, items)
+  }
+
+  // MARK: Items
+
+  private func item(_ fields: RestFields, _ place: Place) -> Result<RestItem, Problem> {
+    do { return .success(try checked(fields, place)) } catch let problem as Problem {
+      return .failure(problem)
+    } catch let error as JSONError {
+      // The grammar was checked before: this is a number beyond the finite doubles.
+      return .failure(Problem(.invalidValue, error.description))
+    } catch { return .failure(Problem(.invalidOperation)) }
+  }
+
+  private func checked(_ fields: RestFields, _ place: Place) throws -> RestItem {
+    for name in fields.names {
+      if !place.members.contains(name) {
+        throw Problem(
+          .invalidOperation, "Unknown member \"\(name.prefix(64))\". Put column values inside \"columns\".")
+      }
+      if fields.isWrong(name) { throw Problem(.invalidOperation, "\(name) has a wrong type.") }
+    }
+    guard let verb = place.verb ?? fields.verb.flatMap(RestItem.Verb.init), verb != .resolve else {
+      throw Problem(.invalidOperation, "op must be create, update, replace, delete or restore.")
+    }
+    let index = try place.table ?? table(fields.table)
+    let table = schema.tables[index]
+    if table.zone == .server, verb != .update { throw Problem(.readOnlyTable, table.name) }
+    let id = try self.id(place.id ?? fields.id, verb, table)
+    try checkMembers(fields, verb, table)
+    let (settings, patches, changes) = try settings(fields, verb, table)
+    try table.checkWritable(settings)
+    let kind: RecordOperation.Kind =
+      switch verb {
+      case .update, .resolve: .update
+      case .delete: .delete
+      case .create, .replace, .restore: .create
+      }
+    return RestItem(
+      verb: verb,
+      operation: RecordOperation(
+        // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
+        kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
+        settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
+      condition: place.condition ?? fields.ifMatch, patches: patches,
+      increments: changes.increments, places: changes.places)
+  }
+
+  private func table(_ name: String?) throws(Problem) -> Int {
+    guard let name else { throw Problem(.invalidOperation, "table is missing.") }
+    guard let index = schema.index(called: name) else { throw Problem(.unknownTable, name) }
+    return index
+  }
+
+  private func id(_ given: String?, _ verb: RestItem.Verb, _ table: TableSchema) throws(Problem) -> String {
+    guard let given else {
+      if verb == .create { return newID() }
+      throw Problem(.invalidOperation, "id is missing.")
+    }
+    // Records that SQL made may have another id than a UUID; new ones may not.
+    guard verb == .create ? Identifier.isUUID(given) : Identifier.isPossible(given) else {
+      throw Problem(.invalidID, "id of an operation on \(table.name).")
+    }
+    return given
+  }
+
+  /// When an update was made, as the sender says. A time to come counts as that of arrival, as a device's does.
+  private func stamp(_ fields: RestFields) throws(Problem) -> Stamp {
+    guard let at = fields.at else { return Stamp(rawValue: .max) }
+    guard let milliseconds = Timestamp.milliseconds(at), milliseconds >= 0 else {
+      throw Problem(.invalidOperation, "at must be a time since 1970, like 2026-11-21T10:00:00.000Z.")
+    }
+    return Stamp(milliseconds: milliseconds)
+  }
+
+  /// What the sender saw in the columns before.
+  private func bases(
+    _ fields: RestFields, _ table: TableSchema, of values: [Value?]
+  ) throws -> [Value?] {
+    var bases = [Value?](repeating: nil, count: table.columns.count)
+    guard let base = fields.base else { return bases }
+    try JSONReader.read(base) { reader in
+      try reader.readObject { key, reader in
+        guard let index = table.index(called: key) else {
+          throw Problem(.unknownColumn, "\(table.name) has no column \(key.string.prefix(64)).")
+        }
+        guard values[index] != nil else {
+          throw Problem(
+            .invalidOperation, "base has \(table.columns[index].name), of which columns has no value.")
+        }
+        if bases[index] != nil { throw table.namedTwice(index) }
+        bases[index] = try OperationReader.value(of: table.columns[index], from: &reader)
+      }
+    }
+    return bases
+  }
+
+  private func checkMembers(_ fields: RestFields, _ verb: RestItem.Verb, _ table: TableSchema) throws(Problem)
+  {
+    func refuse(_ name: String) -> Problem {
+      Problem(.invalidOperation, "\(name) says nothing of op \(verb.rawValue).")
+    }
+    if fields.rev != nil, verb == .create || verb == .restore { throw refuse("rev") }
+    if fields.ifMatch != nil, verb == .create || verb == .restore { throw refuse("if_match") }
+    if fields.columns != nil, verb == .delete { throw refuse("columns") }
+    if fields.base != nil, verb != .update { throw refuse("base") }
+    if fields.at != nil, verb != .update { throw refuse("at") }
+    if let rev = fields.rev, rev < 0 { throw Problem(.invalidOperation, "A rev must not be negative.") }
+    if case .rev(let rev)? = fields.ifMatch, rev < 0 {
+      throw Problem(.invalidOperation, "A rev must not be negative.")
+    }
+    if let zone = fields.zone {
+      if verb == .update || verb == .delete { throw refuse("zone") }
+      if table.zone != .explicit {
+        throw Problem(.invalidOperation, "The zone of a record in \(table.name) follows from its columns.")
+      }
+      if !Identifier.isPossible(zone) { throw Problem(.invalidID, "zone of a record in \(table.name).") }
+    } else if verb == .create, table.zone == .explicit {
+      throw Problem(.valueMissing, "zone is required in \(table.name).")
+    }
+  }
+
+  private func settings(
+    _ fields: RestFields, _ verb: RestItem.Verb, _ table: TableSchema
+  ) throws -> ([RecordOperation.Setting], patches: [Int], ChangesInPlace) {
+    var changes = ChangesInPlace()
+    if verb == .delete { return ([], [], changes) }
+    guard let columns = fields.columns else { throw Problem(.invalidOperation, "columns is missing.") }
+    var values = try table.values(in: columns) { key, reader in
+      if verb == .update, let increment = try RestIncrement(key, of: table, &reader) {
+        if changes.increments.contains(where: { $0.column == increment.column }) {
+          throw table.namedTwice(increment.column)
+        }
+        changes.increments.append(increment)
+        return true
+      }
+      guard try reader.peekKind() == .object,
+        let index = table.index(called: key), table.columns[index].type == .position
+      else { return false }
+      if changes.places[index] != nil { throw table.namedTwice(index) }
+      changes.places[index] = try RestItem.Place(&reader, table.columns[index].name)
+      return true
+    }
+    if let increment = changes.increments.first(where: { values[$0.column] != nil }) {
+      throw table.namedTwice(increment.column)
+    }
+    let bases = try bases(fields, table, of: values)
+    // Each is there, and is filled in when its turn has come.
+    for column in changes.places.keys { values[column] = .text("") }
+    if verb != .update { values = try table.completed(values) }
+    let settings = values.indices.compactMap { index in
+      values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
+    }
+    let patches = settings.filter { setting in
+      verb == .update && table.columns[setting.column].type == .json
+        && setting.value.text?.utf8.first == UInt8(ascii: "{")
+    }
+    return (settings, patches.map(\.column), changes)
+  }
+}
+
+/// The columns of an item whose value is decided when its turn has come, by what is there then.
+private struct ChangesInPlace {
+  var increments: [RestIncrement] = []
+  var places: [Int: RestItem.Place] = [:]
+}
+
+extension RestItem.Place {
+  /// Reads `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
+  ///
+  /// - Throws: `Problem.invalidValue` naming the column.
+  fileprivate init(_ reader: inout JSONReader, _ column: String) throws {
+    var members: [(name: String, value: String?)] = []
+    try reader.readObject { key, reader in
+      guard members.count < 2 else { return try reader.skipValue() }
+      if try reader.peekKind() == .string {
+        members.append((key.string, try reader.readString()))
+      } else {
+        members.append((key.string, nil))
+        try reader.skipValue()
+      }
+    }
+    switch (members.count, members.first?.name, members.first?.value) {
+    case (1, "after", let id?) where Identifier.isPossible(id): self = .after(id)
+    case (1, "before", let id?) where Identifier.isPossible(id): self = .before(id)
+    case (1, "at", "first"): self = .first
+    case (1, "at", "last"): self = .last
+    default:
+      throw Problem(
+        .invalidValue,
+        "\(column) is a position, {\"after\": ID}, {\"before\": ID}, {\"at\": \"first\"} or {\"at\": \"last\"}."
+      )
+    }
+  }
+}
+
+/// The members of a body or of an item, as they stand in the text.
+private struct RestFields {
+  /// Those that are there.
+  private(set) var names: [String] = []
+  private(set) var verb: String?
+  private(set) var table: String?
+  private(set) var id: String?
+  private(set) var zone: String?
+  private(set) var rev: Int64?
+  private(set) var ifMatch: RestItem.Condition?
+  private(set) var atomic: Bool?
+  private(set) var at: String?
+  private(set) var base: UnsafeBufferPointer<UInt8>?
+  private(set) var columns: UnsafeBufferPointer<UInt8>?
+  private(set) var list: UnsafeBufferPointer<UInt8>?
+  private var wrong: TextSet = []
+
+  /// Whether a member has another type than it should.
+  func isWrong(_ name: String) -> Bool { wrong.contains(name) }
+
+  mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws {
+    let name = key.string
+    names.append(name)
+    switch (key, try reader.peekKind()) {
+    case ("op", .string): verb = try reader.readString()
+    case ("table", .string): table = try reader.readString()
+    case ("id", .string): id = try reader.readString()
+    case ("zone", .string): zone = try reader.readString()
+    case ("rev", .number): rev = try integer(name, &reader)
+    case ("if_match", .number): ifMatch = try integer(name, &reader).map { .rev($0) }
+    case ("if_match", .string): ifMatch = .tags([try reader.readString()])
+    case ("atomic", .bool): atomic = try reader.readBool()
+    case ("at", .string): at = try reader.readString()
+    case ("base", .object): base = try reader.readRawValue()
+    case ("columns", .object): columns = try reader.readRawValue()
+    case ("records", .array), ("operations", .array): list = try reader.readRawValue()
+    default:
+      wrong.insert(name)
+      try reader.skipValue()
+    }
+  }
+
+  private mutating func integer(_ name: String, _ reader: inout JSONReader) throws -> Int64? {
+    // Read without its value first: a number beyond all others is wrong here, and breaks nothing.
+    let text = try reader.readRawValue()
+    guard let number = Int64(String(decoding: text, as: UTF8.self)) else {
+      wrong.insert(name)
+      return nil
+    }
+    return number
+  }
+}

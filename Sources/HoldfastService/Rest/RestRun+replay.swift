@@ -1,0 +1,77 @@
+import HoldfastCore
+
+/// How the answer to a request with an id is kept, and what of it is shown when the request is repeated.
+///
+/// A short patch of a long record has a long answer. It is kept without the columns of records, so that what a request makes the
+/// database keep depends on its own size. A replay shows the columns of the records that have not changed since.
+extension RestRun {
+  /// How many bytes of answer each request may have kept, however short it is.
+  static let keptSize = 16 << 10
+
+  /// An answer in the form in which it is kept.
+  package func kept(_ answer: RestAnswer) throws -> RestAnswer {
+    guard answer.body.count > max(Self.keptSize, 2 * command.contentSize) else { return answer }
+    let body = try JSONValue(parsing: answer.body).mappingRecords { record in
+      .object(record.members.filter { $0.name != "columns" })
+    }
+    return RestAnswer(status: answer.status, head: answer.head, body: body.bytes)
+  }
+
+  /// What is shown of an answer that was kept; nil when it shows a record of a zone that the sender may not see any more.
+  func replay(_ answer: RestAnswer) throws -> RestAnswer? {
+    guard !answer.body.isEmpty else { return answer }
+    room = service.environment.answerSize - answer.body.count
+    var (isHidden, isFilled) = (false, false)
+    let body = try JSONValue(parsing: answer.body).mappingRecords { shown in
+      isHidden = try isHidden || stores.ledger.role(of: author.user, in: shown.zone) == nil
+      guard !isHidden, !shown.hasColumns, room > 0,
+        let table = stores.schema.index(of: shown.table),
+        let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
+      else { return .object(shown.members) }
+      isFilled = true
+      room -= record.size
+      var writer = JSONWriter()
+      service.restText.records.write(record, created: shown.creator, columns: nil, to: &writer)
+      return try JSONValue(parsing: writer.bytes)
+    }
+    if isHidden { return nil }
+    return isFilled ? RestAnswer(status: answer.status, head: answer.head, body: body.bytes) : answer
+  }
+}
+
+/// A live record in an answer of REST.
+private struct AnsweredRecord {
+  let members: [JSONValue.Member]
+  let table: String
+  let id: String
+  let zone: String
+  let rev: Int64
+  let creator: String?
+  let hasColumns: Bool
+
+  /// Nil for an object that is none.
+  init?(_ json: JSONValue) {
+    guard let members = json.members, json["deleted"] == nil, let table = json["table"]?.stringValue,
+      let id = json["id"]?.stringValue, let zone = json["zone"]?.stringValue,
+      let rev = json["rev"]?.integerValue
+    else { return nil }
+    self.members = members
+    (self.table, self.id, self.zone, self.rev) = (table, id, zone, rev)
+    creator = json["created_by_request_id"]?.stringValue
+    hasColumns = json["columns"] != nil
+  }
+}
+
+extension JSONValue {
+  /// The answer with each of its live records replaced. Columns have no records in them.
+  fileprivate func mappingRecords(_ transform: (AnsweredRecord) throws -> JSONValue) rethrows -> JSONValue {
+    if let record = AnsweredRecord(self) { return try transform(record) }
+    switch self {
+    case .array(let elements): return .array(try elements.map { try $0.mappingRecords(transform) })
+    case .object(let members):
+      return .object(
+        try members.map { Member($0.name, try $0.value.mappingRecords(transform)) })
+    default: return self
+    }
+  }
+}

@@ -1,0 +1,286 @@
+package import HoldfastCore
+
+/// Does the items of one request of REST, in the transaction of its command: the rules of PROTOCOL.md, section 9, on top of those of change sets.
+final class RestRun {
+  /// A record as the sender may see it.
+  enum VisibleRecord {
+    case live(StoredRecord)
+    case deleted(Tombstone)
+    case nothing
+  }
+
+  /// The records that the items created.
+  private(set) var created: [CreatedRecord] = []
+  let service: Service
+  let command: RestCommand
+  let author: Author
+  /// How many bytes of records the answer takes yet.
+  var room = 0
+  /// Whether a piece of the deletion is done that comes next.
+  private(set) var isUnfinished = false
+  /// What each item found.
+  private var before: [Int: VisibleRecord] = [:]
+
+  var stores: RecordStores { service.stores }
+
+  init(_ command: RestCommand, by author: Author, on service: Service) {
+    self.command = command
+    self.author = author
+    self.service = service
+  }
+
+  /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left, or a piece of it.
+  ///
+  /// - Parameter progress: what earlier transactions have done.
+  /// - Returns: the results of those that follow.
+  func runEach(after progress: RestProgress) throws -> [RestResult] {
+    room = service.environment.answerSize - progress.results.count
+    var results: [RestResult] = []
+    for (index, item) in command.items.enumerated().dropFirst(progress.done) {
+      if !results.isEmpty, service.hasDoneEnough(results.count) { break }
+      switch item {
+      case .failure(let problem): results.append(.failure(RestFailure(problem: problem)))
+      case .success(let item):
+        let isCut = command.progress.isCut && index == command.progress.done
+        guard let result = try runAlone(item, index, isCut: isCut) else {
+          isUnfinished = true
+          return results
+        }
+        results.append(result)
+      }
+    }
+    return results
+  }
+
+  /// Does one item; nil when only a piece of it is done.
+  private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
+    if item.verb == .resolve { return try resolve(item) }
+    let (refused, hasMore) = try service.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
+      [unowned self] _, _ in try prepare(item, index)
+    }
+    if hasMore { return nil }
+    if let refused { return .failure(try failure(refused.problem, item)) }
+    return try result(item, index)
+  }
+
+  /// Does all items or none.
+  func runTogether() throws -> RestOutcome {
+    room = service.environment.answerSize
+    var items: [RestItem] = []
+    var wrong: [(index: Int, failure: RestFailure)] = []
+    for (index, item) in command.items.enumerated() {
+      switch item {
+      case .success(let item): items.append(item)
+      case .failure(let problem): wrong.append((index, RestFailure(problem: problem)))
+      }
+    }
+    if !wrong.isEmpty { return .refused(wrong) }
+    if items.isEmpty { return .results([]) }
+    let refused = try service.run(items.map(\.operation), by: author, keeper: 0) { [unowned self] index, _ in
+      try prepare(items[index], index)
+    }
+    if let refused {
+      return .refused([(refused.index, try failure(refused.problem, items[refused.index]))])
+    }
+    return .results(try items.enumerated().map { try result($1, $0) })
+  }
+
+  // MARK: Before an item
+
+  /// Decides what an item does to the record that is there when its turn has come.
+  ///
+  /// - Throws: `Problem` when it can't be done; then nothing of it is.
+  private func prepare(_ item: RestItem, _ index: Int) throws -> RecordOperation {
+    let visible = try look(item.key)
+    before[index] = visible
+    try check(item.condition, of: item.verb, visible)
+    let operation = try decide(item, visible)
+    return item.places.isEmpty ? operation : try place(operation, item.places, visible)
+  }
+
+  /// What an item does to what is there; its places are not looked up yet.
+  private func decide(_ item: RestItem, _ visible: VisibleRecord) throws -> RecordOperation {
+    let operation = item.operation
+    switch (item.verb, visible) {
+    case (.delete, _), (.create, .nothing), (.resolve, _): return operation
+    case (.create, .live), (.restore, .live): throw Problem(.recordExists)
+    case (.create, .deleted): throw Problem(.recordDeleted)
+    case (.update, .nothing), (.restore, .nothing): throw Problem(.recordUnknown)
+    case (.update, .live(let record)): return try patched(item, record)
+    case (.update, .deleted), (.replace, .deleted):
+      // It is no success, and what is no success leaves nothing of an atomic request.
+      if command.form == .atomic { throw Problem(.recordDeleted) }
+      let settings = operation.settings.filter { $0.value != .null }
+      return operation.made(.update, settings: try settings + increased(item, of: nil))
+    case (.replace, .nothing):
+      if !Identifier.isUUID(operation.id) { throw Problem(.invalidID, "A new record takes a UUID.") }
+      if stores.schema.tables[operation.table].zone == .explicit, operation.zone == nil {
+        throw Problem(.valueMissing, "zone is required in \(stores.schema.tables[operation.table].name).")
+      }
+      return operation
+    case (.replace, .live(let record)):
+      if let zone = operation.zone, zone != record.zone {
+        throw Problem(.invalidOperation, "The zone of a record can't change so.")
+      }
+      return operation.made(.update)
+    case (.restore, .deleted(let tombstone)):
+      return operation.made(.create, zone: operation.zone ?? tombstone.zone)
+    }
+  }
+
+  private func check(_ condition: RestItem.Condition?, of verb: RestItem.Verb, _ visible: VisibleRecord)
+    throws
+  {
+    guard let condition else { return }
+    switch (condition, visible) {
+    case (.absent, .live): throw Problem(.preconditionFailed)
+    case (.absent, _), (.present, .live): return
+    case (.rev(let rev), .live(let record)):
+      if record.rev != rev { throw Problem(.preconditionFailed) }
+    case (.tags(let tags), .live(let record)):
+      let tag = service.store.history.tag(rev: record.rev)
+      if !tags.contains(where: { TextKey($0) == TextKey(tag) }) { throw Problem(.preconditionFailed) }
+    case (_, .deleted):
+      // What a deletion wants is so already. Who insists on a record learns that it is gone, and nothing is written.
+      if verb != .delete { throw Problem(.recordDeleted) }
+    case (_, .nothing):
+      if verb == .replace { throw Problem(.preconditionFailed) }
+    }
+  }
+
+  /// Merges an item's JSON into the record's.
+  private func patched(_ item: RestItem, _ record: StoredRecord) throws -> RecordOperation {
+    if item.patches.isEmpty, item.increments.isEmpty { return item.operation }
+    let columns = stores.schema.tables[record.table].columns
+    let settings = try item.operation.settings.map { setting in
+      guard item.patches.contains(setting.column), case .text(let patch) = setting.value else {
+        return setting
+      }
+      let target = record.values[setting.column].text.map { Array($0.utf8) }
+      let merged: [UInt8]
+      // What SQL put there may be no JSON that anybody reads: it is no object, and so gives way.
+      do { merged = try JSONMergePatch.apply(Array(patch.utf8), to: target) } catch is JSONError {
+        merged = try JSONMergePatch.apply(Array(patch.utf8), to: nil)
+      }
+      let value = Value.text(String(decoding: merged, as: UTF8.self))
+      try columns[setting.column].check(value)
+      return RecordOperation.Setting(column: setting.column, value: value)
+    }
+    return item.operation.made(.update, settings: try settings + increased(item, of: record))
+  }
+
+  /// What an item's increments make of a record; of nothing, where there is none.
+  private func increased(_ item: RestItem, of record: StoredRecord?) throws -> [RecordOperation.Setting] {
+    let columns = stores.schema.tables[item.key.table].columns
+    return try item.increments.map { increment in
+      let current = record?.values[increment.column] ?? .null
+      let value = try increment.applied(to: current, columns[increment.column])
+      return RecordOperation.Setting(column: increment.column, value: value, base: current)
+    }
+  }
+
+  // MARK: After an item
+
+  private func result(_ item: RestItem, _ index: Int) throws -> RestResult {
+    var isNew = item.verb == .create
+    switch (item.verb, before[index]) {
+    case (.delete, .nothing?): return .nothing
+    case (.replace, .nothing?): isNew = true
+    default: break
+    }
+    if isNew {
+      created.append(
+        CreatedRecord(
+          place: index, table: stores.schema.tables[item.key.table].name, id: item.key.id))
+    }
+    // Not as the sender may see it: who gave up a membership is shown what stays of it.
+    if let record = try stores.tables[item.key.table].record(item.key.id) {
+      let creator =
+        try isNew
+        ? command.request?.id : service.store.requests.creator(of: item.key, for: author.user)
+      return .record(show(record, creator), isNew: isNew)
+    }
+    guard
+      let tombstone = try stores.tombstones.deletion(
+        item.key.id, of: stores.schema.tables[item.key.table].name)
+    else { return .nothing }
+    if case .deleted? = before[index], item.verb != .delete, command.form != .atomic {
+      return .failure(
+        RestFailure(problem: Problem(.recordDeleted), now: .deleted(item.key, tombstone)))
+    }
+    return .deleted(item.key, tombstone)
+  }
+
+  /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
+  func show(_ record: StoredRecord, _ creator: String?) -> ShownRecord {
+    let isWhole = room > 0 || command.form == .single
+    room -= record.size
+    if isWhole { return ShownRecord(record: record, creator: creator, isWhole: true) }
+    var head = record
+    head.values = []
+    return ShownRecord(record: head, creator: creator, isWhole: false)
+  }
+
+  func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
+    switch (problem.code, try look(item.key)) {
+    case (.preconditionFailed, .live(let record)):
+      let creator = try service.store.requests.creator(of: item.key, for: author.user)
+      return RestFailure(problem: problem, now: .record(show(record, creator)))
+    case (.recordDeleted, .deleted(let tombstone)):
+      return RestFailure(problem: problem, now: .deleted(item.key, tombstone))
+    default: return RestFailure(problem: problem)
+    }
+  }
+
+  /// A record as the sender may see it: one of a zone that is not the sender's is not there.
+  func look(_ key: Footprint.Key) throws -> VisibleRecord {
+    if let record = try stores.tables[key.table].record(key.id) {
+      return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
+    }
+    let table = stores.schema.tables[key.table].name
+    guard let tombstone = try stores.tombstones.deletion(key.id, of: table),
+      try stores.ledger.role(of: author.user, in: tombstone.zone) != nil
+    else { return .nothing }
+    return .deleted(tombstone)
+  }
+
+  // MARK: Requests that were done before
+
+  /// The records of a request, whose answer is purged, as they are now. Nothing is written.
+  func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
+    room = service.environment.answerSize
+    return .results(
+      try command.items.enumerated().map { index, item in
+        let known = records.first { $0.place == index }
+        let made = known.flatMap { record in
+          stores.schema.index(of: record.table).map { Footprint.Key(table: $0, id: record.id) }
+        }
+        switch item {
+        case .success(let item): return try recall(made ?? item.key, item.verb, isNew: known != nil)
+        case .failure(let problem): return .failure(RestFailure(problem: problem))
+        }
+      })
+  }
+
+  private func recall(_ key: Footprint.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
+    switch try look(key) {
+    case .live(let record):
+      let creator = try service.store.requests.creator(of: key, for: author.user)
+      return .record(show(record, creator), isNew: isNew)
+    case .deleted(let tombstone):
+      if verb == .delete { return .deleted(key, tombstone) }
+      return .failure(RestFailure(problem: Problem(.recordDeleted), now: .deleted(key, tombstone)))
+    case .nothing:
+      return verb == .delete ? .nothing : .failure(RestFailure(problem: Problem(.recordUnknown)))
+    }
+  }
+}
+
+extension RecordOperation {
+  /// The operation in another kind, with what is decided when its turn has come.
+  package func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> RecordOperation {
+    RecordOperation(
+      kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,
+      zone: zone ?? self.zone, isExplicitRestore: isExplicitRestore)
+  }
+}

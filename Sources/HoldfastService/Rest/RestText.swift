@@ -1,0 +1,156 @@
+package import HoldfastCore
+
+/// Writes the answers of REST to what is written.
+struct RestText: Sendable {
+  let records: RecordWriter
+  private let schema: SyncSchema
+
+  init(_ schema: SyncSchema) {
+    self.schema = schema
+    records = RecordWriter(schema)
+  }
+
+  /// The answer of a request.
+  func answer(_ outcome: RestOutcome, _ form: RestCommand.Form, in history: History) -> RestAnswer {
+    switch outcome {
+    case .refused(let failures): return refused(failures)
+    case .results(let results):
+      if form == .single, let result = results.first { return single(result, history) }
+      var progress = RestProgress()
+      add(results, to: &progress)
+      return answer(progress)
+    }
+  }
+
+  /// The answer of a request whose items stand alone, when all are done.
+  func answer(_ progress: RestProgress) -> RestAnswer {
+    RestAnswer(
+      status: 200, head: Self.json,
+      body: Array("{\"results\":[".utf8) + progress.results + Array("]}".utf8))
+  }
+
+  /// Writes down the results of items that are done.
+  func add(_ results: [RestResult], to progress: inout RestProgress) {
+    progress.done += results.count
+    for result in results {
+      var writer = JSONWriter(capacity: 256)
+      write(result, to: &writer)
+      if !progress.results.isEmpty { progress.results.append(UInt8(ascii: ",")) }
+      progress.results += writer.bytes
+    }
+  }
+
+  private static let json = "Content-Type: application/json"
+  private static let problem = "Content-Type: application/problem+json"
+
+  private func single(_ result: RestResult, _ history: History) -> RestAnswer {
+    var writer = JSONWriter(capacity: 1024)
+    switch result {
+    case .record(let shown, let isNew):
+      write(shown, to: &writer)
+      let record = shown.record
+      var head = "\(Self.json)\nETag: \"\(history.tag(rev: record.rev))\""
+      if isNew {
+        let table = schema.tables[record.table].name
+        head += "\nLocation: /v1/tables/\(table)/\(percentEncoded(record.id))"
+      }
+      return RestAnswer(status: isNew ? 201 : 200, head: head, body: writer.bytes)
+    case .deleted(let key, let tombstone):
+      records.writeShort(key, tombstone, to: &writer)
+      return RestAnswer(status: 200, head: Self.json, body: writer.bytes)
+    case .nothing: return RestAnswer(status: 204, head: "", body: [])
+    case .failure(let failure):
+      write(failure, to: &writer)
+      return RestAnswer(status: failure.problem.code.status, head: Self.problem, body: writer.bytes)
+    }
+  }
+
+  private func write(_ result: RestResult, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("status")
+    switch result {
+    case .record(let shown, let isNew):
+      writer.int64(isNew ? 201 : 200)
+      writer.key("record")
+      write(shown, to: &writer)
+    case .deleted(let key, let tombstone):
+      writer.int64(200)
+      writer.key("record")
+      records.writeShort(key, tombstone, to: &writer)
+    case .nothing: writer.int64(204)
+    case .failure(let failure):
+      writer.int64(Int64(failure.problem.code.status))
+      writer.key("problem")
+      write(failure, to: &writer)
+    }
+    writer.endObject()
+  }
+
+  private func write(_ shown: ShownRecord, to writer: inout JSONWriter) {
+    if shown.isWhole {
+      records.write(shown.record, created: shown.creator, columns: nil, to: &writer)
+    } else {
+      records.writeHead(of: shown.record, created: shown.creator, to: &writer)
+    }
+  }
+
+  private func write(_ failure: RestFailure, to writer: inout JSONWriter) {
+    failure.problem.write(to: &writer) { writer in
+      switch failure.now {
+      case .record(let shown):
+        writer.key("record")
+        write(shown, to: &writer)
+      case .deleted(let key, let tombstone): records.writeShortMembers(key, tombstone, to: &writer)
+      case nil: break
+      }
+    }
+  }
+
+  private func refused(_ failures: [(index: Int, failure: RestFailure)]) -> RestAnswer {
+    let isExpectation = failures.allSatisfy { $0.failure.problem.code == .preconditionFailed }
+    let problem = Problem(isExpectation ? .preconditionFailed : .batchRefused)
+    var writer = JSONWriter(capacity: 1024)
+    problem.write(to: &writer) { writer in
+      writer.key("errors")
+      writer.beginArray()
+      for (index, failure) in failures {
+        writer.beginObject()
+        writer.key("index")
+        writer.int64(Int64(index))
+        writer.key("problem")
+        write(failure, to: &writer)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+    return RestAnswer(status: problem.code.status, head: Self.problem, body: writer.bytes)
+  }
+}
+
+extension RecordWriter {
+  /// Writes the short form of a record of which a tombstone is left.
+  package func writeShort(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeShortMembers(key, tombstone, to: &writer)
+    writer.endObject()
+  }
+
+  /// Writes the members of that form into an object that was begun.
+  package func writeShortMembers(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
+    writeShortMembers(
+      table: key.table, id: key.id, zone: tombstone.zone, rev: tombstone.rev, seq: tombstone.seq ?? 0,
+      stamp: tombstone.stamp, to: &writer)
+  }
+}
+
+/// A text as it stands in a path: all but the unreserved characters as escapes (RFC 3986, section 2.3).
+package func percentEncoded(_ text: String) -> String {
+  var encoded = ""
+  for byte in text.utf8 {
+    let isPlain =
+      (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
+      || "-._~".utf8.contains(byte)
+    encoded += isPlain ? String(UnicodeScalar(byte)) : "%" + hexadecimal([byte]).uppercased()
+  }
+  return encoded
+}

@@ -1,0 +1,96 @@
+package import HoldfastCore
+
+extension Service {
+  /// Writes what a request of REST says, or as much of it as there is time for, or finds how it was answered before.
+  ///
+  /// - Throws: `Problem` before anything is written.
+  package func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
+    let device = try device(command.key)
+    let number = command.key.number
+    let run = RestRun(
+      command, by: Author(device: number, user: device.user, clock: now, isPresent: true), on: self)
+    var begun = command.progress
+    if let request = command.request {
+      switch try earlier(request, of: command, run) {
+      case .answer(let answer)?: return .rest(answer, isReplay: true)
+      case .progress(let progress)?: begun = progress
+      case nil: break
+      }
+    }
+    let (answer, progress) = try go(on: run, command, after: begun)
+    var shown = answer
+    // A request that found no room is done again when it is repeated.
+    if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
+      if !run.created.isEmpty {
+        try store.requests.add(run.created, by: request, of: number, user: device.user)
+      }
+      // It may show what was seen when it was begun.
+      if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
+      let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
+      try store.requests.add(
+        AnsweredRequest(request: request, at: self.clock.trusted.written(), answer: kept), to: number)
+    }
+    // The clock of a database that is opened goes on from what devices wrote last.
+    try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
+    return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
+  }
+
+  /// Does what is left of a request, or a part of it.
+  ///
+  /// - Returns: the answer when all is done, and how far it has come.
+  private func go(
+    on run: RestRun, _ command: RestCommand, after begun: RestProgress
+  ) throws -> (answer: RestAnswer?, progress: RestProgress) {
+    switch command.form {
+    case .atomic: return (restText.answer(try run.runTogether(), command.form, in: store.history), begun)
+    case .single:
+      let results = try run.runEach(after: begun)
+      var progress = begun
+      progress.isCut = run.isUnfinished
+      if run.isUnfinished { return (nil, progress) }
+      return (restText.answer(.results(results), command.form, in: store.history), progress)
+    case .each:
+      var progress = begun
+      let results = try run.runEach(after: begun)
+      progress.isCut = run.isUnfinished
+      restText.add(results, to: &progress)
+      return (progress.done < command.items.count ? nil : restText.answer(progress), progress)
+    }
+  }
+
+  /// What is known of a request with an id.
+  private enum Earlier {
+    case answer(RestAnswer)
+    /// A part of it was done.
+    case progress(RestProgress)
+  }
+
+  /// What a request with an id was answered with, or how far it has come; nil when it is the first one of this id, or nothing is known of it any
+  /// more.
+  private func earlier(
+    _ request: RequestKey, of command: RestCommand, _ run: RestRun
+  ) throws -> Earlier? {
+    let device = command.key.number
+    if let known = try store.requests.answer(to: request.id, of: device),
+      RequestRetention.isKept(known.at, now: clock.trusted.now())
+    {
+      guard known.request == request else { throw Problem(.requestIDReused) }
+      if let progress = known.answer.progress { return .progress(progress) }
+      return .answer(try showable(known.answer, of: request, command, run))
+    }
+    // What is under way is not over, though nothing of it is kept.
+    if command.progress.done > 0 { return nil }
+    guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
+    guard known.request == request else { throw Problem(.requestIDReused) }
+    return .answer(restText.answer(try run.recall(known.records), command.form, in: store.history))
+  }
+
+  /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
+  private func showable(
+    _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
+  ) throws -> RestAnswer {
+    if let shown = try run.replay(answer) { return shown }
+    let made = try store.requests.created(by: request.id, of: command.key.number)?.records ?? []
+    return restText.answer(try run.recall(made), command.form, in: store.history)
+  }
+}

@@ -1,0 +1,59 @@
+package import HoldfastCore
+
+extension ChangeSetRun {
+  /// Asks the team's function what becomes of two edits of a column.
+  package func resolve(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge)
+    throws
+  {
+    let table = schema.tables[merge.record.table]
+    guard let resolver = stores.rules.resolver(of: column.name, in: table.name) else {
+      throw ServerError(.rulesMissing, "No resolver for \(table.name).\(column.name).")
+    }
+    let (current, last) = (merge.record.values[index], merge.stamps[column.name])
+    let record = RuledRecord(merge.record, table)
+    let value = try ask(table) {
+      let answer = try resolver(
+        edit.base.map { column.json(of: $0) }, column.json(of: edit.value), column.json(of: current), record)
+      return try JSONReader.read(answer.bytes) { try OperationReader.value(of: column, from: &$0) }
+    }
+    let isEdit = value == edit.value
+    let editWins = isEdit || value != current && edit.isLater(than: last)
+    Trace.took(isEdit ? .mergeWon : value == current ? .mergeLost : .mergeCombined)
+    var overlap = overlap(index, column, edit, current, last, editWins: editWins)
+    overlap.isWinnerInRecord = value == current
+    merge.note(overlap)
+    try set(index, column, to: value, of: edit, &merge)
+  }
+
+  /// Asks the team's validators about every record that the set made or changed, as it is now that all is applied.
+  func validate() throws {
+    for (key, operation) in written.sorted(by: { $0.value < $1.value }) {
+      let table = schema.tables[key.table]
+      guard let validator = stores.rules.validator(of: table.name),
+        let record = try stores.tables[key.table].record(key.id)
+      else { continue }
+      do { try ask(table) { try validator(RuledRecord(record, table)) } } catch let problem as Problem {
+        throw blame(operation, problem)
+      }
+    }
+  }
+
+  /// Notes a record for the validators.
+  package func note(_ record: StoredRecord) {
+    let key = Footprint.Key(table: record.table, id: record.id)
+    if !stores.rules.hasValidators { return }
+    if written[key] == nil { written[key] = current }
+  }
+
+  /// Runs a function of the team's. Whatever it throws refuses the set: to fail would block the device's queue for ever.
+  private func ask<Answer>(_ table: TableSchema, _ body: () throws -> Answer) throws -> Answer {
+    do { return try body() } catch let refusal as ValidationError {
+      throw Problem(.validationFailed, refusal.detail)
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      stores.rules.log("A rule of \(table.name) failed: \(error)")
+      throw Problem(.validationFailed, "A rule of \(table.name) failed.")
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import HoldfastCore
+
+/// Writes records, and counts what they come to in their zones.
+extension RecordStores {
+  package func insert(_ record: StoredRecord) throws {
+    try tables[record.table].insert(record)
+    try count(record, 1, record.bytes)
+  }
+
+  /// - Parameter old: what the record was, as the store gave it.
+  package func update(_ record: StoredRecord, over old: StoredRecord) throws {
+    try tables[record.table].update(record)
+    if record.zone == old.zone { return try count(record, 0, record.bytes - old.storedBytes) }
+    try count(old, -1, -old.storedBytes)
+    try count(record, 1, record.bytes)
+  }
+
+  /// - Parameter record: as the store gave it.
+  package func remove(_ record: StoredRecord) throws {
+    try tables[record.table].remove(record.id)
+    try count(record, -1, -record.storedBytes)
+  }
+
+  /// Writes what stays of a record. A record that was changed behind the ledger may be counted still.
+  package func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool)
+    throws
+  {
+    try tombstones.insert(tombstone, seq: seq, of: id, in: table, isDeparture: isDeparture)
+    if tombstone.counted == 0 { return }
+    let isLog = schema.index(of: table) == conflicts
+    let growth = ZoneCounts(records: isLog ? 0 : -1, bytes: -tombstone.counted)
+    try ledger.count(growth, in: tombstone.zone, isLog: isLog)
+  }
+
+  private func count(_ record: StoredRecord, _ records: Int64, _ bytes: Int64) throws {
+    let isLog = record.table == conflicts
+    try ledger.count(ZoneCounts(records: isLog ? 0 : records, bytes: bytes), in: record.zone, isLog: isLog)
+  }
+}

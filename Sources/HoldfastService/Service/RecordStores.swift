@@ -1,0 +1,118 @@
+package import HoldfastCore
+
+/// All that change sets are applied to: the records, the tombstones and the zones of a store, with what the schema says of them.
+package final class RecordStores {
+  package let schema: SyncSchema
+  package let store: any StoreWriter
+  package let tables: [any RecordTable]
+  package let tombstones: any TombstoneTable
+  package let ledger: ZoneLedger
+  /// The transaction's; nil for an operator, whom no device tells of another.
+  package var history: History?
+  /// The time of the transaction, in milliseconds since 1970.
+  package var now: Int64 = 0
+  package let rules: RulesInForce
+  /// The indexes of the built-in tables, and of their columns.
+  package let members: Int
+  package let conflicts: Int
+  package let memberUser: Int
+  let memberName: Int
+  package let memberRole: Int
+  package let memberGroup: Int
+  package let memberInviter: Int
+  /// What one user may have.
+  package let limits: UserLimits
+  /// How much work a change set may be before its last operation.
+  let workLimit: Int
+  /// After how much work the rest of a deletion is left to another transaction.
+  let pieceLimit: Int
+  /// How much a zone may hold.
+  package let zoneLimits: ZoneLimits
+  private let random: @Sendable (Int) -> [UInt8]
+
+  package init(
+    _ schema: SyncSchema, on store: any StoreWriter, rules: RulesInForce = RulesInForce(),
+    limits: UserLimits = UserLimits(), zoneLimits: ZoneLimits = ZoneLimits(),
+    workLimit: Int = ChangeSetWork.limit, pieceLimit: Int = .max,
+    random: @escaping @Sendable (Int) -> [UInt8]
+  ) {
+    self.schema = schema
+    self.rules = rules
+    self.limits = limits
+    self.workLimit = workLimit
+    self.pieceLimit = pieceLimit
+    self.zoneLimits = zoneLimits
+    self.random = random
+    self.store = store
+    tables = store.tables
+    tombstones = store.tombstones
+    ledger = ZoneLedger(store.zones)
+    guard let members = schema.index(of: TableSchema.members.name),
+      let conflicts = schema.index(of: TableSchema.conflicts.name),
+      let user = TableSchema.members.index(of: "user"), let name = TableSchema.members.index(of: "name"),
+      let role = TableSchema.members.index(of: "role"), let group = TableSchema.members.index(of: "group"),
+      let inviter = TableSchema.members.index(of: TableSchema.inviterColumn)
+    else { preconditionFailure("Every schema has the built-in tables.") }
+    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup, memberInviter) = (
+      members, conflicts, user, name, role, group, inviter
+    )
+  }
+
+  /// Whether a zone still stands: of a user, or of a root record that is live.
+  package func isLive(_ zone: String) throws -> Bool {
+    if try store.accounts.isKnown(zone) { return true }
+    for store in tables where store.table.zone == .root {
+      if try store.zone(of: zone) != nil { return true }
+    }
+    return try store.zones.hasUnknownRoot(zone)
+  }
+
+  /// Makes an id for a record of the server's own.
+  package func newID(at clock: Stamp) -> String {
+    makeIdentifier(milliseconds: clock.milliseconds, random: random)
+  }
+
+  /// Makes a user a member of a zone that is no group of another, as a record of the zone.
+  ///
+  /// - Returns: the id of the record.
+  @discardableResult
+  package func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author)
+    throws
+    -> String
+  {
+    var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
+    values[memberUser] = .text(user)
+    values[memberName] = .text(name)
+    values[memberRole] = .text(role.rawValue)
+    let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
+    let id = newID(at: author.clock)
+    try insert(
+      StoredRecord(
+        table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
+        stamps: stamps,
+        values: values))
+    try store.consents.setLeft(false, user, zone)
+    _ = try settleAccess(of: user, to: zone)
+    ledger.changedMember(user)
+    return id
+  }
+
+  /// The record of a user's own membership of a zone, also of one that is not accepted yet; or nil.
+  package func membership(of user: String, in zone: String) throws -> StoredRecord? {
+    var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
+    values[memberUser] = .text(user)
+    let wanted = StoredRecord(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
+    return try tables[members].holder(of: ["user"], like: wanted).flatMap { try tables[members].record($0) }
+  }
+}
+
+/// A new UUIDv7 of the environment's randomness.
+package func makeIdentifier(milliseconds: Int64, random: (Int) -> [UInt8]) -> String {
+  let words = random(16).withUnsafeBytes {
+    (
+      $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+      $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    )
+  }
+  return Identifier.make(milliseconds: milliseconds, random: words)
+}

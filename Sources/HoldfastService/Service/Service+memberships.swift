@@ -1,0 +1,160 @@
+package import HoldfastCore
+
+/// What a user says of memberships: docs/SHARING.md, sections 2 and 3.
+package enum MembershipChange: Sendable, Equatable {
+  /// Accepts a membership that waits, by the id of its record.
+  case accept(String)
+  /// Refuses it, which removes the record.
+  case decline(String)
+  /// Leaves a zone, whatever gives it.
+  case leave(zone: String)
+  /// As an owner of a group rolls back that another zone names it, by the id of that zone's record.
+  case withdraw(String, group: String)
+  /// Blocks a user, by the id.
+  case block(String)
+  case unblock(String)
+
+  /// What the change will probably touch.
+  package func footprint(_ key: DeviceKey, _ schema: SyncSchema) -> Footprint {
+    var footprint = Footprint(device: key, user: key.user)
+    let members = schema.index(of: TableSchema.members.name) ?? 0
+    switch self {
+    case .accept(let id), .decline(let id): footprint.records = [.init(table: members, id: id)]
+    case .leave(let zone): footprint.zones = [zone]
+    case .withdraw(let id, let group):
+      footprint.records = [.init(table: members, id: id)]
+      footprint.zones = [group]
+    case .block, .unblock: break
+    }
+    return footprint
+  }
+}
+
+extension Service {
+  /// Does what a user says of memberships.
+  ///
+  /// - Throws: `Problem` before anything is written.
+  package func membership(_ change: MembershipChange, by key: DeviceKey, at now: Stamp) throws -> Outcome {
+    let author = Author(device: key.number, user: try device(key).user, clock: now)
+    switch change {
+    case .accept(let id): return try accept(id, by: author)
+    case .decline(let id): try decline(id, by: author)
+    case .leave(let zone): try leave(zone, by: author)
+    case .withdraw(let id, let group): try withdraw(id, of: group, by: author)
+    case .block(let user): try block(user, by: author)
+    case .unblock(let user): try store.consents.setBlocked(false, user, by: author.user)
+    }
+    return .done
+  }
+
+  private func accept(_ id: String, by author: Author) throws -> Outcome {
+    let member = try invitation(id, of: author.user)
+    let isPending = member.values[stores.memberInviter] != .null
+    if isPending { try stores.accept(member, by: author) }
+    return .membership(
+      Membership(
+        id: id, zone: member.zone, user: author.user, name: member.values[stores.memberName].text ?? "",
+        role: member.values[stores.memberRole].text.flatMap(Role.init) ?? .viewer), isNew: isPending)
+  }
+
+  private func decline(_ id: String, by author: Author) throws {
+    let member = try invitation(id, of: author.user)
+    guard member.values[stores.memberInviter] != .null else { throw Problem(.notFound) }
+    let run = ChangeSetRun([], by: author, on: stores)
+    try run.remove(member, at: author.clock, isLogged: { _ in false })
+    stores.ledger.changedMember(author.user)
+  }
+
+  /// A user's own membership, accepted or not, of a zone that stands.
+  private func invitation(_ id: String, of user: String) throws -> StoredRecord {
+    guard let member = try stores.tables[stores.members].record(id),
+      member.values[stores.memberUser] == .text(user), try stores.ledger.exists(member.zone),
+      try stores.ledger.isPublic(member.zone) || stores.isLive(member.zone)
+    else { throw Problem(.notFound) }
+    return member
+  }
+
+  private func leave(_ zone: String, by author: Author) throws {
+    let user = author.user
+    guard try stores.ledger.exists(zone), try store.zones.role(of: user, in: zone) != nil else {
+      throw Problem(.notFound)
+    }
+    let own = try stores.membership(of: user, in: zone)
+    if let own, own.values[stores.memberRole] == .text(Role.owner.rawValue),
+      try !stores.ledger.isPublic(zone), try stores.isLive(zone)
+    {
+      let others = try store.zones.members(of: zone).filter { $0.user != nil && $0.user != user }
+      guard others.contains(where: { $0.role == .owner }) else { throw Problem(.lastOwner) }
+    }
+    if let own {
+      let run = ChangeSetRun([], by: author, on: stores)
+      try run.remove(own, at: author.clock, isLogged: { _ in false })
+    }
+    try store.consents.setLeft(true, user, zone)
+    _ = try stores.settleAccess(of: user, to: zone)
+    try stores.followGroups(of: zone, user)
+    stores.ledger.changedMember(user)
+  }
+
+  private func withdraw(_ id: String, of group: String, by author: Author) throws {
+    guard try stores.ledger.exists(group), let role = try store.zones.ownRole(of: author.user, in: group)
+    else { throw Problem(.notFound) }
+    if role < .owner { throw Problem(.roleInsufficient, "To take a group back takes the role owner.") }
+    guard let grant = try stores.tables[stores.members].record(id),
+      grant.values[stores.memberGroup] == .text(group)
+    else { throw Problem(.notFound) }
+    let run = ChangeSetRun([], by: author, on: stores)
+    try run.remove(grant, at: author.clock, isLogged: { _ in false })
+    try run.removeMember(grant)
+  }
+
+  private func block(_ other: String, by author: Author) throws {
+    guard other != author.user, try store.accounts.name(ofID: other) != nil else { throw Problem(.notFound) }
+    if try store.consents.hasBlocked(author.user, other) { return }
+    let limit = stores.limits.blocks
+    if try store.consents.blockCount(of: author.user) >= limit {
+      throw Problem(.userLimit, "A user blocks at most \(limit) others.")
+    }
+    try store.consents.setBlocked(true, other, by: author.user)
+  }
+}
+
+extension RecordStores {
+  /// A user is in a number of zones by the own word.
+  ///
+  /// - Throws: `Problem.userLimit`.
+  func checkZoneCount(of user: String) throws {
+    if try hasRoomForZone(user) { return }
+    throw Problem(
+      .userLimit,
+      "A user has at most \(limits.zones) zones, and \(limits.zonesOfDevice) with deleted ones: delete or leave some."
+    )
+  }
+
+  /// Whether a user may be in one more zone. Those that have ended are looked for only where they decide.
+  func hasRoomForZone(_ user: String) throws -> Bool {
+    let most = max(limits.zones, limits.zonesOfDevice)
+    let count = try store.consents.zoneCount(of: user, upTo: most)
+    if count < limits.zones { return true }
+    return try count < most && count - store.consents.endedZoneCount(of: user) < limits.zones
+  }
+
+  /// A user accepts the own membership: from here on it counts.
+  ///
+  /// - Parameter role: its role from now on; nil for the one that it has.
+  /// - Throws: `Problem.userLimit` before anything is written.
+  package func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
+    try checkZoneCount(of: author.user)
+    var merge = RecordMerge(member)
+    merge.set(memberInviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
+    if let role {
+      let name = TableSchema.members.columns[memberRole].name
+      merge.set(memberRole, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
+    }
+    var next = merge.next
+    next.seq = try ledger.next(member.zone)
+    try update(next, over: member)
+    try store.consents.setLeft(false, author.user, member.zone)
+    try followMember(next.values, in: next.zone)
+  }
+}

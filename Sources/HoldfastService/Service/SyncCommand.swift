@@ -1,0 +1,119 @@
+package import HoldfastCore
+
+/// The writing part of a `POST /v1/sync`.
+package struct SyncCommand: Sendable {
+  /// An ack in the form that is stored: the beginning of a zone has an empty epoch.
+  package struct Ack: Sendable, Equatable {
+    package let zone: String
+    package let epoch: String
+    package let seq: Int64
+    /// In the middle of a copy from the zone's beginning; see `ChangeToken`.
+    package var purged: Int64 = 0
+
+    package init(zone: String, epoch: String, seq: Int64, purged: Int64 = 0) {
+      (self.zone, self.epoch, self.seq, self.purged) = (zone, epoch, seq, purged)
+    }
+
+    /// The token that the ack is.
+    package var token: ChangeToken {
+      ChangeToken(epoch: epoch, seq: seq, purged: purged, isUnfinished: purged < 0)
+    }
+  }
+
+  package let key: DeviceKey
+  package let request: SyncRequest
+  /// What the device says of itself, where that is news.
+  package var newClient: ClientVersion?
+  /// What the acks say; nil for a zone that is gone.
+  package let acks: [(zone: String, ack: Ack?)]
+  /// The device's chain after each change set.
+  package let chains: [Fingerprint]
+  /// Whether a piece of the deletion is done that comes next.
+  package var isCut = false
+
+  /// Prepares a request.
+  ///
+  /// - Throws: `Problem.invalidRequest` for an ack that never was a token.
+  package init(_ request: SyncRequest, body: [UInt8], key: DeviceKey) throws(Problem) {
+    self.key = key
+    self.request = request
+    var acks: [(zone: String, ack: Ack?)] = []
+    acks.reserveCapacity(request.acks.count)
+    for ack in request.acks {
+      guard (1...64).contains(ack.zone.utf8.count), !ack.zone.utf8.contains(0) else {
+        throw Problem(.invalidRequest, "A zone in acks has no zone's name.")
+      }
+      guard let text = ack.token else {
+        acks.append((ack.zone, nil))
+        continue
+      }
+      if text.isEmpty {
+        acks.append((ack.zone, Ack(zone: ack.zone, epoch: "", seq: 0)))
+      } else if let token = ChangeToken(text) {
+        acks.append((ack.zone, Ack(zone: ack.zone, epoch: token.epoch, seq: token.seq, purged: token.purged)))
+      } else {
+        throw Problem(.invalidRequest, "acks holds a text that is no change token.")
+      }
+    }
+    self.acks = acks
+    chains = body.withUnsafeBufferPointer { bytes in
+      var chain = request.chain
+      return request.changeSets.map { set in
+        chain = chain.chained(with: UnsafeBufferPointer(rebasing: bytes[set.range]))
+        return chain
+      }
+    }
+  }
+
+  /// Checks that the device has not gone back behind answers that it said to have dealt with: refusals among them are purged, and a
+  /// copy that sends the same change sets again could never learn of them.
+  ///
+  /// - Throws: `Problem.deviceDiverged`.
+  package func requireAcknowledgements(from acknowledged: Int64) throws(Problem) {
+    if request.acknowledgedRefusals < acknowledged {
+      Trace.took(.divergedAnswers)
+      throw Problem(.deviceDiverged, "Refusals up to \(acknowledged) are acknowledged already.")
+    }
+  }
+
+  /// Whether a request of the device was written since it heard what this one goes by: the network brings it late, or a second time. What it
+  /// says of the zones may not be so any more; taken, it could clear the mark of one that was lost in between.
+  package func isOld(_ device: DeviceState) -> Bool {
+    guard device.isSessionUsed, let clock = request.lastServerClock else { return false }
+    return clock < device.clock
+  }
+
+  /// How many of the change sets are replays.
+  ///
+  /// - Parameters:
+  ///   - confirmed: the highest number of the device that was dealt with.
+  ///   - chain: its fingerprint up to there.
+  /// - Throws: `Problem.deviceDiverged` when the device's history is another one; see PROTOCOL.md, section 7.
+  func replays(confirmed: Int64, chain: Fingerprint) throws(Problem) -> Int {
+    if request.changeSets.isEmpty { return 0 }
+    var before = request.first - 1
+    guard before <= confirmed else {
+      Trace.took(.divergedNumber)
+      throw Problem(.deviceDiverged, "The number \(before) never arrived here.")
+    }
+    var own = request.chain
+    for (index, set) in request.changeSets.enumerated() {
+      if before == confirmed {
+        guard own == chain else { throw divergedChain() }
+        return index
+      }
+      before += Int64(set.count)
+      own = chains[index]
+      if before > confirmed {
+        throw Problem(.deviceDiverged, "A change set reaches across the number \(confirmed).")
+      }
+    }
+    if before == confirmed, own != chain { throw divergedChain() }
+    return request.changeSets.count
+  }
+
+  private func divergedChain() -> Problem {
+    Trace.took(.divergedChain)
+    return Problem(.deviceDiverged)
+  }
+}

@@ -1,0 +1,159 @@
+package import HoldfastCore
+
+/// The shared database as a service token lets it be read: as the server reads it, without all that the token does not name. Whoever is asked
+/// for makes no difference. Source: docs/IDENTITY.md, section 6.
+package final class ScopedReader: StoreReader {
+  private let store: any StoreReader
+  private let scope: TokenScope
+  private let schema: SyncSchema
+
+  package init(_ store: any StoreReader, _ scope: TokenScope, _ schema: SyncSchema) {
+    self.store = store
+    self.scope = scope
+    self.schema = schema
+  }
+
+  private func require(table: Int) throws(Problem) {
+    let table = schema.tables[table]
+    if !scope.has(table: table) {
+      throw Problem(.tokenLimited, "It does not name the table \(table.name).")
+    }
+  }
+
+  /// The zone with the token's role; with none when the token does not name it.
+  private func seen(_ zone: ZoneState) -> ZoneState {
+    var zone = zone
+    zone.role = scope.has(zone: zone.zone) ? scope.role.rawValue : ""
+    return zone
+  }
+
+  package var history: History { store.history }
+
+  package var prover: Prover { store.prover }
+
+  package func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> { [:] }
+
+  // MARK: Zones
+
+  package func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {
+    try store.restored(zones.filter { scope.has(zone: $0) })
+  }
+
+  package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
+    try visibleZones(among: scope.zones?.sorted())
+  }
+
+  package func visibleZones(among zones: [String]?) throws -> VisibleZones {
+    let visible = try store.visibleZones(among: zones)
+    return VisibleZones(
+      visible.zones.filter { scope.has(zone: $0.zone) }.map {
+        VisibleZones.Zone(zone: $0.zone, seq: $0.seq, purged: $0.purged, role: scope.role.rawValue)
+      }, losses: 0)
+  }
+
+  package func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+    scope.has(zone: zone) ? try store.zone(zone, for: nil).map(seen) : nil
+  }
+
+  package func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {
+    try store.refreshed(zones, for: nil).map(seen)
+  }
+
+  package func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+    -> WrittenChanges
+  {
+    guard scope.has(zone: zone.zone), scope.tables == nil else { throw Problem(.tokenLimited) }
+    return try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
+  }
+
+  // MARK: Records
+
+  package func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
+    try require(table: table)
+    return try store.records(ids, of: table, for: nil).filter { _, record in
+      switch record {
+      case .live(let record, _): scope.has(zone: record.zone)
+      case .deleted(let tombstone): scope.has(zone: tombstone.zone)
+      }
+    }
+  }
+
+  package func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String] {
+    try require(table: query.table)
+    return try store.ids(query, in: zones.filter(scope.has(zone:)), limit: limit)
+  }
+
+  package func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64> {
+    try require(table: list.table)
+    return scope.has(zone: list.zone) ? try store.ranks(of: ids, in: list) : [:]
+  }
+
+  package func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange]
+  {
+    try require(table: table)
+    return scope.has(zone: zone) ? try store.changes(of: table, in: zone, after: seq, limit: limit) : []
+  }
+
+  // MARK: The token's own
+
+  package func keptResult(_ token: TokenHash, of user: String) throws -> KeptResult.Head? {
+    try store.keptResult(token, of: user)
+  }
+
+  package func keptIDs(_ token: TokenHash, of user: String, chunk: Int) throws -> [String] {
+    try store.keptIDs(token, of: user, chunk: chunk)
+  }
+
+  package func moment<Result>(_ body: () throws -> Result) throws -> Result { try store.moment(body) }
+
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try store.transaction(body)
+  }
+
+  package func device(_ token: TokenHash) throws -> KnownDevice? { try store.device(token) }
+
+  // What only devices and the server itself ask for: nothing of it is the token's.
+
+  package func account(_ name: String) throws -> (id: String, password: String)? { nil }
+
+  package func account(id: String) throws -> (name: String, password: String)? { nil }
+
+  package func devices(of user: String, limit: Int) throws -> [ListedDevice] { [] }
+
+  package func zones(of device: DeviceKey) throws -> [ZoneState] { [] }
+
+  package func refusals(of device: Int64) throws -> [StoredRefusal] { [] }
+
+  package func memberships(of user: String) throws -> [String] { [] }
+
+  package func invitations(to zone: String) throws -> [Invitation] { [] }
+
+  package func invitation(_ token: TokenHash) throws -> Invitation? { nil }
+
+  package func user(named name: String) throws -> FoundUser? { nil }
+
+  package func pendingMemberships(of user: String) throws -> [PendingMembership] { [] }
+
+  package func pendingZones(of user: String) throws -> [String] { [] }
+
+  package func grants(of group: String) throws -> [GroupGrant] { [] }
+
+  package func blocks(of user: String) throws -> [BlockedUser] { [] }
+
+  package func ownRole(of user: String, in zone: String) throws -> Role? { nil }
+
+  package func erasedUser(after id: String) throws -> String? { nil }
+
+  package func erasedZones() throws -> TextMap<Int64> { [:] }
+
+  package func emptyLog() throws -> Bool { false }
+
+  package func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone] { [] }
+
+  package func lag(of user: String?) throws -> [DeviceLag] { [] }
+
+  package func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int)
+    throws
+    -> FoundPurgeable
+  { FoundPurgeable() }
+}

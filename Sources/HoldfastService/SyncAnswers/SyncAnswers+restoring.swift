@@ -1,0 +1,138 @@
+package import HoldfastCore
+
+/// What a restored server says to devices that have seen more of its history than it has; docs/RESTORING.md, section 3.
+extension SyncAnswers {
+  /// The zones with what their acks are worth in the history of now, and which of them are not there at all.
+  package func judged(_ zones: [ZoneState]) throws -> ([ZoneState], unknown: TextSet) {
+    let foreign = zones.filter { history.previous != nil && history.isForeign($0.ack) }.map(\.zone)
+    if foreign.isEmpty { return (zones, []) }
+    let restored = try store.restored(foreign)
+    let judged = zones.map { zone in
+      var zone = zone
+      zone.isForeign = history.isForeign(zone.ack)
+      zone.isOfBothHistories =
+        zone.isForeign && history.agrees(with: zone.ack, in: restored[zone.zone])
+      return zone
+    }
+    return (judged, TextSet(foreign).subtracting(restored.keys))
+  }
+
+  /// Whether the device is ahead in a zone: what it has of it is not to be thrown away.
+  func isAwaitingRecovery(_ zone: ZoneState) -> Bool {
+    zone.isForeign && !zone.isOfBothHistories && !zone.wasLost
+  }
+
+  /// Whether the device says more of a zone than there is in the very epoch of now. True or not, it takes a proof.
+  func isAhead(_ zone: ZoneState) -> Bool {
+    zone.ack.epoch == epoch && !zone.wasLost && max(zone.ack.seq, zone.ack.purged) > zone.seq
+  }
+
+  /// What is asked of a device, and what became of what it has claimed before.
+  package struct Questions {
+    /// The zones for which it is to show proofs.
+    var zones: TextSet = []
+    var claims: TextMap<ZoneClaim.Mark> = [:]
+  }
+
+  /// The zones of which the device has more than the database, and has not shown yet what it has of proofs.
+  func questions(
+    _ zones: [ZoneState], _ request: SyncRequest, of device: DeviceKey, at now: Int64
+  ) throws -> Questions {
+    let ahead = zones.filter { isAhead($0) || isAwaitingRecovery($0) }
+    if ahead.isEmpty { return Questions() }
+    var questions = Questions(claims: try store.claims(of: device.user))
+    let shown = TextSet(request.claims.map(\.zone))
+    let unproven = questions.claims.values.count { !$0.isProven }
+    let isRecovering = history.isRecovering(at: now) && unproven < ZoneClaim.unprovenLimit
+    for zone in ahead where !shown.contains(zone.zone) {
+      guard isAhead(zone) || isRecovering && questions.claims[zone.zone]?.device != device.number else {
+        continue
+      }
+      questions.zones.insert(zone.zone)
+      if questions.zones.count == RecoveryClaim.limit { break }
+    }
+    return questions
+  }
+
+  package func write(_ questions: Questions, to writer: inout JSONWriter) {
+    if questions.zones.isEmpty { return }
+    Trace.took(.proofWanted)
+    writer.key("prove")
+    writer.beginArray()
+    for zone in questions.zones.sorted() { writer.string(zone) }
+    writer.endArray()
+  }
+
+  /// Writes what the device can show later: how far the server has dealt with it, and the user's role in the zones of the answer, and in those
+  /// of which it has no proof.
+  package func write(
+    _ parts: [(zone: String, role: String, seq: Int64)], _ zones: [ZoneState], _ request: SyncRequest,
+    of device: KnownDevice, to writer: inout JSONWriter
+  ) {
+    writer.key("proof")
+    let progress = Prover.Progress(
+      epoch: epoch, confirmed: device.confirmed, chain: device.chain.text)
+    writer.string(store.prover.proof(of: progress, of: device.key.number))
+    var proofs = parts
+    if !request.unproven.isEmpty {
+      let wanted = TextSet(request.unproven).subtracting(parts.map(\.zone))
+      proofs += zones.filter { wanted.contains($0.zone) && !$0.role.isEmpty }.map {
+        ($0.zone, $0.role, $0.seq)
+      }
+    }
+    if proofs.isEmpty { return }
+    writer.key("proofs")
+    writer.beginObject()
+    for (zone, role, seq) in proofs {
+      guard let role = Role(rawValue: role) else { continue }
+      writer.key(named: zone)
+      writer.string(
+        store.prover.proof(of: .init(epoch: epoch, seq: seq, role: role), of: device.key.user, in: zone))
+    }
+    writer.endObject()
+  }
+
+  func writeAwaitingRecovery(
+    _ zones: [ZoneState], _ unknown: TextSet, _ questions: Questions, to writer: inout JSONWriter
+  ) {
+    if zones.isEmpty { return }
+    Trace.took(.zoneAwaitingRecovery)
+    writer.key("awaiting_recovery")
+    writer.beginArray()
+    for zone in zones {
+      writer.beginObject()
+      writer.key("zone")
+      writer.string(zone.zone)
+      writer.key("unknown")
+      writer.bool(unknown.contains(zone.zone))
+      let isRefused = questions.claims[zone.zone]?.state == .refused
+      if isRefused || unknown.contains(zone.zone) {
+        writer.key("until")
+        writer.int64(isRefused ? 0 : history.recoveryEnd ?? 0)
+      }
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+
+  /// Writes that what a request recovered was dealt with.
+  package func write(_ refused: [RefusedRecovery], of count: Int, to writer: inout JSONWriter) {
+    if count == 0 { return }
+    writer.key("recovered")
+    writer.beginObject()
+    writer.key("count")
+    writer.int64(Int64(count))
+    writer.key("refused")
+    writer.beginArray()
+    for refusal in refused {
+      writer.beginObject()
+      writer.key("index")
+      writer.int64(Int64(refusal.index))
+      writer.key("problem")
+      writer.rawValue(refusal.problem.document)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+  }
+}

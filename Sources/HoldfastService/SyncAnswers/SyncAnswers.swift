@@ -1,0 +1,233 @@
+package import HoldfastCore
+
+/// Makes the answer of one request.
+package struct SyncAnswers {
+  /// How many zones are read together.
+  private static let zonesAtOnce = 16
+
+  package let store: any StoreReader
+  package var history: History { store.history }
+  package var epoch: String { history.epoch }
+  /// The size of an answer from which on no further change is begun.
+  private let answerSize: Int
+  /// How many zones are offered to a device.
+  private let zoneLimit: Int
+  private let schema: SchemaWords
+
+  package init(_ store: any StoreReader, answerSize: Int, zoneLimit: Int, _ schema: SchemaWords) {
+    self.store = store
+    self.answerSize = answerSize
+    self.zoneLimit = zoneLimit
+    self.schema = schema
+  }
+
+  /// The same over another view of the database.
+  package func reading(_ store: any StoreReader) -> SyncAnswers {
+    SyncAnswers(store, answerSize: answerSize, zoneLimit: zoneLimit, schema)
+  }
+
+  /// Whether a request says anything that has to be written.
+  package func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws
+    -> Bool
+  {
+    if command.request.isWriting || command.request.isComplete || command.newClient != nil { return true }
+    if store.prover.isBehind(
+      command.request, device.confirmed, device.chain, of: device.key.number, in: epoch)
+    {
+      return true
+    }
+    // That a device is alive is written once a session and once a day.
+    if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
+    // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
+    if command.acks.count > 64 { return true }
+    for (zone, ack) in command.acks {
+      let known = zones.first { $0.zone == zone && $0.isStored }
+      // Who resyncs a lost zone clears its mark.
+      if known?.ack != ack || known?.wasLost == true && ack?.epoch == "" { return true }
+    }
+    guard command.request.acknowledgedRefusals > 0 else { return false }
+    return try store.refusals(of: device.key.number).contains {
+      $0.last <= command.request.acknowledgedRefusals
+    }
+  }
+
+  /// Whether the answer has changes of a zone.
+  package func hasParts(_ zones: [ZoneState]) -> Bool { zones.contains { !$0.role.isEmpty && $0.hasChanges } }
+
+  /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a moment of the store, where it has parts.
+  ///
+  /// - Parameter refusedRecoveries: what could not be taken of what the request recovers; nil when none of it was looked at.
+  package func answer(
+    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneState], clock: Stamp, now: Int64,
+    refusedRecoveries: [RefusedRecovery]? = nil
+  ) throws -> [UInt8] {
+    let (zones, unknown) = try judged(found)
+    let questions = try questions(zones, request, of: device.key, at: now)
+    var digest = AckDigest()
+    for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
+    let mustResend = !request.isComplete && (digest.text != request.digest || device.hasPurgedAcks)
+    if mustResend { Trace.took(.resendAsked) }
+    var writer = JSONWriter(capacity: 512)
+    writer.beginObject()
+    writer.key("clock")
+    writer.string(clock.text)
+    writer.key("confirmed")
+    writer.int64(device.confirmed)
+    writer.key("chain")
+    writer.string(device.chain.text)
+    writer.key("refused")
+    try writeRefused(device.key.number, to: &writer)
+    writer.key("resend")
+    writer.bool(mustResend)
+    // Of what an unproven ack says, nothing is concluded yet.
+    let settled = zones.filter { !isAhead($0) || !questions.zones.contains($0.zone) }
+    writer.key("zones")
+    writer.beginArray()
+    let offered = offered(settled)
+    var proofs: [(zone: String, role: String, seq: Int64)] = []
+    if !mustResend { try writeParts(offered, of: device.key, to: &writer, &proofs) }
+    writer.endArray()
+    writer.key("lost")
+    writer.beginArray()
+    for zone in settled where zone.role.isEmpty && !isAwaitingRecovery(zone) {
+      Trace.took(.lossTold)
+      writer.string(zone.zone)
+    }
+    writer.endArray()
+    writeAwaitingRecovery(
+      zones.filter { $0.role.isEmpty && isAwaitingRecovery($0) }, unknown, questions, to: &writer)
+    write(proofs, zones, request, of: device, to: &writer)
+    write(questions, to: &writer)
+    if let refusedRecoveries { write(refusedRecoveries, of: request.recovered.count, to: &writer) }
+    if offered.count < settled.count {
+      writer.key("withheld")
+      writer.int64(Int64(settled.count - offered.count))
+    }
+    writer.key("schema")
+    writer.string(schema.fingerprint)
+    if let renamed = schema.renamed {
+      writer.key("renamed")
+      writer.rawValue(renamed)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// The zones that a device follows, and as many of the others as it may: so it never has more acks than a request takes.
+  private func offered(_ zones: [ZoneState]) -> [ZoneState] {
+    if zones.count <= zoneLimit { return zones }
+    let known = zones.filter(\.isStored)
+    let others = zones.filter { !$0.isStored && !$0.role.isEmpty }.sorted { $0.zone < $1.zone }
+    return known + others.prefix(max(0, zoneLimit - known.count))
+  }
+
+  private func writeRefused(_ device: Int64, to writer: inout JSONWriter) throws {
+    writer.beginArray()
+    for refusal in try store.refusals(of: device) {
+      writer.beginObject()
+      writer.key("first")
+      writer.int64(refusal.first)
+      writer.key("last")
+      writer.int64(refusal.last)
+      writer.key("operation")
+      writer.int64(refusal.operation)
+      writer.key("problem")
+      writer.rawValue(refusal.problem)
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+
+  /// The zones that have something new, smallest rest first, until the answer is full.
+  private func writeParts(
+    _ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter,
+    _ proofs: inout [(zone: String, role: String, seq: Int64)]
+  ) throws {
+    var waiting: [ZoneState] = []
+    for zone in zones where !zone.role.isEmpty {
+      if zone.isFenced(epoch: epoch) {
+        Trace.took(.fenced)
+        writer.beginObject()
+        writer.key("zone")
+        writer.string(zone.zone)
+        writer.key("reset")
+        writer.bool(true)
+        if isAwaitingRecovery(zone) {
+          Trace.took(.aheadOfRestore)
+          writer.key("restored")
+          writer.bool(true)
+        }
+        writer.endObject()
+      } else if zone.hasChanges {
+        waiting.append(zone)
+      }
+    }
+    waiting.sort { ($0.seq - $0.ack.seq, $0.zone) < ($1.seq - $1.ack.seq, $1.zone) }
+    let limit = writer.count + answerSize
+    while !waiting.isEmpty, writer.count < limit {
+      let next = Array(waiting.prefix(Self.zonesAtOnce))
+      waiting.removeFirst(next.count)
+      for zone in try store.refreshed(next, for: device.user) {
+        // Who lost it meanwhile, or has to resync, is told so by the next answer.
+        if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
+        let end = try writePart(zone, to: &writer, limit: limit)
+        proofs.append((zone.zone, zone.role, end.seq))
+        if end.hasMore { return }
+      }
+    }
+  }
+
+  /// Where a part ends.
+  package struct PartEnd {
+    /// The token up to which the zone is known with it.
+    let token: String
+    let hasMore: Bool
+    let remaining: Int64
+    /// The seq of the token.
+    let seq: Int64
+
+    /// The text of its ETag: with the same, the part is the same.
+    package var tag: String { hasMore ? "\(token)+\(remaining)" : token }
+  }
+
+  /// Writes a part of at most `count` changes, as an answer of its own.
+  package func writePart(_ zone: ZoneState, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
+    try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
+  }
+
+  /// Writes a zone's part, with as many of its changes as there is room for.
+  private func writePart(
+    _ zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
+  ) throws -> PartEnd {
+    writer.beginObject()
+    writer.key("zone")
+    writer.string(zone.zone)
+    writer.key("role")
+    writer.string(zone.role)
+    writer.key("from")
+    writer.string(zone.token)
+    writer.key("changes")
+    let written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
+    writer.key("count")
+    writer.int64(written.count)
+    // A part without a change, for which there was no room, leaves the device where it is.
+    let isUntouched = written.hasMore && written.last == zone.ack.seq
+    Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
+    let reached = written.hasMore ? written.last : written.seq
+    let token =
+      isUntouched
+      ? zone.token
+      : ChangeToken(
+        epoch: epoch, seq: reached, purged: zone.purgedAtBeginning, isUnfinished: written.hasMore
+      ).text
+    writer.key("to")
+    writer.string(token)
+    writer.key("more")
+    writer.bool(written.hasMore)
+    writer.key("remaining")
+    writer.int64(written.seq - reached)
+    writer.endObject()
+    return PartEnd(
+      token: token, hasMore: written.hasMore, remaining: written.seq - reached, seq: reached)
+  }
+}
