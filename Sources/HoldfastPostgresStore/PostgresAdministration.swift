@@ -108,12 +108,29 @@ package class PostgresAdministration: StoreAdministration {
       ).map {
         "ledger: \(relation.table) \($0[0]) is in the \($0[1]) alone; `holdfast doctor --repair` mends it"
       }
+      if !layout.isDistributed { findings += try lateRecords(of: relation) }
       findings += try rows(
         "SELECT id, stamps, rev::text FROM holdfast.records WHERE record_table = \(table) AND state = 0"
       ).filter { RecordStamps($0[1]) == nil || (Int64($0[2]) ?? 0) < 1 }
         .map { "stamps: those of \(relation.table) \($0[0]) can't be read" }
     }
     return findings
+  }
+
+  /// The triggers and the service write a record and its row of the ledger in one transaction.
+  private func lateRecords(of relation: PostgresLayout.Relation) throws -> [String] {
+    try rows(
+      """
+      SELECT count(*)::text, min(r.id) FROM \(relation.name) t
+      JOIN holdfast.records r ON r.record_table = \(PostgresName.literal(relation.table)) AND r.id = t.id::text AND r.state = 0
+      WHERE age(t.xmin) < age(r.xmin) HAVING count(*) > 0
+      """
+    ).map {
+      """
+      ledger: \($0[0]) records of \(relation.table), \($0[1]) among them, were written later than the change feed says: behind the triggers, by \
+      a restore of the table alone, or by an UPDATE that changed nothing; `holdfast doctor --repair` feeds them
+      """
+    }
   }
 
   /// The zones say what the ledger says that they hold, and the ledger says of each record what its table does.

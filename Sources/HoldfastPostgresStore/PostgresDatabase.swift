@@ -194,8 +194,10 @@ public struct PostgresLocation: Sendable {
     // Who makes or changes the tables asks all shards, one statement after the other.
     if purpose == .opens { options.onStatement = nil }
     let connection = try PostgresConnection(direct ?? url, options: options)
-    // The names that the catalog writes are compared with those of before.
-    try connection.execute("SET quote_all_identifiers = off")
+    // Whatever the database or the role has set: the names that the catalog writes are compared with those of before, texts in checks are
+    // written with single backslashes, and no row is hidden without an error.
+    try connection.execute(
+      "SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off")
     return connection
   }
 }

@@ -19,8 +19,9 @@ struct PostgresShardStatements {
     let findSame: [PostgresStatement]
   }
 
-  static let configure: PostgresStatement =
-    "SELECT pg_current_xact_id()::text::bigint, set_config('statement_timeout', $1, true)"
+  static let configure: PostgresStatement = """
+    SELECT pg_current_xact_id()::text::bigint, set_config('statement_timeout', $1, true), set_config('row_security', 'off', true)
+    """
   /// The rows of the ledger of `$2`, in all zones.
   static let findPlaces = PostgresStatement(
     """

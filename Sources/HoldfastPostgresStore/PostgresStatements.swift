@@ -28,9 +28,11 @@ package struct PostgresStatements {
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
+  /// Row-level security that would hide a record is an error: what is hidden is not deleted.
   static let configure: PostgresStatement =
     """
-    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true)
+    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true),
+      set_config('row_security', 'off', true)
     """
 
   /// Fails when another server has added references to the tables `$1` whose records go, besides `links`, which is `$2`.

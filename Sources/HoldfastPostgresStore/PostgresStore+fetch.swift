@@ -184,13 +184,16 @@ extension PostgresStore {
     return working[key] ?? PostgresWorkingSet.Entry()
   }
 
-  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked.
+  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked. A zone that is not
+  /// there can't be: its records can be read, and a change of one fails.
   package func entry(_ key: Footprint.Key) throws -> PostgresWorkingSet.Entry {
+    var asked: TextSet = []
     while true {
       let entry = try glance(key)
-      let open = entry.places.filter { $0.value.state != .departed && !zoneTable.isLocked($0.key) }
+      let open = unlocked(entry).subtracting(asked)
       if open.isEmpty || working.changed[key] != nil { return entry }
-      for zone in open.keys.sorted() { _ = try zoneTable.zone(zone) }
+      for zone in open.sorted() { try zoneTable.lock(zone) }
+      asked.formUnion(open)
       // It may have changed before the lock was had.
       try writing.read([key.id], of: key.table)
     }
@@ -203,15 +206,19 @@ extension PostgresStore {
     try writing.read(unknown, of: table)
     var open: TextSet = []
     for id in unknown {
-      for (zone, place) in working[Footprint.Key(table: table, id: id)]?.places ?? [:]
-      where place.state != .departed && !zoneTable.isLocked(zone) {
-        open.insert(zone)
-      }
+      if let entry = working[Footprint.Key(table: table, id: id)] { open.formUnion(unlocked(entry)) }
     }
     if open.isEmpty { return }
-    for zone in open.sorted() { _ = try zoneTable.zone(zone) }
+    for zone in open.sorted() { try zoneTable.lock(zone) }
     // They may have changed before the locks were had.
     try writing.read(unknown, of: table)
+  }
+
+  /// The zones that hold a record or its tombstone, and are not locked yet.
+  private func unlocked(_ entry: PostgresWorkingSet.Entry) -> TextSet {
+    TextSet(
+      entry.places.lazy.filter { [zoneTable] in $0.value.state != .departed && !zoneTable.isLocked($0.key) }
+        .map(\.key))
   }
 }
 

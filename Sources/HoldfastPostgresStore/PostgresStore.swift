@@ -230,6 +230,8 @@ package final class PostgresStore: StoreWriter {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.isTransient || writing.isLateLock(error) { return .transient }
+    // Rights that were taken away, row-level security that was switched on. In a function it is the team's, who may mean to forbid it.
+    if error.code == .insufficientPrivilege, error.context == nil { return .denied }
     // A statement that is stopped again, alone and prepared again, takes too long by itself.
     if error.isUnavailability, error.code != .queryCanceled {
       // Inside a function it may be of one command alone.

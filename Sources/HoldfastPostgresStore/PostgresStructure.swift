@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What keeps wrong rows out of the tables that Holdfast made: their keys, checks, unique indexes and columns that are never null. What Holdfast has
+/// What keeps wrong rows out of the tables that Holdfast made: their keys, checks, unique indexes and columns that are never null. A foreign key
+/// whose triggers are switched off keeps nothing out: it is as good as missing. What Holdfast has
 /// made of it is kept in `meta`, so that what somebody has dropped since is told: docs/POSTGRES.md, section 1. What a team adds to the tables, or
 /// has in its own, is the team's; so is what has been removed from the schema.
 struct PostgresStructure {
@@ -19,8 +20,10 @@ struct PostgresStructure {
         OR c.oid IN (SELECT to_regclass(t.relation) FROM holdfast.tables t WHERE NOT t.adopted))
     )
     SELECT 'constraint ' || k.oid, format('the constraint %s of %s', k.conname, m.name),
-      format('ALTER TABLE %s ADD CONSTRAINT %I %s', m.relation, k.conname, pg_get_constraintdef(k.oid))
+      format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I, ADD CONSTRAINT %I %s', m.relation, k.conname, k.conname,
+        pg_get_constraintdef(k.oid))
     FROM made m JOIN pg_constraint k ON k.conrelid = m.oid WHERE k.contype IN ('p', 'u', 'f', 'c')
+      AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgconstraint = k.oid AND g.tgenabled NOT IN ('O', 'A'))
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = m.oid AND a.attnum = ANY (k.conkey) AND a.attname LIKE 'holdfast\\_removed\\_%')
     UNION ALL SELECT 'index ' || i.indexrelid::bigint, format('the index %s of %s', c.relname, m.name), pg_get_indexdef(i.indexrelid)
     FROM made m JOIN pg_index i ON i.indrelid = m.oid JOIN pg_class c ON c.oid = i.indexrelid
@@ -72,7 +75,7 @@ struct PostgresStructure {
     guard let kept = try kept(in: connection) else { return [] }
     let now = try PostgresStructure(in: connection)
     return kept.keys.sorted().filter { now.parts[$0] == nil }.map {
-      "structure: \($0) is missing; mend it by \(kept[$0] ?? "")"
+      "structure: \($0) is missing or switched off; mend it by \(kept[$0] ?? "")"
     }
   }
 }

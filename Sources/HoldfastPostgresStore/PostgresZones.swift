@@ -67,15 +67,14 @@ final class PostgresZones: ZoneTable {
   func isLocked(_ name: String) -> Bool { store.zonesMade.contains(name) || (known[name] ?? nil) != nil }
 
   func zone(_ name: String) throws -> LockedZone? {
-    let zone: Zone?
-    if let found = known[name] {
-      zone = found
-    } else {
-      let rows = try store.connection.query(Self.lock, PostgresParameters(name))
-      zone = rows.isEmpty ? nil : Zone(rows, 0)
-      known[name] = .some(zone)
-    }
-    return zone.map { LockedZone(seq: $0.seq, isPublic: $0.isPublic, counts: $0.counts) }
+    if known[name] == nil { try lock(name) }
+    return (known[name] ?? nil).map { LockedZone(seq: $0.seq, isPublic: $0.isPublic, counts: $0.counts) }
+  }
+
+  /// Locks a zone, which may have been made since it was looked for last.
+  func lock(_ name: String) throws {
+    let rows = try store.connection.query(Self.lock, PostgresParameters(name))
+    known[name] = .some(rows.isEmpty ? nil : Zone(rows, 0))
   }
 
   func add(_ name: String) throws { store.zonesMade.append(name) }

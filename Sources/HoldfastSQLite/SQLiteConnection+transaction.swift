@@ -14,17 +14,31 @@ extension SQLiteConnection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
-  /// Looks whether the file is still where it was opened.
+  /// Looks whether the files that this connection has open are still where it opened them: the database, and beside it the write-ahead log and
+  /// the index of that, which are held against what the first call found.
   ///
+  /// Call it first when the connection has read: SQLite makes the log then.
   /// - Throws: `SQLiteError` with `.readOnlyMoved`: what is written goes into a file that nobody finds.
   public func checkPlace() throws(SQLiteError) {
     var hasMoved: Int32 = 0
     sqlite3_file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-    if hasMoved == 0 { return }
+    let log = currentLog
+    if logIdentity.isEmpty { logIdentity = log }
+    if hasMoved == 0, log == logIdentity { return }
     throw SQLiteError(
       .readOnlyMoved,
-      "The database file was moved, replaced or deleted since it was opened. Put it back, or start again.",
+      hasMoved == 0
+        ? "The write-ahead log of the database was moved, replaced or deleted since it was opened. Start again."
+        : "The database file was moved, replaced or deleted since it was opened. Put it back, or start again.",
       statement: nil)
+  }
+
+  /// Whether the write-ahead log that this connection has open was deleted, and no other stands in its place: so this connection alone has it.
+  public var isLogGone: Bool { logIdentity.first != currentLog.first && currentLog.first == .some(nil) }
+
+  private var currentLog: [FileIdentity?] {
+    let path = sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? ""
+    return [path + "-wal", path + "-shm"].map { FileIdentity(path: $0) }
   }
 
   /// Looks whether the foreign keys that are checked at the commit hold now.

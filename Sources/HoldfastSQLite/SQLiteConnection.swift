@@ -20,6 +20,8 @@ public final class SQLiteConnection {
   private var handle: OpaquePointer?
   private var statements: TextMap<Statement> = [:]
   let observation = Observation()
+  /// The files of the write-ahead log, as `checkPlace` found them first.
+  var logIdentity: [FileIdentity?] = []
 
   /// Stops this connection's statements from any thread.
   public let interrupter: Interrupter

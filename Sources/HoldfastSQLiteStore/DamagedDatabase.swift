@@ -1,5 +1,6 @@
 package import HoldfastSQLite
 import HoldfastService
+import Synchronization
 
 /// What an SQLite file holds contradicts itself: it is damaged. Never taken for a deletion (I2).
 package struct DamagedDatabase: Error, CustomStringConvertible {
@@ -38,4 +39,27 @@ package struct DamagedDatabase: Error, CustomStringConvertible {
     if let found, found == "ok" { return }
     throw ServerError(.damaged, "\(path) is damaged: \(found ?? "it can't be checked"). \(remedy)")
   }
+}
+
+/// Remembers that a file was found damaged, by whoever read or wrote it: from then on nothing is written to it, until another start has checked
+/// it (I2). What is written to a damaged file may destroy more of it.
+final class DamageWatch: Sendable {
+  private let found = Mutex<(any Error)?>(nil)
+  private let say: @Sendable (String) -> Void
+
+  /// - Parameter say: is told of the first damage.
+  init(say: @escaping @Sendable (String) -> Void) { self.say = say }
+
+  /// Takes what reading or writing has ended with.
+  func notice(_ error: any Error) {
+    guard DamagedDatabase.isReason(for: error) else { return }
+    let isFirst = found.withLock { found in
+      defer { found = found ?? error }
+      return found == nil
+    }
+    if isFirst { say("The database is damaged, and takes no writes from now on. \(error)") }
+  }
+
+  /// - Throws: the damage that was found.
+  func requireNone() throws { if let error = found.withLock({ $0 }) { throw error } }
 }

@@ -14,6 +14,7 @@ package struct SQLiteDatabase: ServerDatabase {
   private let readers = SQLiteReaderPool()
   /// Keeps the mark beside the database; nil for who does not serve it.
   private let keeper: HistoryKeeper?
+  private let damage: DamageWatch
 
   /// Opens the database of a data directory, and makes or extends it for `schema`.
   ///
@@ -40,6 +41,7 @@ package struct SQLiteDatabase: ServerDatabase {
   ) throws {
     self.path = path
     self.keeper = keeper
+    damage = DamageWatch { [keeper] in keeper?.say($0) }
     let isOurs = try exists && Self.isOurs(path)
     if !isOurs, keeper?.hasServed == true { throw Self.lost(path) }
     guard isOurs || schema != nil else {
@@ -66,7 +68,7 @@ package struct SQLiteDatabase: ServerDatabase {
   }
 
   package func store() throws -> any StoreWriter {
-    try SQLiteStore(schema, on: Self.writer(path), known, keeper)
+    try SQLiteStore(schema, on: Self.writer(path), known, damage, keeper)
   }
 
   package func slowStore() throws -> (any StoreWriter)? { nil }
@@ -80,8 +82,13 @@ package struct SQLiteDatabase: ServerDatabase {
         return try SQLiteReader(schema, on: connection, known)
       },
       { reader in
-        guard let deadline = ReadLimit.current?.deadline else { return try body(reader) }
-        return try reader.connection.run(until: { MonotonicTime.exact >= deadline }) { try body(reader) }
+        do {
+          guard let deadline = ReadLimit.current?.deadline else { return try body(reader) }
+          return try reader.connection.run(until: { MonotonicTime.exact >= deadline }) { try body(reader) }
+        } catch {
+          damage.notice(error)
+          throw error
+        }
       })
   }
 
@@ -100,7 +107,7 @@ package struct SQLiteDatabase: ServerDatabase {
   package func close() { readers.close() }
 
   package func administration() throws -> any StoreAdministration {
-    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known), schema)
+    try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known, damage), schema)
   }
 
   /// Makes the rows of the zones say what the tables do.

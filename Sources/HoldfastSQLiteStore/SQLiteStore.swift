@@ -31,14 +31,18 @@ final class SQLiteStore: StoreWriter {
   private let undoSet: Statement
   private let count: Statement
   private let keeper: HistoryKeeper?
+  private let damage: DamageWatch
 
-  /// - Parameter keeper: is told of each commit; nil for who does not serve the database.
+  /// - Parameters:
+  ///   - damage: is asked before each transaction, and told what ended it.
+  ///   - keeper: is told of each commit; nil for who does not serve the database.
   init(
-    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory,
+    _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ damage: DamageWatch,
     _ keeper: HistoryKeeper? = nil
   ) throws {
     self.connection = connection
     self.keeper = keeper
+    self.damage = damage
     self.schema = schema
     self.known = known
     history = known.now
@@ -62,6 +66,10 @@ final class SQLiteStore: StoreWriter {
     undoSet = try connection.statement("ROLLBACK TO change_set")
     count = try connection.statement(
       "UPDATE holdfast_meta SET value = value + 1 WHERE key = 'commits' RETURNING CAST(value AS INTEGER)")
+    if keeper != nil {
+      _ = try findHistory.pairs()
+      try connection.checkPlace()
+    }
   }
 
   func latestClock() throws -> Stamp {
@@ -69,13 +77,23 @@ final class SQLiteStore: StoreWriter {
   }
 
   func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
-    if keeper != nil { try connection.checkPlace() }
+    try damage.requireNone()
+    if keeper != nil { try checkPlace() }
     try begin.run()
     let rows = try findHistory.pairs()
     history = try SQLiteEpoch.history(rows)
     known.see(history)
     try keeper?.requireSame(SQLiteHistory(rows))
     return []
+  }
+
+  /// - Throws: `SQLiteError` when others have moved the files away. Where only the log is gone, what it held is brought into the file first: it
+  /// would be lost with this process.
+  private func checkPlace() throws {
+    do { try connection.checkPlace() } catch {
+      if connection.isLogGone { try? connection.checkpoint() }
+      throw error
+    }
   }
 
   func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
@@ -127,12 +145,14 @@ final class SQLiteStore: StoreWriter {
   }
 
   func meaning(of error: any Error) -> StoreFailure {
+    damage.notice(error)
+    if DamagedDatabase.isReason(for: error) { return .unavailable }
     guard let error = error as? SQLiteError else { return .other }
     switch error.code.primary {
     case .full: return .full
     case .ioError, .readOnly, .cantOpen, .busy, .locked, .outOfMemory, .interrupt: return .unavailable
-    // The file is damaged, or this program makes a mistake.
-    case .corrupt, .notADatabase, .misuse, .range, .schema: return .other
+    // This program makes a mistake.
+    case .misuse, .range, .schema: return .other
     // What no retry heals: a constraint, a value too big, an error in a trigger of the team.
     default: return .rule("SQLite \(error.code.rawValue)")
     }

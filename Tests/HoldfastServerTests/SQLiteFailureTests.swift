@@ -177,4 +177,75 @@ struct SQLiteDamageTests {
     refuses { _ = try Backup(server.location, environment: server.world.environment).write(to: backup) }
     #expect(!FileManager.default.fileExists(atPath: backup))
   }
+
+  @Test("damage that a reader meets ends writing, whoever writes, until another start has looked (I2)")
+  func whileItRuns() throws {
+    let bob = try server.signUp("bob")
+    func ready() throws -> Int { try RestClient(anna).get("/readyz").status }
+    #expect(try ready() == 200)
+    try scramble()
+    #expect(try RestClient(anna).get("/v1/tables/items").status == 500)
+    #expect(try ready() == 503)
+    let note = bob.request([[.create("notes", bob.newID(), ["text": "x"])]])
+    let answer = try server.respond(to: note)
+    #expect(answer.status == 503 && Problem(document: answer.body)?.retryAfter != nil)
+    #expect(try RestClient(anna).get("/healthz").status == 200)
+    #expect(try server.connection.value("SELECT count(*) FROM notes")?.integer == 0)
+  }
+}
+
+/// Files that are taken away from under a running server: I2.
+@Suite("An SQLite database whose files go while it is served", .enabled(if: Engine.used == .sqlite))
+struct SQLitePlaceTests {
+  let server: TestServer
+  let anna: TestDevice
+  let list: String
+
+  init() throws {
+    server = try TestServer()
+    anna = try server.signUp("anna")
+    list = try anna.makeList()
+  }
+
+  private func write() throws -> Int {
+    try server.respond(
+      to: anna.request([[.create("items", anna.newID(), ["list_id": .string(list), "title": "x"])]])
+    ).status
+  }
+
+  @Test(
+    "without its file, its log or the log's index nothing is confirmed any more, and the server is not ready",
+    arguments: ["", "-wal", "-shm"])
+  func gone(ending: String) throws {
+    #expect(try write() == 200)
+    try FileManager.default.removeItem(atPath: server.database + ending)
+    #expect(try write() == 503)
+    #expect(try RestClient(anna).get("/readyz").status == 503)
+  }
+
+  @Test("nor where another program has made a log in the place of the one that went")
+  func replaced() throws {
+    for ending in ["-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: server.database + ending)
+    }
+    let other = try SQLiteConnection(path: server.database)
+    try other.execute("CREATE TABLE other (id)")
+    #expect(FileManager.default.fileExists(atPath: server.database + "-wal"))
+    #expect(try write() == 503)
+  }
+
+  @Test(
+    "what was confirmed before its log was deleted is in the file, though the server is killed afterwards")
+  func kept() throws {
+    let item = try anna.makeItem(list, "confirmed")
+    try FileManager.default.removeItem(atPath: server.database + "-wal")
+    #expect(try write() == 503)
+    // Of a server that is killed, only what is in the folder remains.
+    let copy = server.path + "-copy.db"
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    try FileManager.default.copyItem(atPath: server.database, toPath: copy)
+    let left = try SQLiteConnection(path: copy)
+    #expect(try left.value("SELECT count(*) FROM items WHERE id = '\(item)'")?.integer == 1)
+    #expect(try left.value("PRAGMA integrity_check")?.text == "ok")
+  }
 }

@@ -62,12 +62,15 @@ package final class Service {
   ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written. Of commands at the end, never
   ///   all, nothing is said when the transaction has taken its time: they have not been looked at.
   package func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>?] {
-    var (attempt, isCareful) = (1, false)
+    var (attempt, isCareful, epochs) = (1, false, 0)
     condemned = [:]
     while true {
       do { return try self.attempt(commands, isCareful: isCareful) } catch let proof as HistoryWentBack {
         store.rollBack()
+        epochs += 1
         do {
+          // It goes back again and again: whoever does that is to be stopped, not followed.
+          if epochs > 2 { throw proof }
           // Another node may have done it at the same moment.
           _ = try store.beginEpoch(
             NewEpoch(environment, because: proof.reason, isForkKnown: proof.isForkKnown), after: proof.epoch)
@@ -82,6 +85,9 @@ package final class Service {
         switch store.meaning(of: error) {
         case .full: return fail(commands, Problem(.storageFull, retryAfter: 30), error)
         case .unavailable: return fail(commands, Problem(.busy, retryAfter: 5), error)
+        case .denied:
+          if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          return fail(commands, Problem(.busy, retryAfter: 60), error)
         case .transient where attempt < lane.attempts: attempt += 1
         case .transient:
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }

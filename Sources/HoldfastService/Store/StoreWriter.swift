@@ -98,6 +98,8 @@ package enum StoreFailure {
   case full
   /// The database can't be had now.
   case unavailable
+  /// The database lets the server not do this, until an operator has put it right.
+  case denied
   /// Somebody else was in the way: the same may succeed at once.
   case transient
   /// What was written caused it, and causes it again: a unique value, a reference, or a check or trigger that the team added, with the code of

@@ -44,6 +44,23 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
+  @Test("foreign keys whose triggers are switched off are told until they are made again (I9)") func switchedOff() throws {
+    let ledger = try TestLedger()
+    // As `pg_restore --disable-triggers` leaves them when it is interrupted.
+    let superuser = try TemporaryPostgres.shared.superuserURL(of: ledger.url)
+    try TemporaryPostgres.shared.psql(
+      superuser, "ALTER TABLE items DISABLE TRIGGER ALL; ALTER TABLE items ENABLE TRIGGER USER")
+    let findings = try ledger.findings()
+    #expect(findings.contains { $0.contains("items_list_id_fkey") })
+    for statement in findings.compactMap({ $0.components(separatedBy: "mend it by ").last }) {
+      try ledger.writer.run(statement)
+    }
+    #expect(try ledger.findings() == [])
+    #expect(throws: PostgresError.self) {
+      try ledger.writer.run("INSERT INTO items (id, list_id, title) VALUES ('orphan', 'nowhere', 'x')")
+    }
+  }
+
   @Test("what a team adds to the tables is its own to drop, and the schema's changes are no loss")
   func own() throws {
     let ledger = try TestLedger()

@@ -1,0 +1,84 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastPostgres
+import Testing
+
+@testable import HoldfastServer
+
+/// What an operator, or a program of theirs, does to the database under a running server.
+@Suite("Hands on the database under a running server") struct OperatorTests {
+  let server: TestServer
+  let anna: TestDevice
+  let bob: TestDevice
+  let list: String
+  let item: String
+
+  init() throws {
+    server = try TestServer()
+    anna = try server.signUp("anna")
+    bob = try server.signUp("bob")
+    list = try anna.makeList()
+    item = try anna.makeItem(list)
+    try anna.pull()
+  }
+
+  private func patch(_ rest: RestClient) throws -> Int {
+    try rest.send("PATCH", "/v1/tables/items/\(item)", ["rev": 1, "columns": ["title": "Oat milk"]]).status
+  }
+
+  @Test("a zone whose row was deleted fails by itself: other zones are written, and the server is ready (I12)")
+  func zoneRow() throws {
+    try server.change(
+      sqlite: "DELETE FROM holdfast_zones WHERE zone = '\(list)'",
+      postgres: "DELETE FROM holdfast.zones WHERE zone = '\(list)'")
+    #expect(try patch(RestClient(anna)) >= 400)
+    _ = try bob.makeList("Bob's")
+    #expect(try RestClient(bob).get("/readyz").status == 200)
+  }
+
+  @Test(
+    "row-level security and lost rights make writing wait, and never a deletion (I3)",
+    .enabled(if: Engine.used == .postgres),
+    arguments: [
+      (
+        "ALTER TABLE items ENABLE ROW LEVEL SECURITY; ALTER TABLE items FORCE ROW LEVEL SECURITY",
+        "ALTER TABLE items NO FORCE ROW LEVEL SECURITY; ALTER TABLE items DISABLE ROW LEVEL SECURITY"
+      ),
+      (
+        """
+        ALTER TABLE items ENABLE ROW LEVEL SECURITY; ALTER TABLE items FORCE ROW LEVEL SECURITY;
+        CREATE POLICY reads ON items FOR SELECT USING (true); CREATE POLICY writes ON items FOR UPDATE USING (title <> 'Milk')
+        """,
+        "ALTER TABLE items NO FORCE ROW LEVEL SECURITY; ALTER TABLE items DISABLE ROW LEVEL SECURITY"
+      ),
+      ("REVOKE ALL ON items FROM CURRENT_USER", "GRANT ALL ON items TO CURRENT_USER"),
+    ])
+  func hidden(taken: String, given: String) throws {
+    try server.change(sqlite: "", postgres: taken)
+    #expect(try patch(RestClient(anna)) == 503)
+    let edit = anna.request([[.update("items", item, ["title": "Oat milk"], base: ["title": "Milk"])]])
+    #expect(try server.respond(to: edit).status == 503)
+    _ = try bob.makeList("Bob's")
+    try server.change(sqlite: "", postgres: given)
+    #expect(try anna.apply(server.respond(to: edit)).refused.isEmpty)
+    #expect(anna.column("items", item, "title") == "Oat milk")
+    #expect(try Administration(server.location).doctor() == [])
+  }
+
+  @Test(
+    "what was changed behind the triggers is said by doctor, whatever its length, and repaired (I4)",
+    .enabled(if: Engine.used == .postgres))
+  func behind() throws {
+    try server.change(
+      sqlite: "",
+      postgres: """
+        BEGIN; SET LOCAL holdfast.service = 'on'; UPDATE items SET title = 'Kiwi' WHERE id = '\(item)'; COMMIT
+        """)
+    let findings = try server.findings()
+    #expect(findings.count == 1 && findings.allSatisfy { $0.contains(item) && $0.contains("--repair") })
+    _ = try DatabaseRepair(server.location).run()
+    #expect(try server.findings() == [])
+    try anna.pull()
+    #expect(anna.column("items", item, "title") == "Kiwi")
+  }
+}
