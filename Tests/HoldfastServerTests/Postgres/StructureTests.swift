@@ -44,7 +44,8 @@ import Testing
     #expect(try ledger.findings() == [])
   }
 
-  @Test("foreign keys whose triggers are switched off are told until they are made again (I9)") func switchedOff() throws {
+  @Test("foreign keys whose triggers are switched off are told until they are made again (I9)")
+  func switchedOff() throws {
     let ledger = try TestLedger()
     // As `pg_restore --disable-triggers` leaves them when it is interrupted.
     let superuser = try TemporaryPostgres.shared.superuserURL(of: ledger.url)
