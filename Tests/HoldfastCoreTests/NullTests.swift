@@ -9,7 +9,7 @@ struct NullTests {
   func null(type: ColumnType) throws {
     let reference = type == .reference ? Reference(to: "others") : nil
     let column = ColumnSchema("column", type, reference: reference)
-    let value = try JSONReader.read("null") { try OperationReader.value(of: column, from: &$0) }
+    let value = try JSONReader.read("null") { try column.value(from: &$0) }
     #expect(value == .null)
   }
 }

@@ -104,6 +104,6 @@ extension ColumnSchema {
   /// - Throws: `Problem` when it is of another type than the column.
   func value(of json: JSONValue?) throws -> SQLiteValue {
     guard let json else { return .null }
-    return SQLiteValue(try JSONReader.read(json.bytes) { try OperationReader.value(of: self, from: &$0) })
+    return SQLiteValue(try JSONReader.read(json.bytes) { try self.value(from: &$0) })
   }
 }

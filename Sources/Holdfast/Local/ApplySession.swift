@@ -102,7 +102,7 @@ extension LocalDatabase {
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
         guard let index = forms[table].index(of: key) else { return try reader.skipValue() }
-        values[index] = try OperationReader.value(of: definitions[index], from: &reader)
+        values[index] = try definitions[index].value(from: &reader)
       }
     }
     return values

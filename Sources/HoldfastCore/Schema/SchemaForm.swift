@@ -139,7 +139,7 @@ struct SchemaForm {
   private mutating func defaultValue(_ value: JSONValue, of column: ColumnSchema, at place: String) -> Value?
   {
     do {
-      return try JSONReader.read(value.bytes) { try OperationReader.value(of: column, from: &$0) }
+      return try JSONReader.read(value.bytes) { try column.value(from: &$0) }
     } catch {
       faults.append(.init(place, "The default must be of type \(column.type.rawValue)."))
       return nil

@@ -72,7 +72,7 @@ public struct OperationReader: Sendable {
       try JSONReader.read(base) { reader in
         try reader.readObject { key, reader in
           guard let index = table.index(called: key) else { return }
-          bases[index] = try? Self.value(of: table.columns[index], from: &reader)
+          bases[index] = try? table.columns[index].value(from: &reader)
         }
       }
     }
@@ -93,34 +93,6 @@ public struct OperationReader: Sendable {
       values[index].map { RecordOperation.Setting(column: index, value: $0, base: bases[index]) }
     }
     return (settings, zone)
-  }
-
-  /// Reads a value in the form of a column's type.
-  ///
-  /// - Throws: `Problem` with `invalidValue` when the JSON is of another type.
-  public static func value(of column: ColumnSchema, from reader: inout JSONReader) throws -> Value {
-    let kind = try reader.peekKind()
-    switch (column.type, kind) {
-    case (_, .null):
-      // Of JSON too: the wire has one null, so both databases keep one.
-      try reader.readNull()
-      return .null
-    case (.json, _):
-      return .text(String(decoding: try reader.readRawValue(), as: UTF8.self))
-    case (.text, .string), (.timestamp, .string), (.reference, .string), (.position, .string):
-      return .text(try reader.readString())
-    case (.boolean, .bool):
-      return .integer(try reader.readBool() ? 1 : 0)
-    case (.integer, .number), (.real, .number):
-      switch (column.type, try reader.readNumber()) {
-      case (.integer, .integer(let number)): return .integer(number)
-      case (.real, .integer(let number)): return .real(Double(number))
-      case (.real, .real(let number)): return .real(number)
-      default: break
-      }
-    default: break
-    }
-    throw Problem(.invalidValue, "\(column.name) must be of type \(column.type.rawValue).")
   }
 }
 

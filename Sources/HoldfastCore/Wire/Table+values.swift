@@ -18,7 +18,7 @@ extension TableSchema {
           throw Problem(.unknownColumn, "\(name) has no column \(key.string.prefix(64)).")
         }
         if values[index] != nil { throw namedTwice(index) }
-        let value = try OperationReader.value(of: self.columns[index], from: &reader)
+        let value = try self.columns[index].value(from: &reader)
         try self.columns[index].check(value)
         values[index] = value
       }

@@ -127,7 +127,7 @@ package struct PageParser {
     case (.integer, .number): return .integer(try reader.readInt64())
     case (.boolean, .bool): return .integer(try reader.readBool() ? 1 : 0)
     default:
-      switch try OperationReader.value(of: table.columns[column], from: &reader) {
+      switch try table.columns[column].value(from: &reader) {
       case .null: return .null
       case .integer(let number): return .integer(number)
       case .real(let number): return .real(number)

@@ -211,7 +211,7 @@ package struct RestReader {
             .invalidOperation, "base has \(table.columns[index].name), of which columns has no value.")
         }
         if bases[index] != nil { throw table.namedTwice(index) }
-        bases[index] = try OperationReader.value(of: table.columns[index], from: &reader)
+        bases[index] = try table.columns[index].value(from: &reader)
       }
     }
     return bases

@@ -58,7 +58,7 @@ extension RestRun {
     )
   {
     func value(_ bytes: [UInt8]) throws -> Value {
-      try JSONReader.read(bytes) { try OperationReader.value(of: column, from: &$0) }
+      try JSONReader.read(bytes) { try column.value(from: &$0) }
     }
     func logged(_ name: String) throws -> Value {
       try conflict[name].text.map { try value(Array($0.utf8)) } ?? .null

@@ -14,7 +14,7 @@ extension ChangeSetRun {
     let value = try ask(table) {
       let answer = try resolver(
         edit.base.map { column.json(of: $0) }, column.json(of: edit.value), column.json(of: current), record)
-      return try JSONReader.read(answer.bytes) { try OperationReader.value(of: column, from: &$0) }
+      return try JSONReader.read(answer.bytes) { try column.value(from: &$0) }
     }
     let isEdit = value == edit.value
     let editWins = isEdit || value != current && edit.isLater(than: last)
