@@ -81,13 +81,3 @@ extension HTTPHeaders {
     append(name: line[..<colon], value: line[(colon + 1)...])
   }
 }
-
-/// Whether a byte may stand in a token: RFC 9110, section 5.6.2.
-func isTokenByte(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
-    true
-  default: "!#$%&'*+.^_`|~".utf8.contains(byte)
-  }
-}
