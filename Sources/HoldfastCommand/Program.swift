@@ -1,8 +1,15 @@
 import Glibc
-import HoldfastServer
+import HoldfastSQLite
 
 /// The command line: finds the subcommand, parses its options, runs it.
+@main
 enum Program {
+  static func main() {
+    StandardDescriptors.open()
+    SQLiteLibrary.disableMemoryStatistics()
+    exit(run(Array(CommandLine.arguments.dropFirst())))
+  }
+
   /// The subcommands. A new one is one line here.
   static var commands: [any Subcommand.Type] {
     [
@@ -54,23 +61,4 @@ enum Program {
     writeError("holdfast: \(message)")
     return status
   }
-}
-
-/// A subcommand of `holdfast`.
-protocol Subcommand {
-  /// Its name, options and help.
-  static var form: CommandForm { get }
-  /// Runs it and gives the exit status.
-  static func run(_ options: Options) throws -> Int32
-}
-
-/// Writes a line to the standard error.
-func writeError(_ text: String) { write(line: text, to: 2) }
-
-/// Writes a line to the standard output at once, past its buffer.
-func writeLine(_ text: String) { write(line: text, to: 1) }
-
-private func write(line: String, to descriptor: Int32) {
-  var line = line + "\n"
-  line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
 }

@@ -54,10 +54,3 @@ func readSchema(_ path: String) throws -> SyncSchema {
     throw Failure("\(path) does not hold together:\n\(error)")
   }
 }
-
-/// A failure that is told as it is.
-struct Failure: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}
