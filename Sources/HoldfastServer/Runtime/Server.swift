@@ -131,7 +131,7 @@ public final class Server: Sendable {
 
   /// Keeps SIGTERM, SIGINT and SIGHUP from ending the process at once, in this thread and in those that it starts.
   public static func blockStopSignals() {
-    block(stopSignals)
+    blockSignals(stopSignals)
   }
 
   private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]

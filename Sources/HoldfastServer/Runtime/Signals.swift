@@ -4,7 +4,7 @@ import Glibc
 import HoldfastService
 
 /// Keeps signals from doing anything by themselves, in this thread and in those that it starts.
-func block(_ signals: [Int32]) {
+func blockSignals(_ signals: [Int32]) {
   var set = set(of: signals)
   pthread_sigmask(SIG_BLOCK, &set, nil)
 }
