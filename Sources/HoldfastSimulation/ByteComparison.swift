@@ -1,1 +1,0 @@
-../HoldfastCore/Text/ByteComparison.swift
