@@ -29,7 +29,7 @@ extension PostgresChangeFeed {
     let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))
     if rows.isEmpty { return nil }
     return ZoneState(
-      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+      zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
       seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
   }
 

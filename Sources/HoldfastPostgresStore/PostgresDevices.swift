@@ -44,7 +44,7 @@ final class PostgresDevices: DeviceTable {
   private unowned let store: PostgresStore
   /// By number; those that are locked.
   var rows: [Int64: Row] = [:]
-  var acks: [AckKey: SyncCommand.Ack?] = [:]
+  var acks: [AckKey: ZoneAck?] = [:]
   /// Those that count as of a zone that was lost in between, if they are not known.
   var doubtedAcks: Set<AckKey> = []
   var newRefusals: [Refusal] = []
@@ -154,7 +154,7 @@ final class PostgresDevices: DeviceTable {
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool { rows[number]?.ackCount ?? 0 > limit }
 
   func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
-    func isForeign(_ key: AckKey, _ ack: SyncCommand.Ack?) -> Bool {
+    func isForeign(_ key: AckKey, _ ack: ZoneAck?) -> Bool {
       guard key.device == number, let ack, !doubtedAcks.contains(key) else { return false }
       return !ack.epoch.isEmpty && ack.epoch != epoch
     }
@@ -190,7 +190,7 @@ final class PostgresDevices: DeviceTable {
     acks = acks.filter { $0.key.device != number }
   }
 
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
+  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) throws {
     let key = AckKey(device: number, zone: zone)
     acks[key] = .some(ack)
     if isDoubted, ack?.epoch.isEmpty == false { doubtedAcks.insert(key) } else { doubtedAcks.remove(key) }

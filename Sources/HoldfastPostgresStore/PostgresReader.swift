@@ -272,7 +272,7 @@ class PostgresReader: StoreReader {
       let zone = rows.text(row, 0)
       return ZoneState(
         zone: zone,
-        ack: SyncCommand.Ack(
+        ack: ZoneAck(
           zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),
         isStored: rows.bool(row, 7), seq: rows.int64(row, 3), purged: rows.int64(row, 4),
         role: rows.text(row, 5), wasLost: rows.bool(row, 6))

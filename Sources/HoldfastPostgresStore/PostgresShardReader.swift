@@ -108,7 +108,7 @@ final class PostgresShardReader: PostgresReader {
       let standing = standings.removeValue(forKey: zone) ?? ofOthers[zone]
       return ZoneState(
         zone: zone,
-        ack: SyncCommand.Ack(
+        ack: ZoneAck(
           zone: zone, epoch: acks.text(row, 1), seq: acks.int64(row, 2), purged: acks.int64(row, 4)),
         isStored: true, seq: standing?.seq ?? 0, purged: standing?.purged ?? 0, role: standing?.role ?? "",
         wasLost: acks.bool(row, 3))
@@ -116,7 +116,7 @@ final class PostgresShardReader: PostgresReader {
     for (zone, standing) in standings {
       zones.append(
         ZoneState(
-          zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false, seq: standing.seq,
+          zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false, seq: standing.seq,
           purged: standing.purged, role: standing.role, wasLost: false))
     }
     return zones

@@ -139,7 +139,7 @@ final class SQLiteDeviceTable: DeviceTable {
     try dropAcks.run()
   }
 
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws {
+  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) throws {
     guard let ack else {
       try dropAck.bind(number, at: 1)
       try dropAck.bind(zone, at: 2)

@@ -124,7 +124,7 @@ final class SQLiteReader: StoreReader {
       zones.append(
         ZoneState(
           zone: zone,
-          ack: SyncCommand.Ack(
+          ack: ZoneAck(
             zone: zone, epoch: findZones.text(1), seq: findZones.integer(2), purged: findZones.integer(8)),
           isStored: findZones.integer(7) == 1,
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
@@ -177,7 +177,7 @@ final class SQLiteReader: StoreReader {
       """, [.text(zone), user.map { .text($0) } ?? .null])
     return row.map {
       ZoneState(
-        zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: "", seq: 0), isStored: false,
+        zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
         seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
     }
   }

@@ -83,7 +83,7 @@ struct EpochTests {
   func waits() throws {
     let server = try TestServer()
     guard case .postgres(let location) = server.location else { return }
-    let store = try #require(server.inline).service.store
+    let store = try #require(server.inline).service.work.store
     _ = try store.begin([], isCareful: false)
     let other = try PostgresConnection(location.direct ?? location.url)
     let isFree = PostgresStatement("SELECT pg_try_advisory_xact_lock(\(PostgresLock.epoch.rawValue))")

@@ -69,7 +69,7 @@ struct RecoveryTests {
 
     var members: [(String, Role)] {
       get throws {
-        let store = try #require(server.inline).service.store
+        let store = try #require(server.inline).service.work.store
         _ = try store.begin([], isCareful: false)
         defer { store.rollBack() }
         return try store.zones.members(of: list).compactMap { member in member.user.map { ($0, member.role) }
@@ -227,7 +227,7 @@ struct RecoveryTests {
   @Test("claims are taken for 30 days, and of no zone whose name is no UUID or that is public (I10)")
   func limits() throws {
     let lost = try Lost(.viewer)
-    let prover = try #require(lost.server.inline).service.store.prover
+    let prover = try #require(lost.server.inline).service.work.store.prover
     let epoch = String(try #require(lost.anna.proofs[lost.list]).prefix(8))
     for zone in ["catalogue", "later-catalogue"] {
       lost.bob.proofs[zone] = prover.proof(

@@ -287,7 +287,7 @@ final class TestServer {
 
   /// The connection of the server that writes, in SQLite.
   var connection: SQLiteConnection {
-    get throws { try #require(inline?.service.store as? SQLiteStore).connection }
+    get throws { try #require(inline?.service.work.store as? SQLiteStore).connection }
   }
 
   func respond(to request: HTTPRequest) throws -> HTTPResponse { try #require(inline).respond(to: request) }

@@ -10,11 +10,11 @@ extension Administration {
   public func erase(
     _ name: String, pause: @escaping (Duration) -> Void = { _ in }
   ) throws -> (id: String, isDone: Bool) {
-    let user = try change { service, _ in
-      guard let user = try service.store.accounts.id(ofName: name) else {
+    let user = try change { work, _ in
+      guard let user = try work.store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
-      try service.beginErasure(of: user)
+      try Erasing(work).beginErasure(of: user)
       return user
     }
     // What users who are erased at the same time leave to each other takes another pass.

@@ -34,17 +34,17 @@ extension Administration {
     }
     let scope = TokenScope(role: role, tables: tables.map { TextSet($0) }, zones: zones.map { TextSet($0) })
     let token = makeToken(random: environment.random)
-    try change { service, now in
-      let accounts = service.store.accounts
+    try change { work, now in
+      let accounts = work.store.accounts
       if try accounts.id(ofName: name) != nil {
         throw ServerError(.refused, "The name \(name) is taken: choose another.")
       }
-      let user = service.stores.newID(at: now)
+      let user = work.stores.newID(at: now)
       try accounts.add(user, name: name, password: "", at: now)
-      try service.store.devices.add(
+      try work.store.devices.add(
         NewDevice(
-          id: service.stores.newID(at: now), user: user, name: name, token: TokenHash(of: token), clock: now,
-          seenAt: service.clock.trusted.written(), scope: scope.text))
+          id: work.stores.newID(at: now), user: user, name: name, token: TokenHash(of: token), clock: now,
+          seenAt: work.clock.trusted.written(), scope: scope.text))
     }
     return token
   }
@@ -58,9 +58,9 @@ extension Administration {
       throw ServerError(
         .notFound, "There is no device \(id). `holdfast devices` and `holdfast tokens` list them.")
     }
-    try change { service, now in
-      for device in try service.store.devices.devices(of: user) where device.id == id {
-        try service.revoke(device.number)
+    try change { work, now in
+      for device in try work.store.devices.devices(of: user) where device.id == id {
+        try Accounts(work).revoke(device.number)
       }
     }
   }
@@ -74,8 +74,8 @@ extension Administration {
     guard let hash = environment.passwords.hash(password) else {
       throw ServerError(.unreachable, "There is not enough memory to hash a password.")
     }
-    try change { service, now in
-      let accounts = service.store.accounts
+    try change { work, now in
+      let accounts = work.store.accounts
       guard let user = try accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
@@ -83,22 +83,22 @@ extension Administration {
         throw ServerError(.refused, "\(name) has no password: it is a program, or of an identity provider.")
       }
       try accounts.setPassword(hash, of: user)
-      try service.revokeOthers(of: user, but: nil)
+      try Accounts(work).revokeOthers(of: user, but: nil)
     }
   }
 
   /// Writes in one transaction, and tells the servers that run.
-  func change<Result>(_ body: (Service, Stamp) throws -> Result) throws -> Result {
+  func change<Result>(
+    _ footprint: Footprint = Footprint(), _ body: (UnitOfWork, Stamp) throws -> Result
+  ) throws -> Result {
     let store = operators.store
-    let service = Service(
-      store, schema, .slow, rules: Rules(),
-      clock: try ServiceClock(of: store, environment),
+    let work = UnitOfWork(
+      store, schema, rules: Rules(), clock: try ServiceClock(of: store, environment),
       environment: environment, log: { _ in })
-    _ = try store.begin([], isCareful: true)
+    let now = try work.begin([footprint], isCareful: true).now
     do {
-      let result = try body(
-        service, service.clock.advance(milliseconds: environment.now(), past: store.clockSeen))
-      try store.commit(announcing: service.changes)
+      let result = try body(work, now)
+      try work.commit(at: now)
       return result
     } catch {
       store.rollBack()

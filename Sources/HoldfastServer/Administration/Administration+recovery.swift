@@ -28,13 +28,13 @@ extension Administration {
   ///
   /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when the zone is there.
   public func grantRecovery(of zone: String, toUser name: String) throws {
-    try decide(zone, name) { service, claim, now in
-      guard try !service.stores.ledger.exists(zone) else {
+    try decide(zone, name) { work, claim, now in
+      guard try !work.stores.ledger.exists(zone) else {
         throw ServerError(
           .refused, "The zone \(zone) is there by now. `holdfast zones grant` makes \(name) a member of it.")
       }
-      try service.stores.ledger.create(zone)
-      try service.makeOwner(claim.user, of: zone, at: now)
+      try work.stores.ledger.create(zone)
+      try ZoneRecovery(work).makeOwner(claim.user, of: zone, at: now)
       claim.state = .granted
     }
   }
@@ -43,7 +43,7 @@ extension Administration {
   ///
   /// - Throws: `ServerError`: `notFound` when there is no such user or claim; `refused` when it was granted.
   public func refuseRecovery(of zone: String, toUser name: String) throws {
-    try decide(zone, name) { service, claim, now in
+    try decide(zone, name) { work, claim, now in
       if claim.state == .granted {
         throw ServerError(
           .refused, "\(name) has recovered the zone \(zone) already. `holdfast zones` lists it.")
@@ -53,16 +53,10 @@ extension Administration {
   }
 
   private func decide(
-    _ zone: String, _ name: String, _ decision: (Service, inout ZoneClaim, Stamp) throws -> Void
+    _ zone: String, _ name: String, _ decision: (UnitOfWork, inout ZoneClaim, Stamp) throws -> Void
   ) throws {
-    let store = operators.store
-    let service = Service(
-      store, schema, .slow, rules: Rules(), clock: try ServiceClock(of: store, environment),
-      environment: environment, log: { _ in })
-    service.stores.ledger.beginBatch()
-    _ = try store.begin([Footprint(zones: [zone])], isCareful: true)
-    do {
-      let now = service.clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+    try change(Footprint(zones: [zone])) { work, now in
+      let store = work.store
       guard let user = try store.accounts.id(ofName: name) else {
         throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
       }
@@ -70,13 +64,8 @@ extension Administration {
         throw ServerError(
           .notFound, "\(name) has not claimed the zone \(zone). `holdfast restore --report` lists claims.")
       }
-      try decision(service, &claim, now)
+      try decision(work, &claim, now)
       try store.recovery.put(claim)
-      try service.stores.ledger.flush(at: now)
-      try store.commit(announcing: service.stores.ledger.changes)
-    } catch {
-      store.rollBack()
-      throw error
     }
   }
 }

@@ -28,7 +28,9 @@ extension API {
     }
     let (form, items) = try content(request, at: target, condition)
     if let scope = key.use.scope {
-      for case .success(let item) in items { try scope.check(item, in: schema) }
+      for case .success(let item) in items {
+        try scope.check(table: item.operation.table, isDeletion: item.verb == .delete, in: schema)
+      }
     }
     let command = RestCommand(
       key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },

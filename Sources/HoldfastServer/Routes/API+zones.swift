@@ -53,7 +53,7 @@ extension API {
         guard let found = visible.zone(name) else { throw Problem(.notFound) }
         let asked = ZoneState(
           zone: found.zone,
-          ack: SyncCommand.Ack(
+          ack: ZoneAck(
             zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0, purged: since?.purged ?? 0),
           isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
         guard let zone = try store.refreshed([asked], for: key.user).first, !zone.role.isEmpty

@@ -81,7 +81,7 @@ extension StoreReader {
   package func found(
     _ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, in schema: SyncSchema
   ) throws -> FoundPurgeable {
-    let limit = RetentionPass.look
+    let limit = FoundPurgeable.most
     switch kind {
     case .departures: return try ErasureSearch(self, schema).departures(after: place)
     case .erasedRecords: return try ErasureSearch(self, schema).records(after: place, limit: limit)

@@ -40,16 +40,6 @@ package struct RestCommand: Sendable {
   }
 }
 
-/// How far a request has come whose items stand alone. One that takes long is done in several transactions, and others have their turns between.
-package struct RestProgress: Sendable, Equatable {
-  /// How many items are done.
-  package var done = 0
-  /// Their results as they stand in the answer, with commas between.
-  var results: [UInt8] = []
-  /// Whether a piece of the deletion is done that comes next.
-  var isCut = false
-}
-
 /// One thing that is done to one record.
 package struct RestItem: Sendable {
   package enum Verb: String, Sendable {
@@ -83,7 +73,7 @@ package struct RestItem: Sendable {
     case absent
   }
 
-  let verb: Verb
+  package let verb: Verb
   /// What is to be done, as far as it is known without the record.
   package let operation: RecordOperation
   package let condition: Condition?
@@ -146,4 +136,19 @@ enum RestOutcome {
   case results([RestResult])
   /// All were to be done or none, and none was.
   case refused([(index: Int, failure: RestFailure)])
+}
+
+extension RestCommand {
+  /// What the command will probably touch.
+  func footprint(_ schema: SyncSchema) -> Footprint {
+    var footprint = Footprint(device: key, user: key.user, request: request?.id)
+    for case .success(let item) in items.dropFirst(progress.done) {
+      footprint.add(item.operation, schema, user: key.user)
+      if item.verb == .update || item.verb == .replace || item.verb == .restore {
+        footprint.shown.append(
+          Footprint.Key(table: item.operation.table, id: item.operation.id))
+      }
+    }
+    return footprint
+  }
 }

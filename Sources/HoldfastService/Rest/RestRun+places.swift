@@ -83,7 +83,7 @@ extension RestRun {
       let position = try neighbour(id)
       (left, right) = (try next(.before, position.string), position)
     }
-    let nonce = service.environment.random(8).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-    return Position.between(left, right, replica: service.replica, nonce: nonce)
+    let nonce = work.environment.random(8).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+    return Position.between(left, right, replica: work.replica, nonce: nonce)
   }
 }

@@ -20,7 +20,7 @@ extension RestRun {
   /// What is shown of an answer that was kept; nil when it shows a record of a zone that the sender may not see any more.
   func replay(_ answer: RestAnswer) throws -> RestAnswer? {
     guard !answer.body.isEmpty else { return answer }
-    room = service.environment.answerSize - answer.body.count
+    room = work.environment.answerSize - answer.body.count
     var (isHidden, isFilled) = (false, false)
     let body = try JSONValue(parsing: answer.body).mappingRecords { shown in
       isHidden = try isHidden || stores.ledger.role(of: author.user, in: shown.zone) == nil
@@ -31,7 +31,7 @@ extension RestRun {
       isFilled = true
       room -= record.size
       var writer = JSONWriter()
-      service.restText.records.write(record, created: shown.creator, columns: nil, to: &writer)
+      text.records.write(record, created: shown.creator, columns: nil, to: &writer)
       return try JSONValue(parsing: writer.bytes)
     }
     if isHidden { return nil }

@@ -86,12 +86,12 @@ extension RestRun {
     guard let column = TableSchema.conflicts.index(of: TableSchema.resolutionColumn) else { return nil }
     let choice = item.operation.made(
       .update, settings: [.init(column: column, value: .text(resolution))])
-    return try service.run((edit.map { [$0] } ?? []) + [choice], by: author, keeper: 0)?.problem
+    return try work.run((edit.map { [$0] } ?? []) + [choice], by: author, keeper: 0)?.problem
   }
 
   private func shown(_ key: Footprint.Key) throws -> RestResult {
     guard let record = try stores.tables[key.table].record(key.id) else { return .nothing }
-    let creator = try service.store.requests.creator(of: key, for: author.user)
+    let creator = try work.store.requests.creator(of: key, for: author.user)
     return .record(show(record, creator), isNew: false)
   }
 }

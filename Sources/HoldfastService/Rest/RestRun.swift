@@ -11,7 +11,8 @@ final class RestRun {
 
   /// The records that the items created.
   private(set) var created: [CreatedRecord] = []
-  let service: Service
+  let work: UnitOfWork
+  let text: RestText
   let command: RestCommand
   let author: Author
   /// How many bytes of records the answer takes yet.
@@ -21,12 +22,13 @@ final class RestRun {
   /// What each item found.
   private var before: [Int: VisibleRecord] = [:]
 
-  var stores: RecordStores { service.stores }
+  var stores: RecordStores { work.stores }
 
-  init(_ command: RestCommand, by author: Author, on service: Service) {
+  init(_ command: RestCommand, by author: Author, on work: UnitOfWork, _ text: RestText) {
     self.command = command
     self.author = author
-    self.service = service
+    self.work = work
+    self.text = text
   }
 
   /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left, or a piece of it.
@@ -34,10 +36,10 @@ final class RestRun {
   /// - Parameter progress: what earlier transactions have done.
   /// - Returns: the results of those that follow.
   func runEach(after progress: RestProgress) throws -> [RestResult] {
-    room = service.environment.answerSize - progress.results.count
+    room = work.environment.answerSize - progress.results.count
     var results: [RestResult] = []
     for (index, item) in command.items.enumerated().dropFirst(progress.done) {
-      if !results.isEmpty, service.hasDoneEnough(results.count) { break }
+      if !results.isEmpty, work.hasDoneEnough(results.count) { break }
       switch item {
       case .failure(let problem): results.append(.failure(RestFailure(problem: problem)))
       case .success(let item):
@@ -55,7 +57,7 @@ final class RestRun {
   /// Does one item; nil when only a piece of it is done.
   private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
     if item.verb == .resolve { return try resolve(item) }
-    let (refused, hasMore) = try service.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
+    let (refused, hasMore) = try work.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
       [unowned self] _, _ in try prepare(item, index)
     }
     if hasMore { return nil }
@@ -65,7 +67,7 @@ final class RestRun {
 
   /// Does all items or none.
   func runTogether() throws -> RestOutcome {
-    room = service.environment.answerSize
+    room = work.environment.answerSize
     var items: [RestItem] = []
     var wrong: [(index: Int, failure: RestFailure)] = []
     for (index, item) in command.items.enumerated() {
@@ -76,7 +78,7 @@ final class RestRun {
     }
     if !wrong.isEmpty { return .refused(wrong) }
     if items.isEmpty { return .results([]) }
-    let refused = try service.run(items.map(\.operation), by: author, keeper: 0) { [unowned self] index, _ in
+    let refused = try work.run(items.map(\.operation), by: author, keeper: 0) { [unowned self] index, _ in
       try prepare(items[index], index)
     }
     if let refused {
@@ -138,7 +140,7 @@ final class RestRun {
     case (.rev(let rev), .live(let record)):
       if record.rev != rev { throw Problem(.preconditionFailed) }
     case (.tags(let tags), .live(let record)):
-      let tag = service.store.history.tag(rev: record.rev)
+      let tag = work.store.history.tag(rev: record.rev)
       if !tags.contains(where: { TextKey($0) == TextKey(tag) }) { throw Problem(.preconditionFailed) }
     case (_, .deleted):
       // What a deletion wants is so already. Who insists on a record learns that it is gone, and nothing is written.
@@ -197,7 +199,7 @@ final class RestRun {
     if let record = try stores.tables[item.key.table].record(item.key.id) {
       let creator =
         try isNew
-        ? command.request?.id : service.store.requests.creator(of: item.key, for: author.user)
+        ? command.request?.id : work.store.requests.creator(of: item.key, for: author.user)
       return .record(show(record, creator), isNew: isNew)
     }
     guard
@@ -224,7 +226,7 @@ final class RestRun {
   func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
     switch (problem.code, try look(item.key)) {
     case (.preconditionFailed, .live(let record)):
-      let creator = try service.store.requests.creator(of: item.key, for: author.user)
+      let creator = try work.store.requests.creator(of: item.key, for: author.user)
       return RestFailure(problem: problem, now: .record(show(record, creator)))
     case (.recordDeleted, .deleted(let tombstone)):
       return RestFailure(problem: problem, now: .deleted(item.key, tombstone))
@@ -248,7 +250,7 @@ final class RestRun {
 
   /// The records of a request, whose answer is purged, as they are now. Nothing is written.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
-    room = service.environment.answerSize
+    room = work.environment.answerSize
     return .results(
       try command.items.enumerated().map { index, item in
         let known = records.first { $0.place == index }
@@ -265,7 +267,7 @@ final class RestRun {
   private func recall(_ key: Footprint.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
     switch try look(key) {
     case .live(let record):
-      let creator = try service.store.requests.creator(of: key, for: author.user)
+      let creator = try work.store.requests.creator(of: key, for: author.user)
       return .record(show(record, creator), isNew: isNew)
     case .deleted(let tombstone):
       if verb == .delete { return .deleted(key, tombstone) }

@@ -2,8 +2,6 @@ import HoldfastConcurrency
 
 /// One pass over all that may be purged: docs/RETENTION.md, section 2. It keeps nothing: each begins at the beginning.
 package struct RetentionPass {
-  /// How much is looked for at once.
-  package static let look = 200
   /// How long each pause is at least.
   private static let breath = Duration.milliseconds(5)
 

@@ -75,7 +75,7 @@ package protocol DeviceTable: AnyObject {
   /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be resynced, or given up.
   ///
   /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
-  func setAck(_ number: Int64, zone: String, _ ack: SyncCommand.Ack?, isDoubted: Bool) throws
+  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) throws
 
   /// Writes what a device says of itself.
   func setClient(_ client: ClientVersion, of number: Int64) throws

@@ -257,7 +257,7 @@ package struct FoundUser {
 package struct ZoneState {
   package let zone: String
   /// The ack, whose epoch is empty at the beginning of the zone.
-  package let ack: SyncCommand.Ack
+  package let ack: ZoneAck
   /// Whether the ack is stored; one that is at the beginning of the zone may be or not.
   package let isStored: Bool
   package var seq: Int64
@@ -272,7 +272,7 @@ package struct ZoneState {
   var isOfBothHistories = false
 
   package init(
-    zone: String, ack: SyncCommand.Ack, isStored: Bool, seq: Int64, purged: Int64, role: String,
+    zone: String, ack: ZoneAck, isStored: Bool, seq: Int64, purged: Int64, role: String,
     wasLost: Bool, isForeign: Bool = false, isOfBothHistories: Bool = false
   ) {
     (
@@ -301,7 +301,7 @@ package struct ZoneState {
   /// The zone for a device that has it up to a seq.
   package func acked(_ seq: Int64) -> ZoneState {
     ZoneState(
-      zone: zone, ack: SyncCommand.Ack(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
+      zone: zone, ack: ZoneAck(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
       isStored: isStored, seq: self.seq, purged: purged, role: role, wasLost: wasLost,
       isForeign: isForeign, isOfBothHistories: isOfBothHistories)
   }

@@ -1,6 +1,11 @@
 package import HoldfastCore
 
-extension Service {
+/// Does what a sync request says, in the transaction of its command: docs/PROTOCOL.md, section 3.
+package struct SyncRun {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
   /// How many refusals a device may have that it has not dealt with, before it sends more.
   static let refusalLimit = SyncRequest.changeSetLimit
 
@@ -9,8 +14,9 @@ extension Service {
   /// - Returns: `synced`, or `unfinished` where a deletion goes on in another transaction.
   /// - Throws: `Problem` before anything is written.
   package func sync(_ command: SyncCommand, at now: Stamp) throws -> Outcome {
-    var device = try device(command.key)
-    try requireHistory(command.request, of: device, command.key)
+    let (zones, records) = (ZoneRecovery(work), RecordRecovery(work))
+    var device = try work.device(command.key)
+    try zones.requireHistory(command.request, of: device, command.key)
     try command.requireAcknowledgements(from: device.acknowledgedRefusals)
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
@@ -20,21 +26,21 @@ extension Service {
       return .synced(refusedRecoveries: nil)
     }
     if replays < request.changeSets.count,
-      try store.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
+      try work.store.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
     {
       // All of them are in each answer. A device that reads its answers never gets here.
       throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
     }
     if !command.acks.isEmpty, !request.isComplete,
-      try store.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
+      try work.store.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
     {
       throw Problem(
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
     if request.acknowledgedRefusals > 0 {
-      try store.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
+      try work.store.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
     }
-    let ahead = try zonesAhead(in: command)
+    let ahead = try records.zonesAhead(command.acks)
     let isOld = command.isOld(device)
     if isOld {
       Trace.took(.oldRequest)
@@ -46,22 +52,22 @@ extension Service {
     let isEmpty =
       replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
     let written = isOld && isEmpty ? device.clock : now
-    if let client = command.newClient { try store.devices.setClient(client, of: number) }
+    if let client = command.newClient { try work.store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-      try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
+      try work.store.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
       return .synced(refusedRecoveries: nil)
     }
     if replays > 0 { Trace.took(.replaySkipped) }
     let author = Author(device: number, user: device.user, clock: now)
     var isUnfinished = false
-    try take(request.claims, by: author)
-    let refused = try take(request.recovered, by: author)
+    try zones.take(request.claims, by: author)
+    let refused = try records.take(request.recovered, by: author)
     for index in replays..<request.changeSets.count {
       // What is left stays unconfirmed, and the device sends it again behind what others send.
       let applied = index - replays
-      if applied > 0, hasDoneEnough(applied) {
+      if applied > 0, work.hasDoneEnough(applied) {
         Trace.took(.setsLeft)
         break
       }
@@ -72,14 +78,14 @@ extension Service {
         break
       }
       if let refusal {
-        try store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
+        try work.store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
       }
       Trace.took(refusal == nil ? .setApplied : .setRefused)
       device.move(past: set, chain: command.chains[index])
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-    try store.devices.advance(number, to: device, clock: written, at: clock.trusted.written())
+    try work.store.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
     return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
   }
 
@@ -90,31 +96,32 @@ extension Service {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
       Trace.took(.completeAcks)
-      try store.devices.purgeAcks(number)
+      try work.store.devices.purgeAcks(number)
     }
     for (zone, ack) in command.acks {
       // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore, and may have
       // purged deletions there.
       let mayHandBack = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
-      try store.devices.setAck(
+      try work.store.devices.setAck(
         number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayHandBack)
     }
-    if device.hasPurgedAcks, isComplete { try store.devices.remember(number) }
+    if device.hasPurgedAcks, isComplete { try work.store.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
-      changes.devices.insert(number)
+      work.changes.devices.insert(number)
     }
   }
 
   /// Accepts memberships that were recovered after a restore, for a user whose own device says that it had the zones: nobody else could.
   private func acceptRecovered(in command: SyncCommand, by author: Author) throws {
-    guard history.previous != nil else { return }
-    for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
-      guard try stores.ledger.exists(zone), let member = try stores.membership(of: author.user, in: zone),
-        member.values[stores.memberInviter] != .null
+    guard work.history.previous != nil else { return }
+    for case (let zone, let ack?) in command.acks where work.history.isForeign(ack) {
+      guard try work.stores.ledger.exists(zone),
+        let member = try work.stores.membership(of: author.user, in: zone),
+        member.values[work.stores.memberInviter] != .null
       else { continue }
       // Beyond a limit it waits for the user's word.
-      do { try stores.accept(member, by: author) } catch is Problem {}
+      do { try work.stores.accept(member, by: author) } catch is Problem {}
     }
   }
 
@@ -123,7 +130,7 @@ extension Service {
   ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
     switch set.content {
     case .failure(let refused): (refused, false)
-    case .success(let operations): try runPiece(operations, by: author, isCut: isCut)
+    case .success(let operations): try work.runPiece(operations, by: author, isCut: isCut)
     }
   }
 }

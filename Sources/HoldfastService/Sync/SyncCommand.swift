@@ -2,30 +2,12 @@ package import HoldfastCore
 
 /// The writing part of a `POST /v1/sync`.
 package struct SyncCommand: Sendable {
-  /// An ack in the form that is stored: the beginning of a zone has an empty epoch.
-  package struct Ack: Sendable, Equatable {
-    package let zone: String
-    package let epoch: String
-    package let seq: Int64
-    /// In the middle of a copy from the zone's beginning; see `ChangeToken`.
-    package var purged: Int64 = 0
-
-    package init(zone: String, epoch: String, seq: Int64, purged: Int64 = 0) {
-      (self.zone, self.epoch, self.seq, self.purged) = (zone, epoch, seq, purged)
-    }
-
-    /// The token that the ack is.
-    package var token: ChangeToken {
-      ChangeToken(epoch: epoch, seq: seq, purged: purged, isUnfinished: purged < 0)
-    }
-  }
-
   package let key: DeviceKey
   package let request: SyncRequest
   /// What the device says of itself, where that is news.
   package var newClient: ClientVersion?
   /// What the acks say; nil for a zone that is gone.
-  package let acks: [(zone: String, ack: Ack?)]
+  package let acks: [(zone: String, ack: ZoneAck?)]
   /// The device's chain after each change set.
   package let chains: [Fingerprint]
   /// Whether a piece of the deletion is done that comes next.
@@ -37,7 +19,7 @@ package struct SyncCommand: Sendable {
   package init(_ request: SyncRequest, body: [UInt8], key: DeviceKey) throws(Problem) {
     self.key = key
     self.request = request
-    var acks: [(zone: String, ack: Ack?)] = []
+    var acks: [(zone: String, ack: ZoneAck?)] = []
     acks.reserveCapacity(request.acks.count)
     for ack in request.acks {
       guard (1...64).contains(ack.zone.utf8.count), !ack.zone.utf8.contains(0) else {
@@ -48,9 +30,10 @@ package struct SyncCommand: Sendable {
         continue
       }
       if text.isEmpty {
-        acks.append((ack.zone, Ack(zone: ack.zone, epoch: "", seq: 0)))
+        acks.append((ack.zone, ZoneAck(zone: ack.zone, epoch: "", seq: 0)))
       } else if let token = ChangeToken(text) {
-        acks.append((ack.zone, Ack(zone: ack.zone, epoch: token.epoch, seq: token.seq, purged: token.purged)))
+        acks.append(
+          (ack.zone, ZoneAck(zone: ack.zone, epoch: token.epoch, seq: token.seq, purged: token.purged)))
       } else {
         throw Problem(.invalidRequest, "acks holds a text that is no change token.")
       }
@@ -115,5 +98,22 @@ package struct SyncCommand: Sendable {
   private func divergedChain() -> Problem {
     Trace.took(.divergedChain)
     return Problem(.deviceDiverged)
+  }
+}
+
+extension SyncCommand {
+  /// What the command will probably touch.
+  func footprint(_ schema: SyncSchema) -> Footprint {
+    var footprint = Footprint(device: key, user: key.user)
+    footprint.zones = request.claims.map(\.zone)
+    for case .success(let item) in request.recovered {
+      footprint.records.append(Footprint.Key(table: item.table, id: item.id))
+      footprint.zones.append(item.zone)
+    }
+    for set in request.changeSets {
+      guard case .success(let operations) = set.content else { continue }
+      for operation in operations { footprint.add(operation, schema, user: key.user) }
+    }
+    return footprint
   }
 }

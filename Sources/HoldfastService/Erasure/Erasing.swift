@@ -1,39 +1,45 @@
 package import HoldfastCore
 
 /// The steps by which a user is erased: docs/EXPORT-AND-ERASURE.md, section 2. Each looks again at what is left.
-extension Service {
+package struct Erasing {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
   /// Begins to erase the sender's user.
   package func erase(by key: DeviceKey, password: String) throws {
-    let user = try device(key).user
-    guard try store.accounts.account(user)?.password == password else { throw Problem(.credentialsWrong) }
+    let user = try work.device(key).user
+    guard try work.store.accounts.account(user)?.password == password else {
+      throw Problem(.credentialsWrong)
+    }
     try beginErasure(of: user)
   }
 
   /// Makes of an account that of nobody: from here on it is being erased.
   package func beginErasure(of user: String) throws {
     // The account first: who signs in at this moment waits for it, and finds it gone, or its device is among these.
-    try store.accounts.beginErasure(of: user)
-    let numbers = try store.devices.devices(of: user).map(\.number)
-    try store.devices.strip(numbers)
-    changes.users.insert(user)
-    changes.devices.formUnion(numbers)
+    try work.store.accounts.beginErasure(of: user)
+    let numbers = try work.store.devices.devices(of: user).map(\.number)
+    try work.store.devices.strip(numbers)
+    work.changes.users.insert(user)
+    work.changes.devices.formUnion(numbers)
   }
 
   /// Ends a user's own membership of a zone, if others are there, or nothing is.
   package func depart(_ user: String, from zone: String, at now: Stamp) throws -> Purged {
     let author = author(user, at: now)
-    guard try stores.ledger.exists(zone), let own = try stores.membership(of: user, in: zone) else {
+    guard try work.stores.ledger.exists(zone), let own = try work.stores.membership(of: user, in: zone) else {
       return Purged()
     }
-    if own.values[stores.memberInviter] != .null {
+    if own.values[work.stores.memberInviter] != .null {
       // It was never accepted: nobody hangs on it.
     } else if try isShared(zone, besides: user) {
       guard try hasHeir(zone, of: user, by: author) else { return Purged() }
-    } else if try store.zones.hasRecords(zone) {
+    } else if try work.store.zones.hasRecords(zone) {
       return Purged()
     }
     try remove(own, of: zone, by: author)
-    try store.zones.setErased(stores.ledger.seq(of: zone), of: zone)
+    try work.store.zones.setErased(work.stores.ledger.seq(of: zone), of: zone)
     return Purged(erasedRecords: 1)
   }
 
@@ -41,14 +47,14 @@ extension Service {
   package func erase(_ records: [Footprint.Key], of zone: String, _ user: String, at now: Stamp) throws
     -> Purged
   {
-    guard try stores.ledger.exists(zone), try store.zones.ownRole(of: user, in: zone) != nil,
+    guard try work.stores.ledger.exists(zone), try work.store.zones.ownRole(of: user, in: zone) != nil,
       try !isShared(zone, besides: user)
     else { return Purged() }
     var purged = Purged()
     for key in records {
-      guard let live = try stores.tables[key.table].record(key.id), live.zone == zone else { continue }
+      guard let live = try work.stores.tables[key.table].record(key.id), live.zone == zone else { continue }
       // By it the zone is found: it goes last.
-      if key.table == stores.members, live.values[stores.memberUser] == .text(user) { continue }
+      if key.table == work.stores.members, live.values[work.stores.memberUser] == .text(user) { continue }
       try remove(live, of: zone, by: author(user, at: now))
       purged.erasedRecords += 1
     }
@@ -58,12 +64,12 @@ extension Service {
   private func author(_ user: String, at now: Stamp) -> Author { Author(device: 0, user: user, clock: now) }
 
   private func isShared(_ zone: String, besides user: String) throws -> Bool {
-    try stores.ledger.isPublic(zone) || store.zones.roles(in: zone).keys.contains { $0 != user }
+    try work.stores.ledger.isPublic(zone) || work.store.zones.roles(in: zone).keys.contains { $0 != user }
   }
 
   /// Deletes a record, and logs of it and of what goes with it in its zone nothing.
   private func remove(_ record: StoredRecord, of zone: String, by author: Author) throws {
-    let run = ChangeSetRun([], by: author, on: stores, isErasing: true)
+    let run = ChangeSetRun([], by: author, on: work.stores, isErasing: true)
     try run.remove(record, at: author.clock, isLogged: { $0.zone != zone })
     try run.removeMember(record)
   }
@@ -74,24 +80,27 @@ extension Service {
   ///
   /// - Returns: false when all who are left are being erased as well: then it is for the last of them.
   private func hasHeir(_ zone: String, of user: String, by author: Author) throws -> Bool {
-    if try stores.ledger.isPublic(zone) { return true }
-    let others = try store.zones.members(of: zone).filter { $0.user != user }
+    if try work.stores.ledger.isPublic(zone) { return true }
+    let others = try work.store.zones.members(of: zone).filter { $0.user != user }
     let people = others.filter { $0.user != nil }
     if people.contains(where: { $0.role == .owner }) { return true }
     if let heir = people.min(by: Self.comesFirst),
-      let record = try stores.tables[stores.members].record(heir.id)
+      let record = try work.stores.tables[work.stores.members].record(heir.id)
     {
-      try ChangeSetRun([], by: author, on: stores).setRole(.owner, of: record)
+      try ChangeSetRun([], by: author, on: work.stores).setRole(.owner, of: record)
       return true
     }
     for group in others.sorted(by: Self.comesFirst) {
-      guard let name = group.group, try stores.ledger.exists(name), try stores.isLive(name) else { continue }
-      for member in try store.zones.members(of: name).sorted(by: Self.comesFirst) {
-        guard let heir = member.user, heir != user, let heirName = try store.accounts.name(ofID: heir) else {
+      guard let name = group.group, try work.stores.ledger.exists(name), try work.stores.isLive(name) else {
+        continue
+      }
+      for member in try work.store.zones.members(of: name).sorted(by: Self.comesFirst) {
+        guard let heir = member.user, heir != user, let heirName = try work.store.accounts.name(ofID: heir)
+        else {
           continue
         }
-        try stores.addMember(heir, named: heirName, role: .owner, to: zone, by: author)
-        try stores.followGroups(of: zone, heir)
+        try work.stores.addMember(heir, named: heirName, role: .owner, to: zone, by: author)
+        try work.stores.followGroups(of: zone, heir)
         return true
       }
     }

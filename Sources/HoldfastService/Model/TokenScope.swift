@@ -43,14 +43,14 @@ package struct TokenScope: Sendable, Equatable {
 
   package func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
 
-  /// Checks that an item of a request may be tried: what depends on the record's zone is decided when it is written.
+  /// Checks that a record of a table may be written, as far as that can be known ahead: what depends on the record's zone is decided when it is written.
   ///
   /// - Throws: `Problem.tokenLimited`.
-  package func check(_ item: RestItem, in schema: SyncSchema) throws(Problem) {
-    let table = schema.tables[item.operation.table]
+  package func check(table index: Int, isDeletion: Bool, in schema: SyncSchema) throws(Problem) {
+    let table = schema.tables[index]
     guard has(table: table) else { throw Problem(.tokenLimited, "It does not name the table \(table.name).") }
     if role == .viewer { throw Problem(.tokenLimited, "It may read only.") }
-    guard item.verb == .delete, let other = dependent(of: item.operation.table, in: schema) else { return }
+    guard isDeletion, let other = dependent(of: index, in: schema) else { return }
     throw Problem(
       .tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
   }

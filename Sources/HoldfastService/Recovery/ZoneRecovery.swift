@@ -1,22 +1,11 @@
 package import HoldfastCore
 
-/// The database has less than was confirmed in the very epoch of now: the history went back.
-package struct HistoryWentBack: Error {
-  /// The epoch that has ended by it.
-  package let epoch: String
-  package var reason = NewEpoch.Reason.deviceAhead
-  /// Whether nothing was written since.
-  package var isForkKnown = false
-
-  package init(
-    epoch: String, reason: NewEpoch.Reason = NewEpoch.Reason.deviceAhead, isForkKnown: Bool = false
-  ) {
-    (self.epoch, self.reason, self.isForkKnown) = (epoch, reason, isForkKnown)
-  }
-}
-
 /// What devices prove and claim: docs/RESTORING.md, sections 3 and 4.
-extension Service {
+package struct ZoneRecovery {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
   // MARK: A history that went back
 
   /// Looks whether what a device shows is of a later moment of this epoch than the database has. Nobody can say so but with a proof that this
@@ -24,16 +13,16 @@ extension Service {
   ///
   /// - Throws: `HistoryWentBack`.
   func requireHistory(_ request: SyncRequest, of device: DeviceState, _ key: DeviceKey) throws {
-    let epoch = history.epoch
-    if store.prover.isBehind(request, device.confirmed, device.chain, of: key.number, in: epoch) {
+    let epoch = work.history.epoch
+    if work.store.prover.isBehind(request, device.confirmed, device.chain, of: key.number, in: epoch) {
       throw HistoryWentBack(epoch: epoch)
     }
     for claim in request.claims {
-      guard let shown = store.prover.role(shownBy: claim.proof, of: key.user, in: claim.zone),
+      guard let shown = work.store.prover.role(shownBy: claim.proof, of: key.user, in: claim.zone),
         shown.epoch == epoch
       else { continue }
       // A zone never goes, nor does its seq go down.
-      if try shown.seq > store.zones.zone(claim.zone)?.seq ?? 0 { throw HistoryWentBack(epoch: epoch) }
+      if try shown.seq > work.store.zones.zone(claim.zone)?.seq ?? 0 { throw HistoryWentBack(epoch: epoch) }
     }
   }
 
@@ -41,12 +30,12 @@ extension Service {
 
   /// Takes what a device says of zones of which it has more than the database.
   package func take(_ claims: [RecoveryClaim], by author: Author) throws {
-    let now = environment.now()
-    guard history.isRecovering(at: clock.trusted.now()), !claims.isEmpty else { return }
-    var unproven = try store.recovery.unprovenClaims(of: author.user)
+    let now = work.environment.now()
+    guard work.history.isRecovering(at: work.clock.trusted.now()), !claims.isEmpty else { return }
+    var unproven = try work.store.recovery.unprovenClaims(of: author.user)
     for claim in claims where mayBeClaimed(claim.zone) {
-      let restored = try store.recovery.restored(claim.zone)
-      let zoneClaims = try store.recovery.zoneClaims(of: claim.zone)
+      let restored = try work.store.recovery.restored(claim.zone)
+      let zoneClaims = try work.store.recovery.zoneClaims(of: claim.zone)
       let known = zoneClaims.first { $0.user == author.user }
       if known?.state == .refused { continue }
       var zoneClaim = ZoneClaim(
@@ -69,31 +58,31 @@ extension Service {
         if unproven >= ZoneClaim.unprovenLimit { continue }
         unproven += 1
       }
-      try store.recovery.put(zoneClaim)
-      recovery.claim(claim.zone, zoneClaim.moment?.seq ?? 0)
+      try work.store.recovery.put(zoneClaim)
+      work.recovery.claim(claim.zone, zoneClaim.moment?.seq ?? 0)
     }
   }
 
   /// Writes in a savepoint; what a rule forbids is not done.
   private func inPart(_ body: () throws -> Void) throws {
-    stores.ledger.beginChangeSet(by: 0)
-    do { _ = try part(body) } catch is Problem {
-      try store.undoPart()
-      stores.ledger.rollBackChangeSet()
+    work.stores.ledger.beginChangeSet(by: 0)
+    do { _ = try work.part(body) } catch is Problem {
+      try work.store.undoPart()
+      work.stores.ledger.rollBackChangeSet()
     }
   }
 
   /// Only a zone of a record or user is ever claimed, whose name nobody can guess: never a public one, that is or was.
   private func mayBeClaimed(_ zone: String) -> Bool {
-    Identifier.isUUID(zone) && !stores.schema.publicZones.contains(zone)
+    Identifier.isUUID(zone) && !work.stores.schema.publicZones.contains(zone)
   }
 
   /// What a claim proves of a moment that the database has not.
   private func proven(
     _ claim: RecoveryClaim, of user: String, restored: RestoredZone?
   ) -> (Role, ZoneClaim.Moment)? {
-    guard let shown = store.prover.role(shownBy: claim.proof, of: user, in: claim.zone),
-      let ago = history.earlier.firstIndex(of: shown.epoch)
+    guard let shown = work.store.prover.role(shownBy: claim.proof, of: user, in: claim.zone),
+      let ago = work.history.earlier.firstIndex(of: shown.epoch)
     else { return nil }
     let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
     // What the backup has of it, it says itself.
@@ -106,16 +95,16 @@ extension Service {
   /// Makes a proven owner the owner of a zone that the backup lacks, unless somebody has proved a later moment of it.
   private func recover(_ zoneClaim: inout ZoneClaim, besides others: [ZoneClaim], at now: Stamp) throws {
     let zone = zoneClaim.zone
-    if try !stores.ledger.exists(zone) {
+    if try !work.stores.ledger.exists(zone) {
       Trace.took(.zoneRecovered)
-      try stores.ledger.create(zone)
-    } else if try stores.ledger.isPublic(zone) {
+      try work.stores.ledger.create(zone)
+    } else if try work.stores.ledger.isPublic(zone) {
       return
     } else if let best = others.compactMap(\.recovered).max() {
       guard let moment = zoneClaim.moment, moment > best else { return }
     } else if others.contains(where: { $0.state == .granted }) {
       return
-    } else if try store.zones.ownRole(of: zoneClaim.user, in: zone) != .owner {
+    } else if try work.store.zones.ownRole(of: zoneClaim.user, in: zone) != .owner {
       // Who has made it since can show nothing.
       try removeMembers(of: zone, at: now)
     }
@@ -125,24 +114,24 @@ extension Service {
 
   /// Makes a user an owner of a zone that is there.
   package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {
-    guard let name = try store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
+    guard let name = try work.store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
     let author = Author(device: 0, user: user, clock: now)
-    if let member = try stores.membership(of: user, in: zone) {
+    if let member = try work.stores.membership(of: user, in: zone) {
       // Who proves to be the owner has not to be asked any more.
-      if member.values[stores.memberInviter] != .null {
-        return try stores.accept(member, as: .owner, by: author)
+      if member.values[work.stores.memberInviter] != .null {
+        return try work.stores.accept(member, as: .owner, by: author)
       }
-      if member.values[stores.memberRole] == .text(Role.owner.rawValue) { return }
-      return try ChangeSetRun([], by: author, on: stores).setRole(.owner, of: member)
+      if member.values[work.stores.memberRole] == .text(Role.owner.rawValue) { return }
+      return try ChangeSetRun([], by: author, on: work.stores).setRole(.owner, of: member)
     }
-    try stores.addMember(user, named: name, role: .owner, to: zone, by: author)
-    try stores.followGroups(of: zone, user)
+    try work.stores.addMember(user, named: name, role: .owner, to: zone, by: author)
+    try work.stores.followGroups(of: zone, user)
   }
 
   private func removeMembers(of zone: String, at now: Stamp) throws {
-    let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: stores, isErasing: true)
-    for member in try store.zones.members(of: zone) {
-      guard let record = try stores.tables[stores.members].record(member.id) else { continue }
+    let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: work.stores, isErasing: true)
+    for member in try work.store.zones.members(of: zone) {
+      guard let record = try work.stores.tables[work.stores.members].record(member.id) else { continue }
       try run.remove(record, at: now) { _ in false }
       try run.removeMember(record)
     }

@@ -1,44 +1,50 @@
 package import HoldfastCore
 
-extension Service {
+/// Accounts, their devices and sessions: docs/IDENTITY.md.
+package struct Accounts {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
   /// Makes an account, its private zone and its first device.
   ///
   /// - Throws: `Problem.nameTaken` before anything is written.
   package func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
-    if try store.accounts.id(ofName: signUp.name) != nil { throw Problem(.nameTaken) }
+    if try work.store.accounts.id(ofName: signUp.name) != nil { throw Problem(.nameTaken) }
     let user = try addUser(named: signUp.name, password: signUp.password, at: now)
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
   }
 
   /// Makes an account with a private zone.
   private func addUser(named name: String, password: String, at now: Stamp) throws -> String {
-    let user = stores.newID(at: now)
-    try store.accounts.add(user, name: name, password: password, at: now)
-    try stores.ledger.create(user)
-    try stores.addMember(
+    let user = work.stores.newID(at: now)
+    try work.store.accounts.add(user, name: name, password: password, at: now)
+    try work.stores.ledger.create(user)
+    try work.stores.addMember(
       user, named: name, role: .owner, to: user, by: Author(device: 0, user: user, clock: now))
     return user
   }
 
   /// Signs a user in, on a new device or on one that the user already had.
   package func signIn(_ signIn: SignIn, at now: Stamp) throws -> NewSession {
-    guard let account = try store.accounts.account(signIn.user), account.password == signIn.password else {
+    guard let account = try work.store.accounts.account(signIn.user), account.password == signIn.password
+    else {
       throw Problem(.credentialsWrong)
     }
     return try beginSession(signIn, userName: account.name, at: now)
   }
 
   private func beginSession(_ signIn: SignIn, userName: String, at now: Stamp) throws -> NewSession {
-    let last = try signIn.device.flatMap { try store.devices.session(of: $0, user: signIn.user) }
+    let last = try signIn.device.flatMap { try work.store.devices.session(of: $0, user: signIn.user) }
     guard let device = signIn.device, let last, let session = number(behind: last, signIn) else {
       var session = try addDevice(to: signIn.user, named: signIn.deviceName, token: signIn.token, at: now)
       session.applied = last?.applied
       return session
     }
-    changes.users.insert(signIn.user)
-    try store.devices.beginSession(
+    work.changes.users.insert(signIn.user)
+    try work.store.devices.beginSession(
       session, of: device, name: signIn.deviceName, token: signIn.token,
-      at: clock.trusted.written())
+      at: work.clock.trusted.written())
     return NewSession(
       user: signIn.user, userName: userName, device: device, deviceName: signIn.deviceName,
       number: session)
@@ -49,16 +55,16 @@ extension Service {
   /// Signs in whom a provider vouches for; who was never seen before gets an account. So does the device of a program that sends JWTs, once.
   package func signIn(_ signIn: ProviderSignIn, at now: Stamp) throws -> Outcome {
     let user =
-      try store.accounts.user(of: signIn.identity)
+      try work.store.accounts.user(of: signIn.identity)
       ?? addUser(of: signIn.identity, named: signIn.name, at: now)
     if signIn.isForTokens {
-      if try !store.devices.hasDevice(of: signIn.token) {
+      if try !work.store.devices.hasDevice(of: signIn.token) {
         _ = try addDevice(
           to: user, named: signIn.deviceName, token: signIn.token, issuedAfter: -1, at: now)
       }
       return .done
     }
-    guard let name = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
+    guard let name = try work.store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
     let session = try beginSession(
       SignIn(
         user: user, password: "", device: signIn.device, session: signIn.session,
@@ -69,56 +75,66 @@ extension Service {
 
   private func addUser(of identity: Identity, named name: String, at now: Stamp) throws -> String {
     var (free, number) = (name, 1)
-    while try store.accounts.id(ofName: free) != nil {
+    while try work.store.accounts.id(ofName: free) != nil {
       // Names with small numbers may be taken by the thousand; one with random digits is not.
       number += 1
-      let ending = number <= 9 ? String(number) : hexadecimal(environment.random(8))
+      let ending = number <= 9 ? String(number) : hexadecimal(work.environment.random(8))
       free = "\(name.prefix(40))-\(ending)"
     }
     let user = try addUser(named: free, password: "", at: now)
-    try store.accounts.add(identity, of: user)
+    try work.store.accounts.add(identity, of: user)
     return user
   }
 
   // MARK: Passwords and tokens
 
-  /// The device of a key.
-  ///
-  /// - Throws: `Problem.tokenInvalid` when its token is not good any more.
-  package func device(_ key: DeviceKey) throws -> DeviceState {
-    guard let device = try store.devices.device(key), key.use.isTaken(after: device.issuedAfter) else {
-      throw Problem(.tokenInvalid)
-    }
-    return device
-  }
-
   /// Stores another password, and ends the other sessions of its user unless they are to go on.
   package func changePassword(_ change: PasswordChange) throws {
-    let user = try device(change.key).user
-    guard try store.accounts.account(user)?.password == change.old else { throw Problem(.credentialsWrong) }
-    try store.accounts.setPassword(change.new, of: user)
+    let user = try work.device(change.key).user
+    guard try work.store.accounts.account(user)?.password == change.old else {
+      throw Problem(.credentialsWrong)
+    }
+    try work.store.accounts.setPassword(change.new, of: user)
     if !change.keepsSessions { try revokeOthers(of: user, but: change.key.number) }
+  }
+
+  /// Gives the user of a device another one, which is known to be a copy of it.
+  func copyDevice(_ key: DeviceKey, name: String, token: TokenHash, at now: Stamp) throws -> NewSession {
+    let original = try work.device(key)
+    var session = try addDevice(to: original.user, named: name, token: token, at: now)
+    session.applied = original.applied
+    return session
+  }
+
+  func signOut(_ key: DeviceKey) throws {
+    _ = try work.device(key)
+    try revoke(key.number)
   }
 
   /// Makes the token of a user's device invalid.
   ///
   /// - Throws: `Problem.notFound` when the user has no such device.
   package func revoke(_ id: String, by key: DeviceKey) throws {
-    let user = try device(key).user
-    guard let number = try store.devices.number(of: id, user: user) else { throw Problem(.notFound) }
+    let user = try work.device(key).user
+    guard let number = try work.store.devices.number(of: id, user: user) else { throw Problem(.notFound) }
     try revoke(number)
+  }
+
+  /// Makes the tokens of the sender's other devices invalid.
+  func revokeOthers(by key: DeviceKey) throws {
+    try revokeOthers(of: work.device(key).user, but: key.number)
   }
 
   /// Makes the tokens of a user's devices invalid, but that of one.
   package func revokeOthers(of user: String, but number: Int64?) throws {
-    for device in try store.devices.devices(of: user) where device.hasToken && device.number != number {
+    for device in try work.store.devices.devices(of: user) where device.hasToken && device.number != number {
       try revoke(device.number)
     }
   }
 
   package func revoke(_ number: Int64) throws {
-    try store.devices.revoke(number, at: environment.now())
-    changes.devices.insert(number)
+    try work.store.devices.revoke(number, at: work.environment.now())
+    work.changes.devices.insert(number)
   }
 
   /// The number of a device's next session; nil when the sender can't go on as this device: another one has had a session as this device
@@ -136,17 +152,17 @@ extension Service {
   package func addDevice(
     to user: String, named name: String, token: TokenHash, issuedAfter: Int64? = nil, at now: Stamp
   ) throws -> NewSession {
-    guard let userName = try store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
+    guard let userName = try work.store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
     // Who has very many devices has left most of them. One that is in use was seen lately.
     if issuedAfter == nil,
-      let last = try store.devices.leastRecent(of: user, whereAtLeast: stores.limits.devices)
+      let last = try work.store.devices.leastRecent(of: user, whereAtLeast: work.stores.limits.devices)
     {
       try revoke(last)
     }
-    let id = stores.newID(at: now)
-    try store.devices.add(
+    let id = work.stores.newID(at: now)
+    try work.store.devices.add(
       NewDevice(
-        id: id, user: user, name: name, token: token, clock: now, seenAt: clock.trusted.written(),
+        id: id, user: user, name: name, token: token, clock: now, seenAt: work.clock.trusted.written(),
         issuedAfter: issuedAfter))
     return NewSession(user: user, userName: userName, device: id, deviceName: name, number: 1)
   }

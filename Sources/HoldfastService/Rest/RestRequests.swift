@@ -1,14 +1,20 @@
 package import HoldfastCore
 
-extension Service {
+/// Does requests of REST, and knows those of before: docs/PROTOCOL.md, section 9.
+package struct RestRequests {
+  package let work: UnitOfWork
+  let text: RestText
+
+  init(_ work: UnitOfWork, _ text: RestText) { (self.work, self.text) = (work, text) }
+
   /// Writes what a request of REST says, or as much of it as there is time for, or finds how it was answered before.
   ///
   /// - Throws: `Problem` before anything is written.
   package func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
-    let device = try device(command.key)
+    let device = try work.device(command.key)
     let number = command.key.number
     let run = RestRun(
-      command, by: Author(device: number, user: device.user, clock: now, isPresent: true), on: self)
+      command, by: Author(device: number, user: device.user, clock: now, isPresent: true), on: work, text)
     var begun = command.progress
     if let request = command.request {
       switch try earlier(request, of: command, run) {
@@ -22,16 +28,16 @@ extension Service {
     // A request that found no room is done again when it is repeated.
     if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
       if !run.created.isEmpty {
-        try store.requests.add(run.created, by: request, of: number, user: device.user)
+        try work.store.requests.add(run.created, by: request, of: number, user: device.user)
       }
       // It may show what was seen when it was begun.
       if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
       let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
-      try store.requests.add(
-        AnsweredRequest(request: request, at: self.clock.trusted.written(), answer: kept), to: number)
+      try work.store.requests.add(
+        AnsweredRequest(request: request, at: work.clock.trusted.written(), answer: kept), to: number)
     }
     // The clock of a database that is opened goes on from what devices wrote last.
-    try store.devices.advance(number, to: device, clock: now, at: self.clock.trusted.written())
+    try work.store.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
     return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 
@@ -42,19 +48,19 @@ extension Service {
     on run: RestRun, _ command: RestCommand, after begun: RestProgress
   ) throws -> (answer: RestAnswer?, progress: RestProgress) {
     switch command.form {
-    case .atomic: return (restText.answer(try run.runTogether(), command.form, in: store.history), begun)
+    case .atomic: return (text.answer(try run.runTogether(), command.form, in: work.store.history), begun)
     case .single:
       let results = try run.runEach(after: begun)
       var progress = begun
       progress.isCut = run.isUnfinished
       if run.isUnfinished { return (nil, progress) }
-      return (restText.answer(.results(results), command.form, in: store.history), progress)
+      return (text.answer(.results(results), command.form, in: work.store.history), progress)
     case .each:
       var progress = begun
       let results = try run.runEach(after: begun)
       progress.isCut = run.isUnfinished
-      restText.add(results, to: &progress)
-      return (progress.done < command.items.count ? nil : restText.answer(progress), progress)
+      text.add(results, to: &progress)
+      return (progress.done < command.items.count ? nil : text.answer(progress), progress)
     }
   }
 
@@ -71,8 +77,8 @@ extension Service {
     _ request: RequestKey, of command: RestCommand, _ run: RestRun
   ) throws -> Earlier? {
     let device = command.key.number
-    if let known = try store.requests.answer(to: request.id, of: device),
-      RequestRetention.isKept(known.at, now: clock.trusted.now())
+    if let known = try work.store.requests.answer(to: request.id, of: device),
+      RequestRetention.isKept(known.at, now: work.clock.trusted.now())
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
       if let progress = known.answer.progress { return .progress(progress) }
@@ -80,9 +86,9 @@ extension Service {
     }
     // What is under way is not over, though nothing of it is kept.
     if command.progress.done > 0 { return nil }
-    guard let known = try store.requests.created(by: request.id, of: device) else { return nil }
+    guard let known = try work.store.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
-    return .answer(restText.answer(try run.recall(known.records), command.form, in: store.history))
+    return .answer(text.answer(try run.recall(known.records), command.form, in: work.store.history))
   }
 
   /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
@@ -90,7 +96,7 @@ extension Service {
     _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
   ) throws -> RestAnswer {
     if let shown = try run.replay(answer) { return shown }
-    let made = try store.requests.created(by: request.id, of: command.key.number)?.records ?? []
-    return restText.answer(try run.recall(made), command.form, in: store.history)
+    let made = try work.store.requests.created(by: request.id, of: command.key.number)?.records ?? []
+    return text.answer(try run.recall(made), command.form, in: work.store.history)
   }
 }

@@ -1,24 +1,21 @@
 package import HoldfastCore
 
-/// Why something that a device recovered can't be taken.
-package struct RefusedRecovery: Sendable, Equatable {
-  /// Its place in the request.
-  package let index: Int
-  package let problem: Problem
-}
-
 /// What devices recover after a restore; docs/RESTORING.md, section 4.
-extension Service {
+package struct RecordRecovery {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
   /// The zones of which a device says that it has seen more than the restored database has, and whether there is such a zone at all; notes how
   /// much.
-  func zonesAhead(in command: SyncCommand) throws -> TextMap<Bool> {
-    guard history.previous != nil else { return [:] }
+  func zonesAhead(_ acks: [(zone: String, ack: ZoneAck?)]) throws -> TextMap<Bool> {
+    guard work.history.previous != nil else { return [:] }
     var ahead: TextMap<Bool> = [:]
-    for case (let zone, let ack?) in command.acks where history.isForeign(ack) {
-      let restored = try store.recovery.restored(zone)
-      if history.agrees(with: ack, in: restored) { continue }
+    for case (let zone, let ack?) in acks where work.history.isForeign(ack) {
+      let restored = try work.store.recovery.restored(zone)
+      if work.history.agrees(with: ack, in: restored) { continue }
       ahead[zone] = restored != nil
-      if ack.epoch == history.previous { recovery.claim(zone, ack.seq) }
+      if ack.epoch == work.history.previous { work.recovery.claim(zone, ack.seq) }
     }
     return ahead
   }
@@ -30,7 +27,7 @@ extension Service {
     -> [RefusedRecovery]
   {
     if recovered.isEmpty { return [] }
-    if history.previous == nil {
+    if work.history.previous == nil {
       let problem = Problem(.recordUnknown, "The server was not restored: there is nothing to recover.")
       return recovered.indices.map { RefusedRecovery(index: $0, problem: problem) }
     }
@@ -54,21 +51,21 @@ extension Service {
 
   /// Gives the problem that kept them all from being taken.
   private func takeTogether(_ items: [RecoveredRecord], by author: Author) throws -> Problem? {
-    let run = ChangeSetRun([], by: author, on: stores)
+    let run = ChangeSetRun([], by: author, on: work.stores)
     // Nobody has the result yet: the device that recovers is told of it, too.
-    stores.ledger.beginChangeSet(by: 0)
+    work.stores.ledger.beginChangeSet(by: 0)
     var taken: [RecoveryEntry] = []
     do {
-      let refusal = try part(at: run.current) {
+      let refusal = try work.part(at: run.current) {
         for item in items { if let record = try take(item, run) { taken.append(record) } }
         try run.run()
       }
       if let refusal { return refusal.problem }
-      recovery.add(taken)
+      work.recovery.add(taken)
       return nil
     } catch let problem as Problem {
-      try store.undoPart()
-      stores.ledger.rollBackChangeSet()
+      try work.store.undoPart()
+      work.stores.ledger.rollBackChangeSet()
       return problem
     }
   }
@@ -77,7 +74,8 @@ extension Service {
   ///
   /// - Returns: what is remembered of it; nil when nothing is.
   private func take(_ item: RecoveredRecord, _ run: ChangeSetRun) throws -> RecoveryEntry? {
-    let key = RecoveryEntry.Key(zone: item.zone, table: stores.schema.tables[item.table].name, id: item.id)
+    let key = RecoveryEntry.Key(
+      zone: item.zone, table: work.stores.schema.tables[item.table].name, id: item.id)
     if let before = try entry(of: key), before.rev >= item.rev {
       try run.tellDeletion(of: item, rev: before.rev)
       return nil
@@ -92,6 +90,6 @@ extension Service {
   }
 
   private func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry? {
-    try recovery.entry(of: key) ?? store.recovery.entry(of: key)
+    try work.recovery.entry(of: key) ?? work.store.recovery.entry(of: key)
   }
 }

@@ -81,12 +81,12 @@ package struct History: Sendable, Equatable {
     "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason', 'epoch_fork'"
 
   /// Whether an ack is of another history.
-  package func isForeign(_ ack: SyncCommand.Ack) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
+  package func isForeign(_ ack: ZoneAck) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
 
   /// Whether what an ack says is true in this history, too.
   ///
   /// - Parameter zone: its zone; nil where there is none.
-  func agrees(with ack: SyncCommand.Ack, in zone: RestoredZone?) -> Bool {
+  func agrees(with ack: ZoneAck, in zone: RestoredZone?) -> Bool {
     guard isForeign(ack) else { return true }
     guard let previous, let zone else { return false }
     // Where the fork is not known, a device may have lost changes under numbers that others have now. One whose token is fenced anyway was
@@ -138,5 +138,20 @@ package final class KnownHistory: Sendable {
       return value.onChange
     }
     onChange?(history)
+  }
+}
+
+/// The database has less than was confirmed in the very epoch of now: the history went back.
+package struct HistoryWentBack: Error {
+  /// The epoch that has ended by it.
+  package let epoch: String
+  package var reason = NewEpoch.Reason.deviceAhead
+  /// Whether nothing was written since.
+  package var isForkKnown = false
+
+  package init(
+    epoch: String, reason: NewEpoch.Reason = NewEpoch.Reason.deviceAhead, isForkKnown: Bool = false
+  ) {
+    (self.epoch, self.reason, self.isForkKnown) = (epoch, reason, isForkKnown)
   }
 }

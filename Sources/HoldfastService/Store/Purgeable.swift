@@ -45,6 +45,9 @@ package struct LoggedConflict: Sendable, Equatable {
 
 /// What a pass found in one look.
 package struct FoundPurgeable: Sendable {
+  /// How much is looked for at once.
+  package static let most = 200
+
   package var items: [Purgeable] = []
   /// Where to look on; nil when that was all.
   package var next: String?

@@ -1,0 +1,41 @@
+package import HoldfastCore
+
+extension RecordStores {
+  /// A user is in a number of zones by the own word.
+  ///
+  /// - Throws: `Problem.userLimit`.
+  func checkZoneCount(of user: String) throws {
+    if try hasRoomForZone(user) { return }
+    throw Problem(
+      .userLimit,
+      "A user has at most \(limits.zones) zones, and \(limits.zonesOfDevice) with deleted ones: delete or leave some."
+    )
+  }
+
+  /// Whether a user may be in one more zone. Those that have ended are looked for only where they decide.
+  func hasRoomForZone(_ user: String) throws -> Bool {
+    let most = max(limits.zones, limits.zonesOfDevice)
+    let count = try store.consents.zoneCount(of: user, upTo: most)
+    if count < limits.zones { return true }
+    return try count < most && count - store.consents.endedZoneCount(of: user) < limits.zones
+  }
+
+  /// A user accepts the own membership: from here on it counts.
+  ///
+  /// - Parameter role: its role from now on; nil for the one that it has.
+  /// - Throws: `Problem.userLimit` before anything is written.
+  package func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
+    try checkZoneCount(of: author.user)
+    var merge = RecordMerge(member)
+    merge.set(memberInviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
+    if let role {
+      let name = TableSchema.members.columns[memberRole].name
+      merge.set(memberRole, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
+    }
+    var next = merge.next
+    next.seq = try ledger.next(member.zone)
+    try update(next, over: member)
+    try store.consents.setLeft(false, author.user, member.zone)
+    try followMember(next.values, in: next.zone)
+  }
+}

@@ -1,0 +1,57 @@
+import HoldfastCore
+
+/// What a command will probably touch, so that a store can fetch and lock it in one round trip. What is missing here is found when it is
+/// asked for; what is here in vain costs a little time.
+package struct Footprint: Sendable {
+  /// A record by the index of its table.
+  package struct Key: Hashable, Sendable {
+    package let table: Int
+    package let id: String
+
+    package init(table: Int, id: String) {
+      (self.table, self.id) = (table, id)
+    }
+  }
+
+  /// The devices whose number may move.
+  package var device: DeviceKey?
+  /// The user who writes.
+  package var user: String?
+  /// Records that operations name.
+  package var records: [Key] = []
+  /// Records of the same zone that are referred to.
+  package var parents: [Key] = []
+  /// Zones by their names.
+  package var zones: [String] = []
+  /// The id of the device's request, where it has one.
+  package var request: String?
+  /// Records that the answer shows, with the request that created them.
+  package var shown: [Key] = []
+
+  package init(
+    device: DeviceKey? = nil, user: String? = nil, records: [Key] = [], parents: [Key] = [],
+    zones: [String] = [], request: String? = nil, shown: [Key] = []
+  ) {
+    (self.device, self.user, self.records, self.parents, self.zones, self.request, self.shown) = (
+      device, user, records, parents, zones, request, shown
+    )
+  }
+}
+
+extension Footprint {
+  /// What an operation will probably touch.
+  mutating func add(_ operation: RecordOperation, _ schema: SyncSchema, user: String) {
+    let table = schema.tables[operation.table]
+    records.append(Key(table: operation.table, id: operation.id))
+    for link in schema.links(of: operation.table) where link.isInZone {
+      if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
+    }
+    switch table.zone {
+    case .root: zones.append(operation.id)
+    case .user: zones.append(user)
+    case .public(let name): zones.append(name)
+    case .explicit: if let zone = operation.zone { zones.append(zone) }
+    case .parent, .server: break
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package import HoldfastCore
+
+/// Purges what a pass has found, and goes on with the time by which it judges: docs/RETENTION.md, section 2.
+package struct Purging {
+  package let work: UnitOfWork
+
+  package init(_ work: UnitOfWork) { self.work = work }
+
+  /// Purges what a pass found, if it is still to be purged.
+  package func purge(_ item: Purgeable, _ terms: RetentionTerms, at now: Stamp) throws -> Purged {
+    switch item {
+    case .conflicts(let conflicts): return try purge(conflicts, at: now)
+    case .departure(let user, let zone): return try Erasing(work).depart(user, from: zone, at: now)
+    case .erasedRecords(let user, let zone, let records):
+      return try Erasing(work).erase(records, of: zone, user, at: now)
+    default:
+      // Another may have begun since it was found.
+      var terms = terms
+      terms.history = work.history
+      return try work.store.purging.purge(item, terms)
+    }
+  }
+
+  /// Goes on with the time by which ages are judged.
+  package func keepTime(isTrusted: Bool) throws -> TimeStep {
+    let step = work.clock.trusted.step(try work.store.purging.lockTime(), trusts: isTrusted)
+    if step.wentBack { try work.store.purging.rollBack(to: work.environment.now()) }
+    try work.store.purging.setTime(step.time)
+    return step
+  }
+
+  private func purge(_ conflicts: [LoggedConflict], at now: Stamp) throws -> Purged {
+    let table = work.stores.tables[work.stores.conflicts]
+    var purged = Purged()
+    for conflict in conflicts {
+      guard let live = try table.record(conflict.id) else { continue }
+      try work.stores.remove(live)
+      try work.stores.insert(
+        Tombstone(zone: live.zone, rev: live.rev &+ 1, stamp: now, device: 0),
+        seq: try work.stores.ledger.next(live.zone), of: live.id, in: table.table.name, isDeparture: false)
+      purged.conflicts += 1
+    }
+    return purged
+  }
+}
