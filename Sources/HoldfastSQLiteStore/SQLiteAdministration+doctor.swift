@@ -15,6 +15,9 @@ extension SQLiteAdministration {
     }
   }
 
+  /// The server alone writes to the file: there is nothing to doubt.
+  package func doubts() throws -> [String] { [] }
+
   package func doctor() throws -> [String] {
     try connection.transaction(.deferred) {
       try integrity() + references() + zoneRules() + places() + unique() + feeds() + sequences() + stamps()

@@ -128,7 +128,7 @@ extension SQLiteReader {
 
   package func ownRole(of user: String, in zone: String) throws -> Role? {
     try connection.value(
-      "SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL",
+      "SELECT role FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ? AND invited_by IS NULL",
       [.text(zone), .text(user)])?.text.flatMap(Role.init)
   }
 }

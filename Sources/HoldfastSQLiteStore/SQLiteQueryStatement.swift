@@ -51,7 +51,7 @@ struct SQLiteQueryStatement {
   private static func way(_ query: RecordQuery, _ table: TableSchema) -> Way {
     switch query.index?.kind {
     case nil: return .zones(nil)
-    case .unique(let number): return .zones("\"holdfast_\(table.name)_unique_\(number)\"")
+    case .unique(let number): return .zones(SQLiteTables.uniqueIndex(number, of: table.name))
     case .declared(let number):
       return .zones(SQLiteTables.indexName(table.serverIndexes[number], of: table.name))
     case .reference(let column):

@@ -100,9 +100,13 @@ final class SQLiteRecordTable: RecordTable {
   }
 
   func holder(of columns: [String], like record: StoredRecord) throws -> String? {
+    guard let number = table.unique.firstIndex(of: columns) else { return nil }
     let same = columns.map { " AND \"\($0)\" = ?" }.joined()
     let statement = try connection.statement(
-      "SELECT id FROM \"\(table.name)\" WHERE zone = ? AND id <> ?\(same)")
+      """
+      SELECT id FROM "\(table.name)" INDEXED BY \(SQLiteTables.uniqueIndex(number, of: table.name))
+      WHERE zone = ? AND id <> ?\(same)
+      """)
     try statement.bind(record.zone, at: 1)
     try statement.bind(record.id, at: 2)
     for (place, name) in columns.enumerated() {

@@ -37,7 +37,7 @@ struct SQLiteTables {
     for (number, group) in table.unique.enumerated() {
       let columns = group.map { ", \"\($0)\"" }.joined()
       sql += """
-        CREATE INDEX "holdfast_\(table.name)_unique_\(number)" ON "\(table.name)" ("zone"\(columns));
+        CREATE INDEX \(Self.uniqueIndex(number, of: table.name)) ON "\(table.name)" ("zone"\(columns));
 
         """
     }
@@ -56,6 +56,13 @@ struct SQLiteTables {
     return
       "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
   }
+
+  /// The name, quoted, of the index of a unique group. Who looks a value up in a zone names it: SQLite, which counts nothing, takes the primary key
+  /// to be as good, and would read the whole zone.
+  static func uniqueIndex(_ number: Int, of table: String) -> String { "\"holdfast_\(table)_unique_\(number)\"" }
+
+  /// The table of members by the index of their users in each zone.
+  static let membersByUser = "members INDEXED BY \(uniqueIndex(0, of: TableSchema.members.name))"
 
   /// The name, quoted, of the index that `index(_:of:)` makes.
   static func indexName(_ columns: [String], of table: String) -> String {

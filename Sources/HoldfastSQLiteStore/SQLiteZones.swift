@@ -32,7 +32,7 @@ final class SQLiteZones: ZoneTable {
       """)
     dropRole = try connection.statement("DELETE FROM holdfast_access WHERE zone = ? AND user = ?")
     findOwnRole = try connection.statement(
-      "SELECT role FROM members WHERE zone = ? AND user = ? AND invited_by IS NULL")
+      "SELECT role FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ? AND invited_by IS NULL")
     findMembers = try connection.statement(
       "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
     findGroups = try connection.statement(

@@ -114,7 +114,7 @@ import Testing
 
   @Test("that takes its share of the answers leaves others theirs, by whom the owner names")
   func shares() {
-    let room = AnswerRoom(limit: 100, shareLimit: 40)
+    let room = ByteRoom(limit: 100, shareLimit: 40)
     let first = room.take(30, for: ["a"])
     #expect(first != nil)
     #expect(room.take(11, for: ["a"]) == nil)
@@ -125,7 +125,10 @@ import Testing
     #expect(room.take(11, for: ["e", "a"]) == nil)
     #expect(room.take(5, for: ["e", "a"]) != nil)
     // Who has nothing else may have one that is larger than a share, where there is room.
-    #expect(AnswerRoom(limit: 100, shareLimit: 40).take(90, for: ["a"]) != nil)
+    #expect(ByteRoom(limit: 100, shareLimit: 40).take(90, for: ["a"]) != nil)
+    // A share grows as far as its payer has room.
+    #expect(first?.grow(by: 5) == true)
+    #expect(first?.grow(by: 6) == false)
     withExtendedLifetime((first, others)) {}
   }
 

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastServer
+import Synchronization
 import Testing
 
 /// Zones whose members may be those of another zone. Invariants I10 and I4.
@@ -185,5 +186,19 @@ import Testing
     #expect(try server.respond(to: TestServer.request("GET", path, [], token: carol.token)).status == 404)
     try alice.sync([.delete("members", membership)])
     #expect(try server.respond(to: TestServer.request("GET", path, [], token: bob.token)).status == 404)
+  }
+
+  @Test("what a group's coming and going is for its zones counts as work of the change set (I12)")
+  func work() throws {
+    for _ in 0..<20 { try share(alice.makeList(), with: team) }
+    try alice.pull()
+    server.world.changeSetWork.withLock { $0 = 20_000 }
+    try server.reopen()
+    let times = (0..<10).flatMap { _ -> [Sent] in
+      [.delete("lists", team), .create("lists", team, ["title": "Team"])]
+    }
+    let answer = try alice.sync(times)
+    #expect(answer.refused.first.flatMap { Problem(document: $0.problem) }?.code == .changeSetTooLarge)
+    #expect(try bob.sync([.create("notes", bob.newID(), ["text": "x"])]).refused.isEmpty)
   }
 }

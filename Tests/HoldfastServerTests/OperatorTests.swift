@@ -75,10 +75,11 @@ import Testing
       postgres: """
         BEGIN; SET LOCAL holdfast.service = 'on'; UPDATE items SET title = 'Kiwi' WHERE id = '\(item)'; COMMIT
         """)
-    let findings = try server.findings()
-    #expect(findings.count == 1 && findings.allSatisfy { $0.contains(item) && $0.contains("--repair") })
+    let administration = try Administration(server.location)
+    let doubts = try administration.doubts()
+    #expect(doubts.count == 1 && doubts.allSatisfy { $0.contains(item) && $0.contains("--repair") })
     _ = try DatabaseRepair(server.location).run()
-    #expect(try server.findings() == [])
+    #expect(try administration.doubts() == [])
     try anna.pull()
     #expect(anna.column("items", item, "title") == "Kiwi")
   }

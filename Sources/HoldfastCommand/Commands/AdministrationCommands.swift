@@ -56,8 +56,10 @@ enum DoctorCommand: Subcommand {
 
   static func run(_ options: Options) throws -> Int32 {
     if options.has("repair") { for line in try DatabaseRepair(options.location).run() { print(line) } }
-    let findings = try Administration(options.location).doctor()
+    let administration = try Administration(options.location)
+    let findings = try administration.doctor()
     for finding in findings { print("\(finding)") }
+    for doubt in try administration.doubts() { print("in doubt: \(doubt)") }
     print(
       findings.isEmpty ? "All is well." : "\(findings.count) findings. Keep a copy of the database.")
     return findings.isEmpty ? 0 : 1

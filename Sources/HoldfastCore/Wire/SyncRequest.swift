@@ -105,7 +105,11 @@ public struct SyncRequest: Sendable {
     try reader.readObject { key, reader in
       switch key {
       case "protocol": version = try reader.readInt64()
-      case "acknowledged_refusals": request.acknowledgedRefusals = try reader.readInt64()
+      case "acknowledged_refusals":
+        request.acknowledgedRefusals = try reader.readInt64()
+        guard (0..<(.max / 2)).contains(request.acknowledgedRefusals) else {
+          throw Problem(.invalidRequest, "acknowledged_refusals must be 0 or more.")
+        }
       case "acks": request.acks = try readAcks(&reader)
       case "complete": request.isComplete = try reader.readBool()
       case "client": request.client = try ClientVersion(&reader)

@@ -8,7 +8,7 @@ enum Answer: Sendable {
   /// An answer of this layer itself.
   case failure(Int)
   /// The content is to be read, up to so many bytes.
-  case admitted(maximumBodyBytes: Int)
+  case admitted(maximumBodyBytes: Int, payer: String?)
   /// The content without its coding.
   case decoded([UInt8])
   /// The answer was a stream, and has ended: the connection is to be closed.

@@ -40,10 +40,10 @@ extension HTTPConnection {
       let response = core.failure(HTTPFailure(status, requestHeaders))
       return state == .admission ? refuse(response) : answer(response)
     case .make(let make): return answer(loop.handling(make))
-    case .admitted(let limit): return admit(limit)
+    case .admitted(let limit, let payer): return admit(limit, payer)
     case .decoded(let bytes):
       body = bytes
-      return takeDecodedRoom() ? handle() : answer(core.failure(HTTPFailure(503, requestHeaders)))
+      return takeRoom(for: body.count) ? handle() : answer(core.failure(HTTPFailure(503, requestHeaders)))
     case .endOfStream(let isWhole):
       if isWhole { transport.finish() }
       return close()
@@ -68,11 +68,11 @@ extension HTTPConnection {
   /// Takes room for a large answer; one for which there is none becomes a 503.
   private func takeShare(_ response: inout HTTPResponse) -> Bool {
     payers = response.payers
-    if response.body.count <= AnswerRoom.smallBytes { return true }
+    if response.body.count <= HTTPLimits.smallAnswerBytes { return true }
     share = core.answers.take(response.body.count, for: payers.isEmpty ? [remoteAddress] : payers)
     if share != nil { return true }
     response = core.failure(HTTPFailure(503, requestHeaders))
-    return response.body.count <= AnswerRoom.smallBytes
+    return response.body.count <= HTTPLimits.smallAnswerBytes
   }
 
   /// Sends on; whether the connection goes on at once.

@@ -21,13 +21,13 @@ extension HTTPConnection {
     return nil
   }
 
-  /// Takes the room for what a content has become; false when there is none.
-  func takeDecodedRoom() -> Bool {
-    let more = max(body.count - HTTPLimits.smallBodyBytes, 0) - room
+  /// Takes the room for so many bytes of content; false when there is none.
+  func takeRoom(for size: Int) -> Bool {
+    let more = size - HTTPLimits.smallBodyBytes - (room?.count ?? 0)
     if more <= 0 { return true }
-    guard core.takeRoom(more) else { return false }
-    room += more
-    return true
+    if let room { return room.grow(by: more) }
+    room = core.contents.take(more, for: [payer ?? remoteAddress])
+    return room != nil
   }
 
   /// Notes in which form the client wants the answer, and shows the handler its entity tags as they are of the plain form.

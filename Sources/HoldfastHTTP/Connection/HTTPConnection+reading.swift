@@ -35,7 +35,7 @@ extension HTTPConnection {
     bodyLimit = core.limits.maximumBodyBytes
     if case .none = head.framing { return handle() }
     // How long it may be comes behind whether it is taken at all.
-    guard let admission = core.admission else { return admit(bodyLimit) }
+    guard let admission = core.admission else { return admit(bodyLimit, nil) }
     state = .admission
     let exchange = Exchange(self)
     self.exchange = exchange
@@ -52,9 +52,10 @@ extension HTTPConnection {
   }
 
   /// The content is wanted.
-  func admit(_ limit: Int) -> Bool {
+  func admit(_ limit: Int, _ payer: String?) -> Bool {
     guard let head else { return close() }
     exchange = nil
+    self.payer = payer
     deadline = .now + core.requestDeadline
     bodyLimit = min(limit, core.limits.maximumBodyBytes)
     switch head.framing {
@@ -111,11 +112,7 @@ extension HTTPConnection {
 
   private func append(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
     if bytes.count > bodyLimit - body.count { throw .tooLarge }
-    let more = max(body.count + bytes.count - HTTPLimits.smallBodyBytes, 0) - room
-    if more > 0 {
-      guard core.takeRoom(more) else { throw Refusal(status: 503) }
-      room += more
-    }
+    guard takeRoom(for: body.count + bytes.count) else { throw Refusal(status: 503) }
     body.append(contentsOf: bytes)
   }
 

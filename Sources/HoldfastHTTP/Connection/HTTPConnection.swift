@@ -55,8 +55,9 @@ final class HTTPConnection: @unchecked Sendable {
   var chunks: ChunkReader?
   var body: [UInt8] = []
   var bodyLimit = 0
-  /// How much of the room for contents this connection has.
-  var room = 0
+  /// What it has of the room for contents, and who answers for it; nil for the peer's address.
+  var room: ByteRoom.Share?
+  var payer: String?
   var exchange: Exchange?
   /// The coding that the client wants its answer in.
   var accepted: ContentCoding?
@@ -67,7 +68,7 @@ final class HTTPConnection: @unchecked Sendable {
   /// Who has to answer for what waits of the answer; none for the peer.
   var payers: [String] = []
   /// What it has of the room for answers.
-  var share: AnswerRoom.Share?
+  var share: ByteRoom.Share?
   /// Whether the connection ends with the answer that is being written.
   var isLast = false
   /// Whether nothing more is read of what the client sends.
@@ -204,13 +205,7 @@ final class HTTPConnection: @unchecked Sendable {
     accepted = nil
     codedTags = []
     share = nil
-    giveRoom()
-  }
-
-  /// Gives back the room for the content of a request.
-  func giveRoom() {
-    if room > 0 { core.giveRoom(room) }
-    room = 0
+    room = nil
   }
 
   /// Bounds what the system holds for the client of a stream, and how long it waits for one that does not acknowledge.

@@ -69,9 +69,11 @@ public final class HTTPAdmission: Sendable {
 
   /// Has the content read; the handler gets the request when it is whole.
   ///
-  /// - Parameter maximumBodyBytes: how many bytes it may have, also when a coding is taken off, if that is less than the limit of all.
-  public func admit(maximumBodyBytes: Int = .max) {
-    exchange.answer(.admitted(maximumBodyBytes: maximumBodyBytes))
+  /// - Parameters:
+  ///   - maximumBodyBytes: how many bytes it may have, also when a coding is taken off, if that is less than the limit of all.
+  ///   - payer: who has to answer for the memory that it takes, as `HTTPResponse.payers`; nil for the peer's address.
+  public func admit(maximumBodyBytes: Int = .max, payer: String? = nil) {
+    exchange.answer(.admitted(maximumBodyBytes: maximumBodyBytes, payer: payer))
   }
 
   /// Answers the request without its content, and ends the connection.

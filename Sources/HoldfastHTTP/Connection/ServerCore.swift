@@ -9,7 +9,9 @@ final class ServerCore: Sendable {
   let failure: @Sendable (HTTPFailure) -> HTTPResponse
   let log: @Sendable (String) -> Void
   let connections: ConnectionCount
-  let answers: AnswerRoom
+  let answers: ByteRoom
+  /// Of requests.
+  let contents: ByteRoom
   let decoder = Decoder()
   let requestDeadline: Milliseconds
   let idleTimeout: Milliseconds
@@ -20,7 +22,6 @@ final class ServerCore: Sendable {
   private let certificates: Mutex<TLSCertificate?>
   private let stopping = Atomic<Bool>(false)
   private let expired = Atomic<Bool>(false)
-  private let bufferedBytes = Atomic<Int>(0)
 
   init(
     limits: HTTPLimits, certificate: TLSCertificate?,
@@ -40,7 +41,10 @@ final class ServerCore: Sendable {
     responseDeadline = Milliseconds(limits.responseDeadline)
     lingering = Milliseconds(limits.lingering)
     connections = ConnectionCount(limits: limits)
-    answers = AnswerRoom(limit: limits.maximumAnswerBytes, shareLimit: limits.maximumAnswerBytesPerPayer)
+    answers = ByteRoom(limit: limits.maximumAnswerBytes, shareLimit: limits.maximumAnswerBytesPerPayer)
+    contents = ByteRoom(
+      limit: limits.maximumBufferedBytes,
+      shareLimit: max(limits.maximumBufferedBytesPerPayer, limits.maximumBodyBytes))
   }
 
   /// What new connections present over TLS; nil without TLS.
@@ -56,18 +60,6 @@ final class ServerCore: Sendable {
   var isExpired: Bool { expired.load(ordering: .acquiring) }
 
   func stop() { stopping.store(true, ordering: .releasing) }
-
-  /// Makes room for bytes of a request's content; false if too many are held already.
-  func takeRoom(_ count: Int) -> Bool {
-    if count == 0 { return true }
-    let (held, _) = bufferedBytes.wrappingAdd(count, ordering: .relaxed)
-    if held <= limits.maximumBufferedBytes - count { return true }
-    giveRoom(count)
-    return false
-  }
-
-  /// Gives back what `takeRoom` took.
-  func giveRoom(_ count: Int) { bufferedBytes.wrappingSubtract(count, ordering: .relaxed) }
 
   func expire() { expired.store(true, ordering: .releasing) }
 }

@@ -8,6 +8,9 @@ public struct HTTPLimits: Sendable {
   /// which there is no room is answered 503. The first 64 KiB of each don't count, so that large requests don't keep small
   /// ones out. Default 512 MiB, at least `maximumBodyBytes`.
   public var maximumBufferedBytes: Int
+  /// As many of them as may be of one payer, whom `HTTPAdmission.admit` names, or of one peer's address. Default 64 MiB, at least
+  /// `maximumBodyBytes`.
+  public var maximumBufferedBytesPerPayer = 64 << 20
   /// Bytes of all answers that wait for their clients to take them; an answer for which there is no room becomes 503. Answers up to 64 KiB count
   /// only when the system does not take them at once: then a connection for which there is no room is closed. Files don't count. Default 256 MiB.
   public var maximumAnswerBytes = 256 << 20
@@ -50,6 +53,9 @@ public struct HTTPLimits: Sendable {
 
   /// How much of each content is not counted in `maximumBufferedBytes`.
   static let smallBodyBytes = 64 << 10
+
+  /// Answers up to this size count in `maximumAnswerBytes` only when the system does not take them at once.
+  static let smallAnswerBytes = 64 << 10
 
   /// From which size on a content is compressed.
   static let leastCodedBytes = 1024

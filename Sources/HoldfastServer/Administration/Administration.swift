@@ -55,6 +55,11 @@ public final class Administration {
       rows: try operators.restoreReport())
   }
 
+  /// Looks for what may be wrong, and may be as it should: on PostgreSQL, records that were written without their triggers.
+  ///
+  /// - Returns: a line for each doubt.
+  public func doubts() throws -> [String] { try operators.doubts() }
+
   /// Looks for everything in the database that contradicts itself.
   ///
   /// - Returns: a line for each finding; empty when all is well.

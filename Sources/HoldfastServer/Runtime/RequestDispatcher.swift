@@ -12,8 +12,8 @@ final class RequestDispatcher: Sendable {
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
   }
 
-  private struct StepWork: Sendable {
-    let work: @Sendable () -> Step
+  private struct Work: Sendable {
+    let run: @Sendable () -> Step
     let finish: @Sendable (Step) -> Void
   }
 
@@ -24,6 +24,8 @@ final class RequestDispatcher: Sendable {
   private static let slowThreads = 4
   /// How many requests that read for long are answered at the same time, one of a client at the most, where HTTP threads read.
   private static let longReads = 2
+  /// From how many bytes on a request's content takes long to read by itself.
+  private static let largeBytes = 1 << 20
 
   private let api: API
   private let database: any ServerDatabase
@@ -37,17 +39,17 @@ final class RequestDispatcher: Sendable {
   private let writer: Worker<Write>
   /// Does the writes that were put off; nil where there is nobody else.
   private let waiting: Worker<Write>?
-  private let passwords: Worker<StepWork>
+  private let passwords: Worker<Work>
   /// Hashes the passwords of new accounts.
-  private let signUps: Worker<StepWork>
+  private let signUps: Worker<Work>
   /// Builds snapshots, one after the other.
-  private let builds: Worker<StepWork>
+  private let builds: Worker<Work>
   /// Asks other servers, one question after the other.
   private let fetches: Worker<@Sendable () -> Void>
   /// The threads that read, where reading waits.
   private let reading: Worker<@Sendable () -> Void>?
   /// The threads that read what takes long, so that no HTTP thread does.
-  private let longReading: Worker<StepWork>
+  private let longReading: Worker<Work>
   /// What the ids of the requests of this run begin with.
   private let run: String
 
@@ -111,15 +113,15 @@ final class RequestDispatcher: Sendable {
     }
     self.waiting = waiting
     passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
-      for check in checks { check.finish(check.work()) }
+      for check in checks { check.finish(check.run()) }
       return 0
     }
     signUps = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
-      for work in works { work.finish(work.work()) }
+      for work in works { work.finish(work.run()) }
       return 0
     }
     builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
-      for work in works { work.finish(work.work()) }
+      for work in works { work.finish(work.run()) }
       return 0
     }
     fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
@@ -139,7 +141,7 @@ final class RequestDispatcher: Sendable {
       limit: configuration.readQueueLimit, batch: 1, threads: Self.longReads, running: 1
     ) { works, _ in
       for work in works {
-        work.finish(ReadLimit.$current.withValue(.long(readTimeLimit)) { work.work() })
+        work.finish(ReadLimit.$current.withValue(.long(readTimeLimit)) { work.run() })
       }
       return 0
     }
@@ -259,12 +261,14 @@ final class RequestDispatcher: Sendable {
     var changed = received
     changed.remoteAddress = entry.address
     let request = changed
+    if request.body.count > Self.largeBytes {
+      return perform(.read { [self] in api.handle(request) }, entry, responder)
+    }
     guard let reading, !api.isImmediate(request) else {
       return perform(ReadLimit.$current.withValue(.brief) { api.handle(request) }, entry, responder)
     }
-    let isTaken = reading.enqueue(
-      { [self] in perform(api.handle(request), entry, responder) }, of: entry.client)
-    if !isTaken { refuse(entry, responder) }
+    let answer: @Sendable () -> Void = { [self] in perform(api.handle(request), entry, responder) }
+    if !reading.enqueue(answer, of: entry.client) { refuse(entry, responder) }
   }
 
   /// Decides by the head of a request whether its content is read.
@@ -277,7 +281,7 @@ final class RequestDispatcher: Sendable {
 
   private func decide(_ decision: Admission, _ head: HTTPRequest, _ admission: HTTPAdmission) {
     switch decision {
-    case .admitted(let limit): admission.admit(maximumBodyBytes: limit)
+    case .admitted(let limit): admission.admit(maximumBodyBytes: limit, payer: entry(of: head).client.user)
     case .refused(let response): admission.refuse(refused(response, head))
     case .fetch(let work):
       let isTaken = fetches.enqueue({ [self] in decide(work(), head, admission) }, of: entry(of: head).client)
@@ -286,8 +290,8 @@ final class RequestDispatcher: Sendable {
   }
 
   /// An answer to a request whose content is not read.
-  private func refused(_ response: HTTPResponse, _ head: HTTPRequest) -> HTTPResponse {
-    finished(response, entry(of: head))
+  private func refused(_ answer: HTTPResponse, _ head: HTTPRequest) -> HTTPResponse {
+    finished(answer, entry(of: head))
   }
 
   /// The answer of the HTTP layer itself.
@@ -321,9 +325,7 @@ final class RequestDispatcher: Sendable {
   }
 
   private func perform(_ step: Step, _ entry: RequestLog.Entry, _ responder: HTTPResponder) {
-    func later(_ work: @escaping @Sendable () -> Step) -> StepWork {
-      StepWork(work: work) { [self] in perform($0, entry, responder) }
-    }
+    let next: @Sendable (Step) -> Void = { [self] in perform($0, entry, responder) }
     switch step {
     case .answer(let response):
       responder.respond(finished(response, entry))
@@ -355,9 +357,9 @@ final class RequestDispatcher: Sendable {
           finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
       }
     case .password(let work):
-      if !passwords.enqueue(later(work), of: entry.client.site) { refuse(entry, responder) }
+      if !passwords.enqueue(Work(run: work, finish: next), of: entry.client.site) { refuse(entry, responder) }
     case .signUp(let work):
-      if !signUps.enqueue(later(work), of: entry.client.site) { refuse(entry, responder) }
+      if !signUps.enqueue(Work(run: work, finish: next), of: entry.client.site) { refuse(entry, responder) }
     case .fetch(let work):
       let isTaken = fetches.enqueue({ [self] in perform(work(), entry, responder) }, of: entry.client)
       if !isTaken { refuse(entry, responder) }
@@ -365,9 +367,9 @@ final class RequestDispatcher: Sendable {
       let write = write(command, of: entry.client) { [self] in perform(next($0), entry, responder) }
       if !writer.enqueue(write, of: write.client) { refuse(entry, responder) }
     case .read(let work):
-      if !longReading.enqueue(later(work), of: entry.client) { refuse(entry, responder) }
+      if !longReading.enqueue(Work(run: work, finish: next), of: entry.client) { refuse(entry, responder) }
     case .build(let work):
-      if !builds.enqueue(later(work), of: entry.client) { refuse(entry, responder) }
+      if !builds.enqueue(Work(run: work, finish: next), of: entry.client) { refuse(entry, responder) }
     }
   }
 
@@ -389,11 +391,9 @@ final class RequestDispatcher: Sendable {
 
   private func finished(_ response: HTTPResponse, _ entry: RequestLog.Entry) -> HTTPResponse {
     var response = response
-    response.headers.append(("X-Request-ID", entry.id))
-    response.headers += entry.crossOrigin
-    response.payers = [entry.address]
+    response.headers += [("X-Request-ID", entry.id)] + entry.crossOrigin
     // A user may have many addresses, and an address many users.
-    if case .user(let user) = entry.client { response.payers.append(user) }
+    response.payers = [entry.address, entry.client.user].compactMap { $0 }
     log.request(entry, response)
     return response
   }

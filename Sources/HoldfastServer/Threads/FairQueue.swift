@@ -12,6 +12,9 @@ enum Client: Hashable, Sendable {
   /// The server's own.
   case server
 
+  /// The user's id, if it is known.
+  var user: String? { if case .user(let id) = self { id } else { nil } }
+
   /// The same, but of an address the network around it, as somebody has many addresses at no cost.
   var site: Client {
     guard case .address(let text) = self, let address = IPAddress(text) else { return self }

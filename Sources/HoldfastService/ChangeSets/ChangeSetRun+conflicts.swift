@@ -17,6 +17,7 @@ extension ChangeSetRun {
       try stores.store.devices.owner(of: overlap.loser.device)
     )
     let (kept, lost) = (json(overlap.winner.value, column), json(overlap.loser.value, column))
+    work.addLogged(kept, lost)
     let size = kept.text?.utf8.count ?? 0
     let isCopied =
       !overlap.isWinnerInRecord || size <= Self.copied || size <= lost.text?.utf8.count ?? 0

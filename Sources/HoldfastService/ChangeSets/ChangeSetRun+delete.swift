@@ -149,6 +149,7 @@ extension ChangeSetRun {
     let store = stores.tables[link.table]
     guard let child = try store.record(id) else { return }
     Trace.took(.setToNull)
+    work.addEdit()
     var merge = RecordMerge(child)
     merge.set(
       link.column, named: store.table.columns[link.column].name, to: .null, by: stamp, of: author.device)

@@ -3,9 +3,7 @@ package import HoldfastCore
 extension ChangeSetRun {
   /// Fills in what the create of a membership leaves out: the user of a name, or the name of a user; and checks that of a group.
   func completeMember(_ values: inout [Value], in zone: String) throws {
-    if try stores.store.zones.memberCount(of: zone) >= RecordStores.membersOfZone {
-      throw Problem(.sharingLimit, "A zone has at most \(RecordStores.membersOfZone) members and groups.")
-    }
+    try stores.requireRoomForMember(of: zone)
     let (user, name) = (stores.memberUser, stores.memberName)
     if let group = values[stores.memberGroup].text {
       guard values[user] == .null, values[name] == .null else {
@@ -66,9 +64,11 @@ extension ChangeSetRun {
     if try stores.store.zones.groups(of: zone).count >= RecordStores.groupsOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(RecordStores.groupsOfZone) groups.")
     }
-    if try stores.zones(naming: group).count >= RecordStores.zonesOfGroup {
+    let zones = try stores.zones(naming: group).count
+    if zones >= RecordStores.zonesOfGroup {
       throw Problem(.sharingLimit, "A zone is the group of at most \(RecordStores.zonesOfGroup) others.")
     }
+    try stores.requireAccess(members: stores.store.zones.memberCount(of: group), zones: zones + 1)
   }
 
   /// A zone that somebody names as a group is not given to those of its members who have blocked that user.

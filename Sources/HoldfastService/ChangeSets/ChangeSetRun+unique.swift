@@ -42,7 +42,10 @@ extension ChangeSetRun {
         table.index(of: name).map { old.values[$0] != record.values[$0] } ?? false
       }
     }
-    if isNew { uniqueWritten[Footprint.Key(table: record.table, id: record.id)] = current }
+    if !isNew { return }
+    let key = Footprint.Key(table: record.table, id: record.id)
+    uniqueWritten[key] = current
+    uniqueInDoubt.insert(key)
   }
 
   /// Checks all unique values that are new.
@@ -52,7 +55,7 @@ extension ChangeSetRun {
     for (key, operation) in uniqueWritten.sorted(by: { $0.value < $1.value }) {
       guard let record = try stores.tables[key.table].record(key.id) else { continue }
       for group in schema.tables[key.table].unique {
-        guard let other = try stores.tables[key.table].holder(of: group, like: record) else { continue }
+        guard let other = try holder(of: group, like: record) else { continue }
         // Where both are new, the later is at fault.
         if let written = uniqueWritten[Footprint.Key(table: key.table, id: other)], written > operation {
           continue
@@ -62,14 +65,23 @@ extension ChangeSetRun {
     }
   }
 
-  /// Whether two records have one unique value now, which a later operation may still mend.
+  /// Whether two records have one unique value now, which a later operation may still mend. A record has the value of another by the later of
+  /// the two being written: one that was looked at and had none need not be looked at again.
   func hasUniqueClash() throws -> Bool {
-    try uniqueWritten.keys.contains { key in
+    uniqueInDoubt = try uniqueInDoubt.filter { key in
       guard let record = try stores.tables[key.table].record(key.id) else { return false }
-      return try schema.tables[key.table].unique.contains {
-        try stores.tables[key.table].holder(of: $0, like: record) != nil
-      }
+      return try schema.tables[key.table].unique.contains { try holder(of: $0, like: record) != nil }
     }
+    return !uniqueInDoubt.isEmpty
+  }
+
+  /// Another record that has the values of a unique group; null is like no other value.
+  private func holder(of group: [String], like record: StoredRecord) throws -> String? {
+    let table = stores.tables[record.table]
+    if group.contains(where: { table.table.index(of: $0).map { record.values[$0] == .null } ?? true }) {
+      return nil
+    }
+    return try table.holder(of: group, like: record)
   }
 
   private func taken(_ columns: [String], of record: StoredRecord, by other: String) throws -> Problem {

@@ -61,7 +61,12 @@ package final class ChangeSetRun {
   /// The records that were made or changed, each with the operation that did it first; for the team's validators.
   package var written: [Footprint.Key: Int] = [:]
   /// What was done so far.
-  var work = ChangeSetWork()
+  var work: ChangeSetWork {
+    get { stores.work }
+    set { stores.work = newValue }
+  }
+  /// The records among `uniqueWritten` that had a value of another when they were looked at, and those that were not looked at yet.
+  var uniqueInDoubt: Set<Footprint.Key> = []
   /// Whether records go because a user does, so that no reference to them is an obstacle.
   let isErasing: Bool
   /// Whether a deletion of many records may be done in several transactions.
@@ -90,6 +95,7 @@ package final class ChangeSetRun {
     self.author = author
     self.stores = stores
     isDone = Array(repeating: false, count: operations.count)
+    stores.work = ChangeSetWork()
   }
 
   /// Applies all operations, then checks what holds only for the set as a whole.

@@ -6,6 +6,31 @@ extension RecordStores {
   static let zonesOfGroup = 1_000
   static let groupsOfZone = 20
   static let membersOfZone = 10_000
+  /// How many members a group may have, times the zones that name it: each is worked out again when the group comes or goes.
+  static let accessOfGroup = 100_000
+
+  /// Requires that a zone may have one more member.
+  ///
+  /// - Throws: `Problem.sharingLimit`.
+  func requireRoomForMember(of zone: String) throws {
+    let members = try store.zones.memberCount(of: zone)
+    work.addCounted(rows: members)
+    if members >= Self.membersOfZone {
+      throw Problem(.sharingLimit, "A zone has at most \(Self.membersOfZone) members and groups.")
+    }
+    try requireAccess(members: members + 1, zones: zones(naming: zone).count)
+  }
+
+  /// Requires that a group of so many members, gives no more access than one transaction works out again.
+  ///
+  /// - Throws: `Problem.sharingLimit`.
+  func requireAccess(members: Int, zones: Int) throws {
+    if zones == 0 || members <= Self.accessOfGroup / zones { return }
+    throw Problem(
+      .sharingLimit,
+      "A group of \(members) members is one of at most \(Self.accessOfGroup / members) zones: make several groups."
+    )
+  }
 
   /// A member of a zone came, went or has another role: access follows, here and in the zones of which this one is a group.
   func followMember(_ values: [Value], in zone: String) throws {
@@ -55,6 +80,7 @@ extension RecordStores {
   ///
   /// - Returns: whether it is another role than before, of who had one and has one.
   package func settleAccess(of user: String, to zone: String) throws -> Bool {
+    work.addAccess()
     // From here on nobody else changes who belongs to the zone.
     guard try ledger.exists(zone) else { return false }
     var roles = try [store.zones.ownRole(of: user, in: zone)].compactMap { $0 }
@@ -82,6 +108,7 @@ extension RecordStores {
       for user in users { roles[user] = max(roles[user] ?? member.role, member.role) }
     }
     let before = try store.zones.roles(in: zone)
+    work.addAccess(users: max(before.count, roles.count))
     for user in TextSet(before.keys).union(roles.keys).sorted() {
       try write(roles[user], over: before[user], of: user, in: zone)
     }
@@ -96,6 +123,7 @@ extension RecordStores {
 
   /// Sends a zone's group again: a device learns its role with the zone's next change, and there may be no other.
   private func resend(_ group: StoredRecord) throws {
+    work.addEdit()
     var record = group
     record.seq = try ledger.next(record.zone)
     try update(record, over: group)

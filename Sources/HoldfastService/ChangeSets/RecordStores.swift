@@ -22,6 +22,8 @@ package final class RecordStores {
   package let memberInviter: Int
   /// What one user may have.
   package let limits: UserLimits
+  /// How much the change set at work has done.
+  var work = ChangeSetWork()
   /// How much work a change set may be before its last operation.
   let workLimit: Int
   /// After how much work the rest of a deletion is left to another transaction.

@@ -60,9 +60,7 @@ package struct Invitations {
       return outcome(member.id, invitation.role, isNew: false)
     }
     try work.stores.checkZoneCount(of: user)
-    if try work.store.zones.memberCount(of: zone) >= RecordStores.membersOfZone {
-      throw Problem(.sharingLimit, "A zone has at most \(RecordStores.membersOfZone) members and groups.")
-    }
+    try work.stores.requireRoomForMember(of: zone)
     try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
     let id = try work.stores.addMember(user, named: name, role: invitation.role, to: zone, by: author)
     try work.stores.followGroups(of: zone, user)

@@ -43,6 +43,9 @@ package protocol StoreAdministration: AnyObject {
 
   /// All else that contradicts itself, a line for each finding.
   func doctor() throws -> [String]
+
+  /// What may be wrong, and may be as it should; a line for each.
+  func doubts() throws -> [String]
 }
 
 extension SyncSchema {

@@ -8,7 +8,11 @@ struct ChangeSetWork {
   static let limit = 2_000_000
   private static let operation = 100
   static let follower = 40
+  private static let edit = 200
+  private static let access = 100
   private static let mergedBytes = 12
+  private static let loggedBytes = 64
+  private static let countedRows = 20
   private static let elementBytes = 4
 
   private(set) var microseconds = 0
@@ -18,6 +22,22 @@ struct ChangeSetWork {
 
   /// A record goes along with one that is deleted or moved.
   mutating func addFollower() { microseconds += Self.follower }
+
+  /// A record is changed that goes along with one that is deleted.
+  mutating func addEdit() { microseconds += Self.edit }
+
+  /// It is worked out again what users may do in a zone.
+  ///
+  /// - Parameter users: how many are looked at.
+  mutating func addAccess(users: Int = 1) { microseconds += Self.access * (1 + users / 10) }
+
+  /// So many rows are counted.
+  mutating func addCounted(rows: Int) { microseconds += rows / Self.countedRows }
+
+  /// Values are copied to the log of conflicts.
+  mutating func addLogged(_ values: Value...) {
+    for value in values { microseconds += (value.text?.utf8.count ?? 0) / Self.loggedBytes }
+  }
 
   /// The elements of sets are compared.
   mutating func addElements(_ values: Value?...) {
