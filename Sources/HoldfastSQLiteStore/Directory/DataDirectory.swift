@@ -31,16 +31,6 @@ package struct DataDirectory: Sendable {
     }
   }
 
-  /// Refuses a directory without a database.
-  ///
-  /// - Throws: `ServerError.databaseMissing`.
-  package func requireDatabase() throws(ServerError) {
-    if try hasDatabase() || RestoredDirectory(path).isUnfinished { return }
-    throw ServerError(
-      .databaseMissing,
-      "There is no database \(database), and --must-exist forbids to make one. Is its volume mounted?")
-  }
-
   /// Whether there is a database file with something in it.
   ///
   /// - Throws: `ServerError.unreachable` when that can't be seen.

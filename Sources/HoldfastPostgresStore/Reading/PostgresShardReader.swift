@@ -70,7 +70,7 @@ final class PostgresShardReader: PostgresReader {
           parameters.append(array: zones[zone] ?? [])
           pipe.send(source.findInZone, parameters)
         }
-        pipe.send(PostgresRequestStatements.findCreators, creators)
+        pipe.send(PostgresRecordStatements.findCreators, creators)
         pipe.send(PostgresRecordStatements.findPlaces, wanted)
       }
       if Self.zones(answers[names.count + 1]) == Self.zones(places) {

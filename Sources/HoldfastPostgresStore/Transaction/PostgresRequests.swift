@@ -83,7 +83,7 @@ final class PostgresRequests: RequestTable {
       guard let user = footprint.user else { continue }
       for (table, keys) in Dictionary(grouping: footprint.shown, by: \.table) {
         let ids = keys.map(\.id)
-        let number = pipe.send(PostgresRequestStatements.findCreators, parameters(table, ids, user))
+        let number = pipe.send(PostgresRecordStatements.findCreators, parameters(table, ids, user))
         asked.creators.append((table, ids, user, number))
       }
     }
@@ -153,7 +153,7 @@ final class PostgresRequests: RequestTable {
     let key = Creator(record: record, user: user)
     if let known = creators[key] { return known }
     let rows = try store.connection.query(
-      PostgresRequestStatements.findCreators, parameters(record.table, [record.id], user))
+      PostgresRecordStatements.findCreators, parameters(record.table, [record.id], user))
     learn(rows, record.table, [record.id], user)
     return creators[key] ?? nil
   }

@@ -59,7 +59,9 @@ struct SQLiteTables {
 
   /// The name, quoted, of the index of a unique group. Who looks a value up in a zone names it: SQLite, which counts nothing, takes the primary key
   /// to be as good, and would read the whole zone.
-  static func uniqueIndex(_ number: Int, of table: String) -> String { "\"holdfast_\(table)_unique_\(number)\"" }
+  static func uniqueIndex(_ number: Int, of table: String) -> String {
+    "\"holdfast_\(table)_unique_\(number)\""
+  }
 
   /// The table of members by the index of their users in each zone.
   static let membersByUser = "members INDEXED BY \(uniqueIndex(0, of: TableSchema.members.name))"

@@ -72,7 +72,8 @@ final class SQLiteAdministration: StoreAdministration {
   }
 
   func membership(of user: String, in zone: String) throws -> String? {
-    try connection.value("SELECT id FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ?", [.text(zone), .text(user)])?
+    try connection.value(
+      "SELECT id FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ?", [.text(zone), .text(user)])?
       .text
   }
 

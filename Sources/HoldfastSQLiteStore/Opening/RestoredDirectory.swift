@@ -127,3 +127,15 @@ package struct RestoredDirectory {
     ServerError(.unreachable, "\(path) can't be written: \(systemMessage(errno)).")
   }
 }
+
+extension DataDirectory {
+  /// Refuses a directory without a database.
+  ///
+  /// - Throws: `ServerError.databaseMissing`.
+  package func requireDatabase() throws(ServerError) {
+    if try hasDatabase() || RestoredDirectory(path).isUnfinished { return }
+    throw ServerError(
+      .databaseMissing,
+      "There is no database \(database), and --must-exist forbids to make one. Is its volume mounted?")
+  }
+}

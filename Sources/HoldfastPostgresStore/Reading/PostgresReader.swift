@@ -138,7 +138,7 @@ class PostgresReader: StoreReader {
     wanted.append(user)
     let answers = try connection.pipeline { pipe in
       pipe.send(source.find, wanted)
-      pipe.send(PostgresRequestStatements.findCreators, creators)
+      pipe.send(PostgresRecordStatements.findCreators, creators)
     }
     return ([answers[0]], answers[1])
   }

@@ -18,6 +18,12 @@ struct PostgresRecordStatements: Sendable {
   static let findPlaces: PostgresStatement =
     "SELECT r.id, r.zone, r.state FROM holdfast.records r WHERE r.record_table = $1 AND r.id = ANY ($2)"
 
+  /// By which requests a user, `$1`, created records.
+  static let findCreators: PostgresStatement = """
+    SELECT c.record_id, c.request_id FROM holdfast.created c
+    WHERE c.account = $1 AND c.record_table = $2 AND c.record_id = ANY ($3)
+    """
+
   let sources: [Source]
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout) {

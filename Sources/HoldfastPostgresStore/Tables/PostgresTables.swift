@@ -143,13 +143,6 @@ package struct PostgresTables {
   static func indexName(_ columns: [String], of table: String) -> String {
     PostgresName.made("holdfast", table, "by", columns.joined(separator: "-"))
   }
-
-  /// The statements that make everything in an empty database, in their order; for people to read as well.
-  package var all: String {
-    Self.own(isDistributed: false) + schema.tables.indices.map { create($0) }.joined()
-      + schema.tables.indices.map { references(of: $0) }.joined()
-      + PostgresTriggers(schema: schema, relations: PostgresRelation.own(schema, namespace: namespace)).all
-  }
 }
 
 /// Names of the database, as they stand in SQL.

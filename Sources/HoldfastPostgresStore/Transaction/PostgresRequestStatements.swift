@@ -1,8 +1,7 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements about requests with ids. Each names the device on whose shard it is, but for the one that finds by whose
-/// request a record was created.
+/// The statements about requests with ids. Each names the device on whose shard it is.
 enum PostgresRequestStatements {
   static let find: PostgresStatement = """
     SELECT fingerprint, at, status, head, body FROM holdfast.requests WHERE device = $1 AND request_id = $2
@@ -19,11 +18,6 @@ enum PostgresRequestStatements {
     SELECT number, at, bytes_before FROM holdfast.requests WHERE device = $1
     ORDER BY number LIMIT \(RequestRetention.step)
     """)
-  /// By which requests a user, `$1`, created records.
-  static let findCreators: PostgresStatement = """
-    SELECT c.record_id, c.request_id FROM holdfast.created c
-    WHERE c.account = $1 AND c.record_table = $2 AND c.record_id = ANY ($3)
-    """
 
   private static let purge: PostgresStatement =
     "DELETE FROM holdfast.requests WHERE device = $1 AND number <= $2"

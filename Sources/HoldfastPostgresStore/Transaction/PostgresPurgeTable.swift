@@ -1,0 +1,28 @@
+import HoldfastCore
+import HoldfastPostgres
+import HoldfastService
+
+/// Purges in the transaction of a store, whose device or zone it has locked.
+final class PostgresPurgeTable: PurgeTable {
+  private unowned let store: PostgresStore
+
+  init(_ store: PostgresStore) { self.store = store }
+
+  func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged {
+    // A zone is locked by what the command expects.
+    if case .tombstones(let zone) = item, try store.zones.zone(zone) == nil { return Purged() }
+    return try table.purge(item, terms)
+  }
+
+  func time() throws -> TrustedTime? { try table.time() }
+
+  func lockTime() throws -> TrustedTime? { try table.lockTime() }
+
+  func setTime(_ time: TrustedTime) throws { try table.setTime(time) }
+
+  func rollBack(to now: Int64) throws { try table.rollBack(to: now) }
+
+  private var table: PostgresPurge {
+    get throws { PostgresPurge(connection: try store.connection) }
+  }
+}
