@@ -2,6 +2,11 @@ import HoldfastCore
 import HoldfastSQLite
 
 extension Database {
+  /// The concurrent edits, oldest first; see `Store.liveConflicts`.
+  public func conflicts(onlyOpen: Bool = false) throws -> [Conflict] {
+    try fetch(Conflict.self, Conflict.query(onlyOpen: onlyOpen))
+  }
+
   /// Closes a conflict: writes the value that is right, as an ordinary edit, and says that it was chosen. Call it in a `Store.write`, whose
   /// change set both are.
   ///
@@ -95,15 +100,5 @@ extension Database {
         "What the deleted record refers to by \(column) is not on this device. Bring that back first.")
     }
     try close(log.filter { $0.resolution == nil }, .loser)
-  }
-}
-
-extension ColumnSchema {
-  /// A value of the wire in the form that SQLite keeps it.
-  ///
-  /// - Throws: `Problem` when it is of another type than the column.
-  func value(of json: JSONValue?) throws -> SQLiteValue {
-    guard let json else { return .null }
-    return SQLiteValue(try JSONReader.read(json.bytes) { try self.value(from: &$0) })
   }
 }

@@ -17,4 +17,14 @@ extension Store {
   /// - Throws: `StoreError.databaseIsBroken` when the file is damaged beyond that; see `rescue(from:)`.
   @discardableResult
   public func repair() async throws -> StoreFindings { try await writer.perform { try $0.repair() } }
+
+  /// The zones that a restored server can't give to this user yet: docs/RESTORING.md, section 7.
+  public func zonesAwaitingRecovery() async throws -> [ZoneAwaitingRecovery] {
+    try await readers[0].perform { try $0.zonesAwaitingRecovery() }
+  }
+
+  /// The zones that the server wants resynced, and that wait, as they were resynced a moment ago. They can be read and written as ever.
+  public func waitingZones() async throws -> [WaitingZone] {
+    try await readers[0].perform { try $0.waitingZones() }
+  }
 }

@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastSQLite
 
 extension Store {
@@ -6,11 +7,6 @@ extension Store {
     try await readers[0].perform {
       QuarantinedChangeSet.all(try $0.connection.rows(QuarantinedChangeSet.query))
     }
-  }
-
-  /// The change sets in quarantine, oldest first, now and after every change.
-  public func liveQuarantine() -> AsyncThrowingStream<[QuarantinedChangeSet], any Error> {
-    live(QuarantinedChangeSet.query) { _, rows in QuarantinedChangeSet.all(rows) }
   }
 
   /// Writes a change set of the quarantine again on what is here now, those behind it that are there because of it, in one transaction, as one new
@@ -41,6 +37,29 @@ extension Store {
   public func discard(_ number: Int64) async throws {
     try await writer.perform { local in
       try local.transaction(.immediate) { try local.removeQuarantined(number) }
+    }
+  }
+
+  /// Takes what can be read of a damaged file's unsent change sets, and of its quarantine, into the quarantine of this store. The other file is not
+  /// changed.
+  ///
+  /// What the server has comes with the next sync. Some change sets may have reached it: look at them before you send them again.
+  /// - Parameter path: the damaged file, with `-wal` beside it where there is one; no store has it open.
+  /// - Returns: how many change sets came.
+  /// - Throws: `StoreError.databaseIsBroken` when nothing at all can be read of it; `SQLiteError`.
+  @discardableResult
+  public func rescue(from path: String) async throws -> Int {
+    let bodies = try DamagedFile(path: path).changeSets()
+    return try await writer.perform { local in
+      try local.transaction(.immediate) {
+        var lacking = try local.lackingRecords()
+        let problem = Problem(.changeSetUncertain).document
+        for body in bodies {
+          try local.quarantine(
+            first: -1, body: body, operation: -1, problem: problem, RolledBack(), &lacking)
+        }
+        return bodies.count
+      }
     }
   }
 }

@@ -89,6 +89,27 @@ public final class Store: Sendable {
     return try await writer.perform { try $0.write(environment, body) }
   }
 
+  // MARK: Undoing
+
+  /// The transactions of this device that can be undone, the newest first. The last 100 are kept, with 4 MiB at the most; one that
+  /// changed more than 1 MiB is not.
+  ///
+  /// - Parameter limit: at most so many.
+  public func undoable(limit: Int = 100) async throws -> [UndoableTransaction] {
+    try await readers[0].perform { try $0.undoable(limit: max(0, limit)) }
+  }
+
+  /// Takes a transaction of this device back, whether it was sent or not: writes, as a new one, what the records had before where nobody has
+  /// changed them since. The new one can be undone in its turn. See docs/UNDO.md.
+  ///
+  /// - Parameter number: of the transaction; the last one that is neither an undo nor undone unless given.
+  /// - Returns: what was undone, and what was left.
+  /// - Throws: `StoreError.nothingToUndo` when there is none; `changeSetTooLarge`.
+  @discardableResult
+  public func undo(_ number: Int64? = nil) async throws -> UndoResult {
+    try await writer.perform { try $0.undo(number) }
+  }
+
   // MARK: What waits
 
   /// How many operations wait to be confirmed by the server.
@@ -117,16 +138,4 @@ public final class Store: Sendable {
     }
     try await writer.perform { try $0.follow(publicZone, isFollowed) }
   }
-}
-
-/// Whom a database belongs to.
-public struct Account: Sendable, Hashable {
-  /// The id of the user.
-  public let user: String
-  /// The name of the account.
-  public let name: String
-  /// The id of the device.
-  public let device: String
-  /// Whether the device has a token; without one nothing is synced, and nothing is lost.
-  public let isSignedIn: Bool
 }

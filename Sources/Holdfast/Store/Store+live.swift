@@ -21,6 +21,18 @@ extension Store {
     }
   }
 
+  /// The concurrent edits, oldest first, now and after every change.
+  ///
+  /// - Parameter onlyOpen: only the questions that wait for a person's answer; see `Conflict.isOpen`.
+  public func liveConflicts(onlyOpen: Bool = false) -> AsyncThrowingStream<[Conflict], any Error> {
+    live(Conflict.self, Conflict.query(onlyOpen: onlyOpen))
+  }
+
+  /// The change sets in quarantine, oldest first, now and after every change.
+  public func liveQuarantine() -> AsyncThrowingStream<[QuarantinedChangeSet], any Error> {
+    live(QuarantinedChangeSet.query) { _, rows in QuarantinedChangeSet.all(rows) }
+  }
+
   /// The same, with what `make` makes of the rows.
   func live<Result: Sendable>(
     _ sql: String, _ arguments: [SQLiteValue] = [],

@@ -92,10 +92,3 @@ extension LocalDatabase {
     }
   }
 }
-
-extension Store {
-  /// The zones that a restored server can't give to this user yet: docs/RESTORING.md, section 7.
-  public func zonesAwaitingRecovery() async throws -> [ZoneAwaitingRecovery] {
-    try await readers[0].perform { try $0.zonesAwaitingRecovery() }
-  }
-}

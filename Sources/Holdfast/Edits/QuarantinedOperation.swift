@@ -1,0 +1,50 @@
+public import HoldfastCore
+
+/// One create, update or delete of a change set in quarantine.
+public struct QuarantinedOperation: Sendable, Hashable {
+  /// What it was to do.
+  public let kind: HoldfastCore.RecordOperation.Kind
+  /// The name of the table.
+  public let table: String
+  /// The id of the record.
+  public let id: String
+  /// The values that it gives to columns, and to `zone` of a new member.
+  public private(set) var columns: TextMap<JSONValue>
+  /// What the columns of an update had before.
+  public private(set) var base: TextMap<JSONValue>
+
+  /// An operation of its parts.
+  ///
+  /// - Parameter base: see `base`; a column whose policy combines edits (`counter`, `set`, `text`) takes the step from there to its value again.
+  public init(
+    _ kind: HoldfastCore.RecordOperation.Kind, table: String, id: String, columns: TextMap<JSONValue> = [:],
+    base: TextMap<JSONValue> = [:]
+  ) {
+    (self.kind, self.table, self.id) = (kind, table, id)
+    (self.columns, self.base) = (columns, base)
+  }
+
+  /// The value of a column; setting it amends the operation: the column gets this value, whatever it had before.
+  public subscript(column: String) -> JSONValue? {
+    get { columns[column] }
+    set {
+      columns[column] = newValue
+      base[column] = nil
+    }
+  }
+
+  /// The operations of a sealed change set.
+  static func all(_ body: [UInt8]) -> [QuarantinedOperation] {
+    let operations = (try? JSONValue(parsing: body))?.elements ?? []
+    func columns(_ value: JSONValue?) -> TextMap<JSONValue> {
+      TextMap((value?.members ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    }
+    return operations.compactMap { operation in
+      guard let kind = operation["op"]?.stringValue.flatMap(HoldfastCore.RecordOperation.Kind.init),
+        let table = operation["table"]?.stringValue, let id = operation["id"]?.stringValue
+      else { return nil }
+      return QuarantinedOperation(
+        kind, table: table, id: id, columns: columns(operation["columns"]), base: columns(operation["base"]))
+    }
+  }
+}

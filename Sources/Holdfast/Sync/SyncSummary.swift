@@ -1,0 +1,11 @@
+/// What one sync did.
+public struct SyncSummary: Sendable, Hashable {
+  /// Operations that the server has dealt with.
+  public var sent = 0
+  /// Changes that came down.
+  public var received = 0
+  /// Change sets that the server refused for good, now in quarantine.
+  public var quarantined = 0
+  /// Zones that a restored server can't give to this user yet: `SyncState.awaitingRecovery` names them.
+  public var awaitingRecovery = 0
+}
