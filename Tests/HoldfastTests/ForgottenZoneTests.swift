@@ -47,12 +47,12 @@ struct ForgottenZoneTests {
     for minutes in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
       let wait = try await fixture.store.writer.perform { local in
         // At first, and again when it is over.
-        _ = try local.mayReset(IDs.list)
-        #expect(try !local.mayReset(IDs.list))
-        let wait = try local.resetWait() ?? .zero
+        _ = try ResetPacing(database: local).mayReset(IDs.list)
+        #expect(try !ResetPacing(database: local).mayReset(IDs.list))
+        let wait = try ResetPacing(database: local).wait() ?? .zero
         try local.connection.run("UPDATE holdfast_resets SET until = until + 86400000")
-        #expect(try !local.mayReset(IDs.list))
-        #expect(try local.resetWait() ?? .zero <= .seconds(3600))
+        #expect(try !ResetPacing(database: local).mayReset(IDs.list))
+        #expect(try ResetPacing(database: local).wait() ?? .zero <= .seconds(3600))
         try local.connection.run("UPDATE holdfast_resets SET until = 1")
         return wait
       }

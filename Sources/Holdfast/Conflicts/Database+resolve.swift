@@ -92,7 +92,7 @@ extension Database {
         )
       }
     }
-    if let column = try local.insertAgain(
+    if let column = try local.rows.insertAgain(
       table, conflict.recordID, zone: conflict.zone.map { .text($0) } ?? .null, values)
     {
       throw StoreError(

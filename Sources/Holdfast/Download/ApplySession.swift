@@ -80,7 +80,7 @@ extension LocalDatabase {
       return true
     }
     guard session.hasEdits, try isEdited(table, id) else { return false }
-    try rebase(table, id, zone: session.zone, rev: change.rev, values: arriving())
+    try rebase.onto(table, id, zone: session.zone, rev: change.rev, values: arriving())
     return true
   }
 
@@ -101,32 +101,13 @@ extension LocalDatabase {
     var values = definitions.map(\.absentValue)
     try JSONReader.read(columns) { reader in
       try reader.readObject { key, reader in
-        guard let index = forms[table].index(of: key) else { return try reader.skipValue() }
+        guard let index = database.serverSchema.forms[table].index(of: key) else {
+          return try reader.skipValue()
+        }
         values[index] = try definitions[index].value(from: &reader)
       }
     }
     return values
-  }
-
-  /// Takes over the server's record under this device's edits: a dirty column keeps its value, and the base of its oldest
-  /// edit becomes the server's value; a record that is gone here stays so until the server agrees.
-  ///
-  /// - Parameter values: in the order of the table's columns.
-  func rebase(_ table: Int, _ id: String, zone: String, rev: Int64, values: [Value]) throws {
-    let here = try row(table, id)
-    // A page that waited is older than what another zone has brought since.
-    if let here, here.zone != zone, here.rev > rev, try !isResync(here.zone) { return }
-    Trace.took(.rebased)
-    var history = try history(table, id)
-    // A record that comes again is looked at again.
-    history.dropConsequences()
-    try replay(history, from: state(table, (zone, rev, values)), table, id)
-  }
-
-  private func isResync(_ zone: String?) throws -> Bool {
-    try zone.flatMap {
-      try connection.value("SELECT resync > 0 FROM holdfast_zones WHERE zone = ?", [.text($0)])
-    }?.integer == 1
   }
 
   // MARK: Removing
@@ -140,8 +121,8 @@ extension LocalDatabase {
     for (table, id, zone, rev) in session.deleted {
       if let clock, rev < .max { try remember(deletionOf: table, id, zone: zone, rev: rev, at: clock) }
       if session.hasEdits {
-        try purgeDeletion(table, id, zone: zone, rev: rev)
-        if try history(table, id).endsWithCreate == true { continue }
+        try pendingDeletions.purge(table, id, zone: zone, rev: rev)
+        if try rebase.history(table, id).endsWithCreate == true { continue }
       }
       if rev == .max, session.compared.contains(zone) { try keepRemoved(table, id, in: zone, &session) }
       try connection.run(
@@ -174,7 +155,7 @@ extension LocalDatabase {
       for row in ids {
         guard let id = row[0].text, seen[index]?.contains(id) != true else { continue }
         if session.isCompared, row[1].integer == 0 {
-          try recordCreate(index, id)
+          try database.edits.recordCreate(index, id)
           continue
         }
         // At the end, as for a tombstone: it may be in another zone by then, with edits on top.
@@ -182,6 +163,6 @@ extension LocalDatabase {
       }
     }
     if session.isCompared { session.compared.insert(session.zone) }
-    try purgeDeletions(in: session.zone, but: seen)
+    try pendingDeletions.purge(in: session.zone, but: seen)
   }
 }

@@ -45,13 +45,13 @@ extension LocalDatabase {
     } catch Inapplicable.pageMissing(let zone) {
       Trace.took(.pageMissing)
       try transaction(.immediate) {
-        try resync(zone)
-        try removeStrayFiles()
+        try zones.resync(zone)
+        try zones.removeStrayFiles()
       }
       return Applied(hasMore: true)
     } catch {
       // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
-      try? transaction(.immediate) { try removeStrayFiles() }
+      try? transaction(.immediate) { try zones.removeStrayFiles() }
       throw error
     }
   }
@@ -65,66 +65,70 @@ extension LocalDatabase {
     try transaction(.immediate) {
       let state = try state()
       guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
-      try seal(isStrict: false)
-      let hasOtherSchema = try keep(serverSchema: answer)
+      try sealing.seal(isStrict: false)
+      let hasOtherSchema = try database.serverSchema.keep(answer)
       try whileApplying {
         var created: [CreatedRecord] = []
         if answer.confirmed >= state.confirmed {
-          try checkChain(answer, state)
-          created = try createdRecords(inSets: 0...max(0, answer.confirmed))
-          applied.quarantined = try settle(answer, state, &created)
+          guard try outbox.isOwnHistory(answer, state) else { throw Inapplicable.diverged }
+          created = try missingCreates.records(inSets: 0...max(0, answer.confirmed))
+          applied.quarantined = try outbox.refuse(answer.refused, &created)
+          try noteUnapplied(answer)
+          try outbox.confirm(answer)
         }
         if let recovered = answer.recovered {
           applied.quarantined += try settle(
             recovered: request.recovered.prefix(max(0, Int(clamping: recovered.count))),
             refused: recovered.refused)
         }
-        try noteTold(request.acks)
-        var session = ApplySession(hasEdits: try hasEdits() || isComparing())
+        try zones.noteSent(request.acks)
+        var session = ApplySession(hasEdits: try database.edits.hasAny() || isComparing())
         let lost = try keepLost(answer)
         applied.quarantined += lost
         session.hasLost = lost > 0
         for part in answer.parts {
-          if try isOfOtherHistory(part), try askAgain(part.zone) {
+          if try filling.isOfOtherHistory(part), try filling.askAgain(part.zone) {
             applied.hasMore = true
           } else if try !isLarge(part, &applied, prefersSnapshot) {
             try apply(part, body: body, &session, &applied)
           }
         }
         if lost > 0 { try replaceLost(answer) }
-        if !answer.parts.isEmpty { try nameConflicts() }
+        if !answer.parts.isEmpty { try database.serverSchema.nameConflicts() }
         try purgeUnapplied(answer)
         try removeDeleted(&session, at: answer.clock)
         applied.quarantined += try quarantineUnrecorded(session)
         usedPages = session.usedPages
         for zone in answer.lost {
-          if try askAgain(zone) {
+          if try filling.askAgain(zone) {
             applied.hasMore = true
           } else if try isAwaitingRecovery(zone) {
             // Nobody has what was held.
             applied.quarantined += try giveUp(zone)
           } else {
-            try lose(zone)
+            try zones.lose(zone)
           }
         }
-        try awaitMissing(created)
+        try missingCreates.await(created)
         if !answer.mustResend {
           applied.quarantined += try hold(answer.awaitingRecovery, at: answer.clock)
           try release(answer)
         }
         try keepProofs(answer, shown: request.claims)
-        try settleOrphans()
+        try orphans.settle()
         // What a refused deletion put back may have lost its parent since.
-        if applied.quarantined > 0 || mayHaveOrphans { try removeOrphans() }
+        if applied.quarantined > 0 || mayHaveOrphans { try orphans.remove() }
       }
-      if hasOtherSchema, try resendUnknown() { applied.hasMore = true }
-      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try removeStrayFiles() }
+      if hasOtherSchema, try unknownResending.run(sealing: { try sealing.seal(isStrict: false) }) {
+        applied.hasMore = true
+      }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try zones.removeStrayFiles() }
       try connection.run(
         "UPDATE holdfast_local SET clock = max(clock, ?1), last_server_clock = max(last_server_clock, ?1), resend = ?2",
         [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
       if !answer.mustResend {
-        try noteResets(answer.parts.filter(\.isReset).map(\.zone))
-        try goOnFilling()
+        try resets.note(answer.parts.filter(\.isReset).map(\.zone))
+        try filling.goOn()
       }
       // A zone that waits to be resynced brings no further pages.
       let open = try connection.value(
@@ -135,72 +139,13 @@ extension LocalDatabase {
         OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))
         """)
       applied.hasMore = applied.hasMore || answer.mustResend || open?.integer == 1
-      applied.resetWait = try resetWait()
+      applied.resetWait = try resets.wait()
     }
     pages.remove(usedPages)
     return applied
   }
 
   func hasEdits() throws -> Bool { try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits)") == 1 }
-
-  // MARK: Confirmations and refusals
-
-  /// The server's fingerprint at its number must be the one of this device's own history.
-  private func checkChain(_ answer: SyncAnswer, _ state: DeviceState) throws {
-    let own: String?
-    if answer.confirmed == state.confirmed {
-      own = state.confirmedChain.text
-    } else {
-      own = try connection.value(
-        "SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(answer.confirmed)])?.text
-    }
-    guard own == answer.chain.text else { throw Inapplicable.diverged }
-  }
-
-  /// Takes refused change sets back into quarantine, and purges the confirmed ones. Gives the number quarantined.
-  ///
-  /// - Parameter created: gets the records that are back by it.
-  private func settle(
-    _ answer: SyncAnswer, _ state: DeviceState, _ created: inout [CreatedRecord]
-  ) throws -> Int {
-    var quarantined = 0
-    let taken = try rollBack(answer.refused.map(\.first))
-    created += taken.back
-    var lacking = try answer.refused.isEmpty ? LackingRecords() : lackingRecords()
-    for refused in answer.refused {
-      guard
-        let body = try connection.value(
-          "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
-      else { continue }
-      try quarantine(
-        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, taken,
-        &lacking)
-      quarantined += 1
-    }
-    try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
-    // It can't be refused any more, and its number may be another's after a new identity.
-    try connection.run(
-      "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
-    try noteUnapplied(answer)
-    try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
-    if connection.changes > 0 { Trace.took(.confirmed) }
-    try connection.run(
-      "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
-      [.integer(answer.confirmed), .text(answer.chain.text)])
-    return quarantined
-  }
-
-  /// What the server knows now need not be told again; zones that it knows to be gone are purged.
-  private func noteTold(_ acks: [SyncRequest.Ack]) throws {
-    for ack in acks {
-      guard let token = ack.token else {
-        try connection.run("DELETE FROM holdfast_zones WHERE zone = ? AND ack IS NULL", [.text(ack.zone)])
-        continue
-      }
-      try connection.run(
-        "UPDATE holdfast_zones SET sent = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
-    }
-  }
 
   // MARK: Zones
 
@@ -237,9 +182,9 @@ extension LocalDatabase {
         return
       }
       // Also of a zone that is not here: the server waits to hear so.
-      guard try mayReset(part.zone) else { return }
+      guard try resets.mayReset(part.zone) else { return }
       Trace.took(.resetBegun)
-      try begin(part.zone, isRestored: part.isRestored)
+      try zones.begin(part.zone, isRestored: part.isRestored)
       try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(part.zone)])
       applied.hasMore = true
       return
@@ -298,11 +243,15 @@ extension LocalDatabase {
     }
     func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
       if index == files.count {
-        return Ahead { [forms] in try PageParser.parse(body, part.changes, tables: forms) }
+        return Ahead { [forms = database.serverSchema.forms] in
+          try PageParser.parse(body, part.changes, tables: forms)
+        }
       }
       // Read here, since what happens to files must not depend on the timing of threads.
       guard let bytes = pages.load(files[index]) else { throw Inapplicable.pageMissing(zone: part.zone) }
-      return Ahead { [forms] in try PageParser.parse(bytes, bytes.indices, tables: forms) }
+      return Ahead { [forms = database.serverSchema.forms] in
+        try PageParser.parse(bytes, bytes.indices, tables: forms)
+      }
     }
     // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
     var next = try parseAhead(0)
@@ -330,22 +279,4 @@ extension LocalDatabase {
     return [Role(rawValue: part.role), claimed.flatMap(Role.init)].compactMap { $0 }.max()
   }
 
-  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
-  /// Unsent edits stay in the outbox; the server refuses them by name.
-  func lose(_ zone: String) throws {
-    Trace.took(.zoneLost)
-    for table in schema.tables {
-      try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
-    }
-    try purgeDeletions(in: zone)
-    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    try connection.run(
-      """
-      INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
-      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', sent = 0, resync = 0, proof = '', claimed_role = ''
-      """, [.text(zone)])
-    for table in ["recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
-      try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
-    }
-  }
 }

@@ -36,20 +36,21 @@ extension LocalDatabase {
       }
       switch reason {
       case .recovered, .verified, .compared: return nil
-      case .filled where Self.history(known[2].text ?? "") != Self.history(source.token): return nil
+      case .filled where ZoneFilling.history(known[2].text ?? "") != ZoneFilling.history(source.token):
+        return nil
       case .none, .replaced, .filled: break
       }
-      try seal(isStrict: false)
+      try sealing.seal(isStrict: false)
       var count = 0
       try whileApplying {
-        var session = ApplySession(hasEdits: try hasEdits())
+        var session = ApplySession(hasEdits: try database.edits.hasAny())
         session.begin(zone: zone, isResync: reason != .none)
         for table in source.tables { count += try take(table, of: zone, session) }
-        try nameConflicts()
+        try database.serverSchema.nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
         try removeDeleted(&session)
-        try settleOrphans()
-        if mayHaveOrphans { try removeOrphans() }
+        try orphans.settle()
+        if mayHaveOrphans { try orphans.remove() }
       }
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
       try connection.run(
@@ -58,7 +59,7 @@ extension LocalDatabase {
       return count
     }
     // Behind the commit: one that fails is tried again with the same file.
-    try? transaction(.immediate) { try removeStrayFiles() }
+    try? transaction(.immediate) { try zones.removeStrayFiles() }
     if count != nil { Trace.took(.snapshotApplied) }
     return count
   }
@@ -84,7 +85,7 @@ extension LocalDatabase {
       """, [.text(zone)])
     for row in edited {
       guard let id = row[0].text, let rev = row[2].integer else { continue }
-      try rebase(table.index, id, zone: zone, rev: rev, values: row.dropFirst(3).map { Value($0) })
+      try rebase.onto(table.index, id, zone: zone, rev: rev, values: row.dropFirst(3).map { Value($0) })
       count += 1
     }
     return count
@@ -114,7 +115,7 @@ extension LocalDatabase {
         """)
       seen[index] = TextSet(edited.compactMap { $0[0].text })
     }
-    try purgeDeletions(in: session.zone, but: seen)
+    try pendingDeletions.purge(in: session.zone, but: seen)
   }
 }
 

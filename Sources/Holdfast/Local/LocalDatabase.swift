@@ -16,13 +16,9 @@ package final class LocalDatabase {
   let sql: [TableStatements]
   /// The same: the columns' policies.
   let policies: [TextMap<MergePolicy>]
-  /// The same, for parsing pages.
-  var forms: [PageParser.Form]
-  /// The change set of the outbox whose columns were read last.
-  var lastSealed: SealedSet?
-  /// The names that the server told, and the text in which they are kept.
-  var formerNames = FormerNames()
-  var formerNamesText = ""
+  let edits: EditTable
+  let serverSchema: ServerSchema
+  let sealedSets: SealedSets
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
 
@@ -42,10 +38,12 @@ package final class LocalDatabase {
     policies = schema.tables.map { table in
       TextMap(table.columns.map { ($0.name, $0.policy) })
     }
-    forms = schema.tables.map { PageParser.Form($0) }
     if access == .readWriteCreate, pages == nil { PrivateFile.makeDatabase(path) }
     do {
       connection = try SQLiteConnection(path: path, access: access, busyTimeout: .seconds(15))
+      edits = EditTable(connection: connection, schema: schema)
+      serverSchema = ServerSchema(connection: connection, schema: schema)
+      sealedSets = SealedSets(connection: connection, schema: schema)
       // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
       try connection.execute(
         "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
@@ -59,7 +57,7 @@ package final class LocalDatabase {
       try connection.transaction(.immediate) {
         try prepare(replica: replica)
         try mend(replica: replica)
-        try removeStrayFiles()
+        try zones.removeStrayFiles()
         knownForm = try connection.value("PRAGMA schema_version")?.integer
       }
     } catch let error as SQLiteError where error.code.primary == .notADatabase {
@@ -84,7 +82,9 @@ package final class LocalDatabase {
     policies = schema.tables.map { table in
       TextMap(table.columns.map { ($0.name, $0.policy) })
     }
-    forms = schema.tables.map { PageParser.Form($0) }
+    edits = EditTable(connection: connection, schema: schema)
+    serverSchema = ServerSchema(connection: connection, schema: schema)
+    sealedSets = SealedSets(connection: connection, schema: schema)
   }
 
   private func prepare(replica: String) throws {
@@ -123,7 +123,7 @@ package final class LocalDatabase {
   /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
   private func extend(_ tables: DeviceTables) throws {
     let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
-    if stored == schemaText { return try restoreForm() }
+    if stored == schemaText { return try formRepair.run() }
     let old: SyncSchema
     do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
       guard try hasTables() else {
@@ -145,15 +145,15 @@ package final class LocalDatabase {
     }
     // What a foreign writer left is told by the names of before, and by columns that may go.
     let before = LocalDatabase(self, before: old)
-    try before.restoreForm()
-    try before.seal(isStrict: false)
+    try before.formRepair.run()
+    try before.sealing.seal(isStrict: false)
     let triggers = try connection.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
     for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
     try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
     for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
     // Records that came before a column was known are fetched again, so that the column is filled.
-    if !difference.isEmpty { try fillIn() }
+    if !difference.isEmpty { try filling.begin() }
     try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
   }
 
@@ -169,34 +169,6 @@ package final class LocalDatabase {
   }
 
   private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
-
-  /// The same as `resync` for a zone of which the device may have nothing. A public one that it does not follow is given up.
-  func begin(_ zone: String, isRestored: Bool = false) throws {
-    try connection.run(
-      "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
-      [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
-    try resync(zone, isRestored: isRestored)
-  }
-
-  /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
-  ///
-  /// - Parameter isRestored: whether the server has lost some of it, which is then to be recovered.
-  func resync(_ zone: String, isRestored: Bool = false) throws {
-    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    // What was to be replaced already may be of long ago, and what is compared has edits that nobody knows: it stays so.
-    try connection.run(
-      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2, 5), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
-      [.integer((isRestored ? ResyncReason.recovered : .replaced).rawValue), .text(zone)])
-  }
-
-  /// Removes the files of pages that no row names, and of snapshots whose zones do not wait for one. Call under the writer's lock:
-  /// a page that is just being saved by another process has no row yet.
-  func removeStrayFiles() throws {
-    pages.removeAll(
-      but: TextSet(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
-    snapshots?.removeAll(
-      but: try connection.rows("SELECT zone FROM holdfast_zones WHERE ack = ''").compactMap { $0[0].text })
-  }
 
   // MARK: The device
 
@@ -225,11 +197,13 @@ package final class LocalDatabase {
   package func write<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
     try transaction(.immediate) {
       // What a foreign writer left is a change set of its own.
-      try seal(isStrict: false)
-      let result = try deferringUnique { try body(Database(local: self, environment: environment)) }
-      try checkUnique()
+      try sealing.seal(isStrict: false)
+      let result = try database.uniqueValues.deferring {
+        try body(Database(local: self, environment: environment))
+      }
+      try database.uniqueValues.check()
       _ = try keepUndo()
-      try seal(isStrict: true)
+      try sealing.seal(isStrict: true)
       return result
     }
   }
@@ -258,7 +232,7 @@ package final class LocalDatabase {
     }
     // What reads leaves it as it is: the next that writes sees to it.
     if kind == .deferred { return }
-    try restoreForm()
+    try formRepair.run()
     // Not the number of now, which is another's if this transaction is rolled back.
     if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }
   }
@@ -280,26 +254,19 @@ package final class LocalDatabase {
     return result
   }
 
-  func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
-}
+  /// A record as it is here, or nil.
+  func row(_ table: Int, _ id: String) throws -> (zone: String?, rev: Int64, values: [Value])? {
+    let row = try connection.statement(sql[table].select)
+    defer { row.reset() }
+    try row.bind(id, at: 1)
+    guard try row.step() else { return nil }
+    let values = (0..<sql[table].columns.count).map { row.columnValue($0 + 2) }
+    return (row.isNull(0) ? nil : row.text(0), row.integer(1), values)
+  }
 
-/// What the database says of the device.
-struct DeviceState: Sendable {
-  var device: String?
-  var user: String?
-  var name: String?
-  var token: String?
-  var clock: Stamp
-  var nextNumber: Int64
-  var chain: Fingerprint
-  var confirmed: Int64
-  var confirmedChain: Fingerprint
-  var mustResend: Bool
-  var replica: String
-  /// The number of the device's last session; 0 when the server did not say.
-  var session: Int64
-  /// The clock of the last answer that was applied.
-  var lastServerClock: Stamp
-  /// What shows the server how far it has dealt with this device.
-  var proof: String
+  /// Writing as an app does.
+  var rows: RowWriter { RowWriter(database: self) }
+  var uniqueValues: UniqueValues { UniqueValues(database: self) }
+
+  func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }
 }

@@ -3,9 +3,14 @@ import HoldfastSQLite
 
 /// Unique values of the device's own transactions: looked at when a transaction is whole, so that the order of its statements does not decide.
 /// The triggers, which look at each row, are for programs that know nothing of this library.
-extension LocalDatabase {
+struct UniqueValues {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+
   /// Two records with one unique value, the first of which the transaction wrote.
-  struct UniqueClash {
+  struct Clash {
     let table: Int
     let id: String
     let other: String
@@ -13,7 +18,7 @@ extension LocalDatabase {
   }
 
   /// Runs `body` without the triggers' word on unique values; the caller looks for clashes afterwards.
-  func deferringUnique<T>(_ body: () throws -> T) throws -> T {
+  func deferring<T>(_ body: () throws -> T) throws -> T {
     let before = try connection.value("SELECT applying FROM holdfast_local") ?? .integer(0)
     try connection.run("UPDATE holdfast_local SET applying = ?", [.integer(DeviceTables.deferring)])
     let result = try body()
@@ -22,12 +27,12 @@ extension LocalDatabase {
   }
 
   /// Two records with one unique value, of which an edit that is in no change set yet wrote one; nil when there are none.
-  func uniqueClash() throws -> UniqueClash? {
+  func clash() throws -> Clash? {
     for (index, table) in schema.tables.enumerated() {
       for group in table.unique {
         let row = try connection.row(Self.clashes(of: group, in: table))
         if let id = row?[0].text, let other = row?[1].text {
-          return UniqueClash(table: index, id: id, other: other, columns: group)
+          return Clash(table: index, id: id, other: other, columns: group)
         }
       }
     }
@@ -35,8 +40,8 @@ extension LocalDatabase {
   }
 
   /// - Throws: `StoreError.uniqueTaken`.
-  func checkUnique() throws {
-    guard let clash = try uniqueClash() else { return }
+  func check() throws {
+    guard let clash = try clash() else { return }
     throw StoreError(
       .uniqueTaken,
       "The record \(clash.other) of \(schema.tables[clash.table].name) has this \(clash.columns.joined(separator: ", ")) already. Choose another value, or change both in one transaction."

@@ -2,25 +2,34 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Writing the operations of refused change sets again. See PROTOCOL.md, section 6.6.
-extension LocalDatabase {
+package struct Resending {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var sql: [TableStatements] { database.sql }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+
+  package init(database: LocalDatabase) { self.database = database }
+
   /// Writes a set and its dependents as edits of the transaction that is open, and takes them out of quarantine.
   package func resend(_ number: Int64, _ amend: (inout [QuarantinedOperation]) throws -> Void) throws {
     let sets = try connection.rows(
       "SELECT body FROM holdfast_quarantine WHERE n = ?1 OR because = ?1 ORDER BY n", [.integer(number)])
-    try removeQuarantined(number)
+    try quarantine.remove(number)
     guard let first = sets.first?[0].blob else { return }
     var operations = QuarantinedOperation.all(first)
     try amend(&operations)
     for set in sets.dropFirst() { operations += QuarantinedOperation.all(set[0].blob ?? []) }
-    try deferringUnique {
+    try database.uniqueValues.deferring {
       for (index, operation) in operations.enumerated() {
         try explaining(operation, index) { try write(operation) }
       }
     }
-    if let clash = try uniqueClash() {
+    if let clash = try database.uniqueValues.clash() {
       for (index, operation) in operations.enumerated()
       where operation.id == clash.id && schema.index(called: operation.table) == clash.table {
-        try explaining(operation, index) { try checkUnique() }
+        try explaining(operation, index) { try database.uniqueValues.check() }
       }
     }
     // Only now, as a parent may be created behind its child.
@@ -29,21 +38,11 @@ extension LocalDatabase {
     }
   }
 
-  /// Removes a set and its dependents.
-  ///
-  /// - Throws: `StoreError.recordMissing` when there is none of this number.
-  package func removeQuarantined(_ number: Int64) throws {
-    try connection.run("DELETE FROM holdfast_quarantine WHERE n = ?1 OR because = ?1", [.integer(number)])
-    if connection.changes == 0 {
-      throw StoreError(.recordMissing, "There is no change set \(number) in quarantine.")
-    }
-  }
-
   private func write(_ operation: QuarantinedOperation) throws {
     guard let table = schema.index(called: operation.table) else {
       throw Problem(.unknownTable, operation.table)
     }
-    let here = try row(table, operation.id)
+    let here = try database.row(table, operation.id)
     if operation.kind == .delete {
       return try connection.run(sql[table].delete, [.text(operation.id)])
     }
@@ -68,17 +67,20 @@ extension LocalDatabase {
       try column.check(Value(value))
       values[column.name] = value
     }
-    if here != nil { return try update(table, operation.id, values) }
+    if here != nil { return try database.rows.update(table, operation.id, values) }
     guard operation.kind == .create else { throw Problem(.recordUnknown) }
-    try insert(table, operation.id, values)
+    try database.rows.insert(table, operation.id, values)
   }
 
   private func checkReferences(_ operation: QuarantinedOperation) throws {
-    guard let table = schema.index(called: operation.table), let record = try row(table, operation.id) else {
+    guard let table = schema.index(called: operation.table),
+      let record = try database.row(table, operation.id)
+    else {
       return
     }
     for link in schema.links(of: table) where link.isInZone {
-      guard case .text(let target) = record.values[link.column], try row(link.target, target) == nil else {
+      guard case .text(let target) = record.values[link.column], try database.row(link.target, target) == nil
+      else {
         continue
       }
       throw Problem(.referenceMissing, "\(operation.table).\(schema.tables[table].columns[link.column].name)")

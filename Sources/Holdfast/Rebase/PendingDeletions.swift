@@ -2,10 +2,16 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Records that are deleted here while the server does not know of it yet, or may refuse it. See PROTOCOL.md, section 6.4.
-extension LocalDatabase {
+struct PendingDeletions {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var sql: [TableStatements] { database.sql }
+
   /// The server says that a record is gone: a deletion of it made here has nothing to put back any more. Of a life that the server does
   /// not know yet, as its create is not confirmed, it says nothing.
-  func purgeDeletion(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
+  func purge(_ table: Int, _ id: String, zone: String, rev: Int64) throws {
     try connection.run(
       """
       DELETE FROM holdfast_edits AS gone WHERE record_table = ?1 AND id = ?2 AND kind IN ('delete', 'hidden', 'covered')
@@ -16,14 +22,14 @@ extension LocalDatabase {
   }
 
   /// The same for all records of a zone but some, by table.
-  func purgeDeletions(in zone: String, but kept: [Int: TextSet] = [:]) throws {
+  func purge(in zone: String, but kept: [Int: TextSet] = [:]) throws {
     let rows = try connection.rows(
       "SELECT record_table, id FROM holdfast_edits WHERE kind IN ('delete', 'hidden', 'covered') AND column_name = '' AND base = ?",
       [.text(zone)])
     for row in rows {
       guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text else { continue }
       if kept[table]?.contains(id) == true { continue }
-      try purgeDeletion(table, id, zone: zone, rev: .max)
+      try purge(table, id, zone: zone, rev: .max)
     }
   }
 
@@ -31,7 +37,7 @@ extension LocalDatabase {
   /// refused: the edits that say so belong to the change set of the deletion, and have no operation of their own.
   ///
   /// - Returns: whether there was any.
-  func hideBelowDeletions() throws -> Bool {
+  func hideBelow() throws -> Bool {
     var found = false
     let rows = try connection.rows(
       "SELECT record_table, id, max(change_set) FROM holdfast_edits WHERE kind IN ('delete', 'hidden') AND column_name = '' GROUP BY record_table, id"
@@ -39,7 +45,7 @@ extension LocalDatabase {
     for row in rows {
       guard let table = schema.index(of: row[0].text ?? ""), let parent = row[1].text else { continue }
       let links = schema.links(to: table).filter(\.isInZone)
-      if try links.isEmpty || self.row(table, parent) != nil { continue }
+      if try links.isEmpty || database.row(table, parent) != nil { continue }
       for link in links {
         let child = schema.tables[link.table]
         let children = try connection.rows(
@@ -55,14 +61,15 @@ extension LocalDatabase {
 
   private func hide(_ id: String, _ link: SyncSchema.Link, changeSet: SQLiteValue) throws -> Bool {
     // What was created here is dealt with by its own change set.
-    guard try !edits(link.table, id).contains(where: { $0.kind == .create }),
-      let record = try row(link.table, id)
+    guard try !database.edits.of(link.table, id).contains(where: { $0.kind == .create }),
+      let record = try database.row(link.table, id)
     else { return false }
     Trace.took(.hidden)
     let table = schema.tables[link.table]
     let column = table.columns[link.column]
     func note(_ kind: String, _ column: String, _ base: SQLiteValue) throws {
-      try recordEdit(kind, column, link.table, id, base: base, rev: record.rev, at: 0, of: changeSet)
+      try database.edits.record(
+        kind, column, link.table, id, base: base, rev: record.rev, at: 0, of: changeSet)
     }
     if link.onDelete == .setNull, !column.required {
       try note("detached", column.name, SQLiteValue(record.values[link.column]))

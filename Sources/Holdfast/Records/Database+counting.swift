@@ -26,9 +26,9 @@ extension Database {
     if case .integer(let number)? = known?.values[place] ?? definition.defaultValue { before = number }
     let (sum, overflow) = before.addingReportingOverflow(amount)
     if overflow { throw StoreError(.valueUnfit, "\(table).\(column) would have more than 64 bits.") }
-    if known != nil { return try local.update(index, id, [column: .integer(sum)]) }
+    if known != nil { return try local.rows.update(index, id, [column: .integer(sum)]) }
     var values = columns
     values[column] = .integer(sum)
-    try local.insert(index, id, values)
+    try local.rows.insert(index, id, values)
   }
 }

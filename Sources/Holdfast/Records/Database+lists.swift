@@ -15,7 +15,7 @@ extension Database {
     for record in records {
       var columns = try RowEncoder.encode(record, in: schema).filter { $0.name != order.position }
       columns.append((order.position, .text("")))
-      try local.insert(columns, into: R.table)
+      try local.rows.insert(columns, into: R.table)
     }
     try put(records.map(\.id), at: place, in: nil, order)
   }

@@ -91,7 +91,7 @@ public final class Database {
   ///
   /// - Throws: `StoreError.valueUnfit` for a value that its column can't hold, with table and column; `SQLiteError` when a constraint forbids it.
   public func insert<R: Record>(_ record: R) throws {
-    try local.insert(try RowEncoder.encode(record, in: schema), into: R.table)
+    try local.rows.insert(try RowEncoder.encode(record, in: schema), into: R.table)
   }
 
   /// Changes a record as it is now: only columns that `change` gives other values become edits, so what others
@@ -110,7 +110,7 @@ public final class Database {
     let changed = after.filter { column in
       !before.contains { $0.name == column.name && $0.value == column.value }
     }
-    try local.update(changed, of: id, in: R.table)
+    try local.rows.update(changed, of: id, in: R.table)
     return record
   }
 

@@ -62,7 +62,7 @@ extension LocalDatabase {
     func keep() throws {
       if set.isEmpty { return }
       let body = Array("[".utf8) + set.joined(separator: Array(",".utf8)) + Array("]".utf8)
-      try quarantine(
+      try quarantine.add(
         first: -1, body: body, operation: -1, problem: Problem(.zoneNotRecovered).document, RolledBack(),
         &lacking)
       kept += 1
@@ -77,7 +77,7 @@ extension LocalDatabase {
       if set.count == Self.keptCount || size > Self.keptSize { try keep() }
     }
     try keep()
-    try lose(zone)
+    try zones.lose(zone)
     return kept
   }
 }

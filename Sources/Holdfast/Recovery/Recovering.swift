@@ -19,7 +19,7 @@ extension LocalDatabase {
   func noteIfLater(
     _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
   ) throws -> Bool {
-    if let known = try history(table, id).base {
+    if let known = try rebase.history(table, id).base {
       let isNoted = try known.rev > rev || self.values(of: known, table) != values()
       return try isNoted && note(table, id, known, session.writable) && known.rev > rev
     }
@@ -45,7 +45,7 @@ extension LocalDatabase {
       guard let table = schema.index(called: row[0].text ?? ""), let id = row[1].text,
         let rev = row[2].integer,
         writable.contains(table), seen[table]?.contains(id) != true, !isDeleted(table, id, rev),
-        try history(table, id).base == nil
+        try rebase.history(table, id).base == nil
       else { continue }
       try note(RecoveredRecord(table: table, id: id, zone: zone, rev: rev, values: nil))
     }
@@ -66,7 +66,9 @@ extension LocalDatabase {
         WHERE record_table = '\(name)' AND kind IN ('delete', 'hidden') AND column_name = '' AND base = ?1 ORDER BY 1
         """, [.text(zone)])
       for id in ids.compactMap({ $0[0].text }) where seen[table]?.contains(id) != true {
-        guard let known = try history(table, id).base, !isDeleted(table, id, known.rev) else { continue }
+        guard let known = try rebase.history(table, id).base, !isDeleted(table, id, known.rev) else {
+          continue
+        }
         if try note(table, id, known, writable) { seen[table, default: []].insert(id) }
       }
     }
@@ -189,9 +191,9 @@ extension LocalDatabase {
         let row = try connection.row(
           "SELECT body, zone FROM holdfast_recovered WHERE n = ?", [.integer(number)])
       {
-        try resync(row[1].text ?? "")
+        try zones.resync(row[1].text ?? "")
         if let set = try changeSet(of: row[0].blob ?? []) {
-          try quarantine(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
+          try quarantine.add(first: -1, body: set, operation: -1, problem: problem, RolledBack(), &lacking)
           quarantined += 1
         }
       }

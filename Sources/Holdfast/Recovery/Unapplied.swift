@@ -35,11 +35,6 @@ extension LocalDatabase {
       "DELETE FROM holdfast_unapplied WHERE NOT EXISTS (SELECT 1 FROM holdfast_pages)")
   }
 
-  /// Those of an identity that was replaced count as lost when the server was restored: their numbers say nothing to it any more.
-  func renumberUnapplied() throws {
-    try connection.run("UPDATE holdfast_unapplied SET first = ?", [.integer(.max)])
-  }
-
   /// Takes those that a restored server has lost into quarantine.
   ///
   /// - Returns: how many.
@@ -49,9 +44,9 @@ extension LocalDatabase {
       "SELECT body FROM holdfast_unapplied WHERE first > ? ORDER BY n", [.integer(answer.confirmed)])
     if lost.isEmpty { return 0 }
     Trace.took(.unappliedLost)
-    var lacking = try lackingRecords()
+    var lacking = try quarantine.lackingRecords()
     for row in lost {
-      try quarantine(
+      try quarantine.add(
         first: -1, body: row[0].blob ?? [], operation: -1, problem: Problem(.changeSetLost).document,
         RolledBack(), &lacking)
     }
@@ -62,9 +57,9 @@ extension LocalDatabase {
   /// Begins the zones again in which lost edits may show: all in which there is nothing to recover. Call behind the answer's parts.
   func replaceLost(_ answer: SyncAnswer) throws {
     let ahead = TextSet(answer.parts.filter(\.isRestored).map(\.zone) + answer.awaitingRecovery.map(\.zone))
-    let zones = try connection.rows(
+    let known = try connection.rows(
       "SELECT zone FROM holdfast_zones WHERE ack IS NOT NULL AND resync IN (0, 3, 4)")
-    for zone in zones.compactMap({ $0[0].text }) where !ahead.contains(zone) { try resync(zone) }
+    for zone in known.compactMap({ $0[0].text }) where !ahead.contains(zone) { try zones.resync(zone) }
   }
 }
 
@@ -76,7 +71,7 @@ extension SyncAnswer {
   fileprivate var showsRestore: Bool {
     !awaitingRecovery.isEmpty
       || parts.contains {
-        $0.isRestored || !$0.from.isEmpty && LocalDatabase.history($0.from) != LocalDatabase.history($0.to)
+        $0.isRestored || !$0.from.isEmpty && ZoneFilling.history($0.from) != ZoneFilling.history($0.to)
       }
   }
 }

@@ -27,23 +27,8 @@ extension LocalDatabase {
         "SELECT \"zone\" FROM \"\(table.name)\" WHERE rowid = ?", [.integer(number)])
       if let zone = zone?.text { findings.zones.insert(zone) }
     }
-    findings.zones.formUnion(try unknownZones())
+    findings.zones.formUnion(try zones.unknown())
     return findings
-  }
-
-  /// The zones that the device does not have, and of which confirmed records are here. Looks at whole tables.
-  func unknownZones() throws -> TextSet {
-    var zones: TextSet = []
-    for table in schema.tables {
-      // What was created here may be in a zone that only the server will make.
-      let strays = try connection.rows(
-        """
-        SELECT DISTINCT "zone" FROM "\(table.name)" AS here WHERE "rev" > 0 AND "zone" IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = here."zone" AND ack IS NOT NULL)
-        """)
-      zones.formUnion(strays.compactMap { $0[0].text })
-    }
-    return zones
   }
 
   /// Resyncs zones; what is here stays until the new copies are whole.
@@ -51,14 +36,13 @@ extension LocalDatabase {
   /// - Parameter zone: nil for all.
   func reset(_ zone: String?) throws {
     try transaction(.immediate) {
-      let zones =
-        try zone.map { [$0] } ?? connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in zones {
-        try resync(zone)
+      let all = { try self.connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text } }
+      for zone in try zone.map({ [$0] }) ?? all() {
+        try zones.resync(zone)
         // It may be of before what this device has sent since.
         snapshots?.remove(zone)
       }
-      try removeStrayFiles()
+      try zones.removeStrayFiles()
     }
   }
 
@@ -69,26 +53,12 @@ extension LocalDatabase {
     // Before anything is written by way of them.
     if !findings.file.isEmpty { try connection.execute("REINDEX") }
     try transaction(.immediate) {
-      for zone in findings.zones { try know(zone) }
+      for zone in findings.zones { try zones.know(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try resync(zone) }
-      try removeStrayFiles()
+      for zone in findings.file.isEmpty ? Array(findings.zones) : all { try zones.resync(zone) }
+      try zones.removeStrayFiles()
     }
     return findings
   }
 
-  /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
-  func know(_ zone: String) throws {
-    let known = try connection.value(
-      "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
-    if known != nil { return }
-    if schema.publicZones.contains(zone) {
-      return try whileApplying {
-        try lose(zone)
-        try settleOrphans()
-      }
-    }
-    try connection.run(
-      "INSERT INTO holdfast_zones (zone) VALUES (?) ON CONFLICT (zone) DO UPDATE SET ack = ''", [.text(zone)])
-  }
 }

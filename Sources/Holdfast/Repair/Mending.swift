@@ -101,7 +101,7 @@ extension LocalDatabase {
     try connection.run("DELETE FROM holdfast_edits WHERE change_set < 1")
     try moveIntoRange(rows.compactMap { $0[0].integer })
     try connection.run("UPDATE holdfast_local SET next_number = 1")
-    try beginNumbers()
+    try outbox.beginNumbers()
     return true
   }
 
@@ -139,16 +139,16 @@ extension LocalDatabase {
     )
     if broken.isEmpty { return false }
     try whileApplying {
-      let taken = try rollBack(broken.compactMap { $0[0].integer })
+      let taken = try rebase.rollBack(broken.compactMap { $0[0].integer })
       let problem = Problem(.invalidRequest, "The change set was damaged in the file of the device.").document
-      var lacking = try lackingRecords()
+      var lacking = try quarantine.lackingRecords()
       for row in broken {
-        try quarantine(
+        try quarantine.add(
           first: row[0].integer ?? 0, body: row[1].blob ?? [], operation: row[0].integer ?? 0,
           problem: problem,
           taken, &lacking)
       }
-      try settleOrphans()
+      try orphans.settle()
     }
     return true
   }
@@ -207,10 +207,10 @@ extension LocalDatabase {
       if token == nil || token.flatMap(ChangeToken.init) == nil {
         try connection.run("UPDATE holdfast_zones SET token = '' WHERE zone = ?", [.text(zone)])
       }
-      try resync(zone)
+      try zones.resync(zone)
     }
     // What is here of a zone that is not known any more can't be told from what the server has deleted since.
-    if !isSound { for zone in try unknownZones() { try know(zone) } }
+    if !isSound { for zone in try zones.unknown() { try zones.know(zone) } }
     return !isSound || !resynced.isEmpty
   }
 

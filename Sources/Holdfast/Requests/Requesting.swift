@@ -33,7 +33,7 @@ extension LocalDatabase {
   ///   - app: what the server is told of the app; nil for nothing.
   package func prepareRequest(changeSetLimit: Int, app: String? = nil) throws -> PreparedRequest? {
     if try count("SELECT EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL)") == 1 {
-      try transaction(.immediate) { _ = try seal(isStrict: false) }
+      try transaction(.immediate) { _ = try sealing.seal(isStrict: false) }
     }
     return try transaction(.deferred) { () -> PreparedRequest? in
       let state = try state()
@@ -60,7 +60,7 @@ extension LocalDatabase {
       // Edits may build on what a restored server has lost.
       let isHandingBack = try isHandingBack()
       let (sealed, operations, oldest) =
-        try isHandingBack ? ([], 0, nil) : readOutbox(into: &request, changeSetLimit: changeSetLimit)
+        try isHandingBack ? ([], 0, nil) : outbox.read(into: &request, changeSetLimit: changeSetLimit)
       let recovered: (numbers: [Int64], bodies: [[UInt8]]) =
         try isHandingBack ? nextReturns(limit: changeSetLimit) : ([], [])
       return PreparedRequest(
@@ -68,48 +68,9 @@ extension LocalDatabase {
         acknowledgedRefusals: request.acknowledgedRefusals,
         acks: request.acks,
         operations: operations,
-        waiting: try waitingOperations(), changeSets: sealed.count, oldest: oldest,
+        waiting: try outbox.waitingOperations(), changeSets: sealed.count, oldest: oldest,
         recovered: recovered.numbers, claims: request.claims)
     }
-  }
-
-  /// The oldest change sets, up to the limit and about 1 MiB.
-  private func readOutbox(
-    into request: inout SyncRequest, changeSetLimit: Int
-  ) throws -> ([[UInt8]], Int, oldest: String?) {
-    var sealed: [[UInt8]] = []
-    var oldest: String?
-    var (size, operations) = (0, 0)
-    let row = try connection.statement(
-      "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
-    defer { row.reset() }
-    while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
-      guard (1..<Int64.max / 2).contains(row.integer(0)),
-        (row.integer(0)..<row.integer(0) + Int64(SyncRequest.operationLimit)).contains(row.integer(1))
-      else {
-        throw StoreError(
-          .databaseIsBroken,
-          "The table holdfast_outbox has numbers that no operation can have. Open the file again, which mends them."
-        )
-      }
-      if sealed.isEmpty {
-        request.first = row.integer(0)
-        request.chain = Fingerprint(row.text(2)) ?? .beginning
-        oldest = row.text(4)
-      }
-      let body = row.blob(3)
-      // One large set goes alone, so that a request never passes the server's limit.
-      if !sealed.isEmpty, size + body.count > 4 << 20 { break }
-      size += body.count
-      operations += Int(row.integer(1) - row.integer(0) + 1)
-      sealed.append(body)
-    }
-    return (sealed, operations, oldest)
-  }
-
-  /// How many operations wait in the outbox.
-  func waitingOperations() throws -> Int {
-    try count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
   }
 
   /// Moves the oldest change set, or what was recovered, which was alone in a request, into quarantine: the server can't take it.
@@ -128,16 +89,16 @@ extension LocalDatabase {
         let row = try connection.row("SELECT first, body, chain FROM holdfast_outbox ORDER BY first LIMIT 1"),
         let first = row[0].integer, let body = row[1].blob, row[2].text == request.oldest
       else { return false }
-      try seal(isStrict: false)
+      try sealing.seal(isStrict: false)
       try whileApplying {
-        let taken = try rollBack([first])
-        var lacking = try lackingRecords()
-        try quarantine(first: first, body: body, operation: first, problem: problem, taken, &lacking)
-        try awaitMissing(taken.back)
-        try settleOrphans()
+        let taken = try rebase.rollBack([first])
+        var lacking = try quarantine.lackingRecords()
+        try quarantine.add(first: first, body: body, operation: first, problem: problem, taken, &lacking)
+        try missingCreates.await(taken.back)
+        try orphans.settle()
       }
       // The number was never dealt with by the server: what follows takes its place.
-      try renumber(from: first)
+      try outbox.renumber(from: first)
       return true
     }
   }

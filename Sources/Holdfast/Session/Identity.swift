@@ -72,7 +72,7 @@ extension LocalDatabase {
       if state.device != nil, let user = state.user, user != session.user.id {
         throw otherUser(state.name ?? user)
       }
-      try seal(isStrict: false)
+      try sealing.seal(isStrict: false)
       let hasForeignSeed = state.user != nil && state.user != session.user.id
       if hasForeignSeed, let user = state.user { try leave(seedOf: user) }
       try connection.run(
@@ -85,7 +85,7 @@ extension LocalDatabase {
       guard state.device != session.device.id else { return }
       if let applied = session.applied { try leaveOut(applied, confirmed: state.confirmed) }
       Trace.took(.renumbered)
-      try beginNumbers()
+      try outbox.beginNumbers()
     }
   }
 
@@ -106,10 +106,10 @@ extension LocalDatabase {
       for (first, took, body) in sets {
         if dealt.contains(took) {
           Trace.took(.copyLeftOut)
-          let created = try createdRecords(inSets: first...first)
+          let created = try missingCreates.records(inSets: first...first)
           try connection.run("DELETE FROM holdfast_edits WHERE change_set = ?", [.integer(first)])
           try connection.run("DELETE FROM holdfast_outbox WHERE first = ?", [.integer(first)])
-          try awaitMissing(created)
+          try missingCreates.await(created)
         } else if refused.contains(took) || first < arrived
           || confirmed < completeFrom && took.last <= completeFrom
         {
@@ -118,17 +118,17 @@ extension LocalDatabase {
       }
       if uncertain.isEmpty { return }
       Trace.took(.copyUncertain)
-      let taken = try rollBack(uncertain.map(\.first))
+      let taken = try rebase.rollBack(uncertain.map(\.first))
       let problem = Problem(.changeSetUncertain).document
-      var lacking = try lackingRecords()
+      var lacking = try quarantine.lackingRecords()
       for set in uncertain {
-        try quarantine(
+        try quarantine.add(
           first: set.first, body: set.body, operation: set.first, problem: problem, taken, &lacking)
       }
-      try awaitMissing(taken.back)
-      try settleOrphans()
+      try missingCreates.await(taken.back)
+      try orphans.settle()
       // A deletion that was rolled back brings a record back under one that is deleted by a set that arrived.
-      try removeOrphans()
+      try orphans.remove()
     }
   }
 
@@ -141,16 +141,16 @@ extension LocalDatabase {
         try connection.run(
           "UPDATE \"\(table.name)\" SET \"zone\" = NULL WHERE \"zone\" = ? AND \"rev\" = 0", [.text(user)])
       }
-      let zones = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
-      for zone in zones where !schema.publicZones.contains(zone) {
-        try lose(zone)
+      let known = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
+      for zone in known where !schema.publicZones.contains(zone) {
+        try zones.lose(zone)
         // The server was never told that it was here.
         try connection.run("DELETE FROM holdfast_zones WHERE zone = ?", [.text(zone)])
       }
-      try settleOrphans()
-      try removeOrphans()
+      try orphans.settle()
+      try orphans.remove()
     }
-    try removeStrayFiles()
+    try zones.removeStrayFiles()
   }
 
   /// Brings what was written before the first sign-in into the user's own zone.
@@ -168,78 +168,18 @@ extension LocalDatabase {
     for (index, table) in schema.tables.enumerated() {
       guard case .parent = table.zone else { continue }
       for row in try connection.rows("SELECT \"id\" FROM \"\(table.name)\" WHERE \"zone\" IS NULL") {
-        if let id = row[0].text { try completeZone(index, id) }
+        if let id = row[0].text { try zones.complete(index, id) }
       }
     }
-  }
-
-  /// Begins the numbers of this device with its first change set that waits, as for a server that knows none of them.
-  func beginNumbers() throws {
-    try connection.run(
-      "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1, proof = ''",
-      [.text(Fingerprint.beginning.text)])
-    try renumberUnapplied()
-    try renumber(from: 1)
-  }
-
-  /// How many operations a change set has; what is none counts as one.
-  private static func operations(in body: [UInt8]) -> Int64 {
-    var count: Int64 = 0
-    try? JSONReader.read(body) { reader in
-      try reader.readArray {
-        try $0.skipValue()
-        count += 1
-      }
-    }
-    return max(count, 1)
-  }
-
-  /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
-  func renumber(from first: Int64) throws {
-    let state = try state()
-    var number = first
-    var chain = state.confirmedChain
-    if let before = try connection.value(
-      "SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text
-    {
-      chain = Fingerprint(before) ?? chain
-    }
-    let rows = try connection.rows(
-      "SELECT first FROM holdfast_outbox WHERE first >= ? ORDER BY first", [.integer(first)])
-    // Two steps, through negative numbers, as old and new numbers may overlap.
-    for old in rows.compactMap({ $0[0].integer }) {
-      let body =
-        try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?.blob ?? []
-      let next = body.withUnsafeBufferPointer { chain.chained(with: $0) }
-      let count = Self.operations(in: body)
-      try connection.run(
-        "UPDATE holdfast_outbox SET first = ?, last = ?, chain_before = ?, chain = ? WHERE first = ?",
-        [
-          .integer(-number), .integer(-(number + count - 1)), .text(chain.text), .text(next.text),
-          .integer(old),
-        ])
-      for table in ["holdfast_edits", "holdfast_undo"] {
-        try connection.run(
-          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
-      }
-      number += count
-      chain = next
-    }
-    try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
-    for table in ["holdfast_edits", "holdfast_undo"] {
-      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
-    }
-    try connection.run(
-      "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
   }
 
   /// Removes the token, and with `removingData` all records and what belongs to the user.
   package func signOut(removingData: Bool, discardingUnsent: Bool) throws {
     try transaction(.immediate) {
-      try seal(isStrict: false)
+      try sealing.seal(isStrict: false)
       try connection.run("UPDATE holdfast_local SET token = NULL")
       guard removingData else { return }
-      let unsent = try waitingOperations()
+      let unsent = try outbox.waitingOperations()
       let refused = try count("SELECT count(*) FROM holdfast_quarantine")
       if unsent + refused > 0, !discardingUnsent {
         throw StoreError(
@@ -260,28 +200,8 @@ extension LocalDatabase {
         chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
         last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;
         """)
-      try removeStrayFiles()
+      try zones.removeStrayFiles()
     }
   }
 
-  // MARK: Public zones
-
-  /// Begins or ends to follow a public zone.
-  package func follow(_ zone: String, _ isFollowed: Bool) throws {
-    try transaction(.immediate) {
-      if isFollowed {
-        try connection.run(
-          """
-          INSERT INTO holdfast_zones (zone) VALUES (?)
-          ON CONFLICT (zone) DO UPDATE SET ack = '', sent = 0 WHERE ack IS NULL
-          """, [.text(zone)])
-      } else {
-        try whileApplying {
-          try lose(zone)
-          try settleOrphans()
-        }
-        try removeStrayFiles()
-      }
-    }
-  }
 }

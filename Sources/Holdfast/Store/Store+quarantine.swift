@@ -26,7 +26,7 @@ extension Store {
   ) async throws {
     let environment = environment
     try await writer.perform { local in
-      try local.write(environment) { _ in try local.resend(number, amend) }
+      try local.write(environment) { _ in try Resending(database: local).resend(number, amend) }
     }
   }
 
@@ -36,7 +36,7 @@ extension Store {
   /// - Throws: `StoreError.recordMissing` when there is no such set.
   public func discard(_ number: Int64) async throws {
     try await writer.perform { local in
-      try local.transaction(.immediate) { try local.removeQuarantined(number) }
+      try local.transaction(.immediate) { try Quarantine(database: local).remove(number) }
     }
   }
 
@@ -52,10 +52,11 @@ extension Store {
     let bodies = try DamagedFile(path: path).changeSets()
     return try await writer.perform { local in
       try local.transaction(.immediate) {
-        var lacking = try local.lackingRecords()
+        let quarantine = Quarantine(database: local)
+        var lacking = try quarantine.lackingRecords()
         let problem = Problem(.changeSetUncertain).document
         for body in bodies {
-          try local.quarantine(
+          try quarantine.add(
             first: -1, body: body, operation: -1, problem: problem, RolledBack(), &lacking)
         }
         return bodies.count

@@ -25,6 +25,6 @@ extension Store {
 
   /// The zones that the server wants resynced, and that wait, as they were resynced a moment ago. They can be read and written as ever.
   public func waitingZones() async throws -> [WaitingZone] {
-    try await readers[0].perform { try $0.waitingZones() }
+    try await readers[0].perform { try ResetPacing(database: $0).waitingZones() }
   }
 }

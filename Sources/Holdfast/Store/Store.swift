@@ -118,7 +118,7 @@ public final class Store: Sendable {
       let loose = try local.count(
         "SELECT count(*) FROM (SELECT DISTINCT record_table, id FROM holdfast_edits WHERE change_set IS NULL)"
       )
-      return try local.waitingOperations() + loose
+      return try Outbox(database: local).waitingOperations() + loose
     }
   }
 
@@ -136,6 +136,6 @@ public final class Store: Sendable {
     guard schema.publicZones.contains(publicZone) else {
       throw StoreError(.recordMissing, "The schema has no public zone \(publicZone).")
     }
-    try await writer.perform { try $0.follow(publicZone, isFollowed) }
+    try await writer.perform { try Zones(database: $0).follow(publicZone, isFollowed) }
   }
 }

@@ -246,7 +246,7 @@ package final class SyncConversation: @unchecked Sendable {
     }
     awaitingZones = try database.zonesAwaitingRecovery()
     summary.awaitingRecovery = awaitingZones.count
-    waitingZones = applied.resetWait == nil ? [] : try database.waitingZones()
+    waitingZones = applied.resetWait == nil ? [] : try ResetPacing(database: database).waitingZones()
     return .answered(
       hasMore: applied.hasMore, hasLargeZone: applied.largeZone != nil, wait: applied.resetWait,
       items: request.items)

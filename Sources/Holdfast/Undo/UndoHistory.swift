@@ -25,8 +25,8 @@ extension LocalDatabase {
       guard let table = schema.index(of: row[0].text ?? ""), let id = row[1].text,
         schema.tables[table].zone != .server
       else { continue }
-      let edits = try edits(table, id).filter { $0.changeSet == nil }
-      let after = try self.row(table, id).map { state(table, $0) }
+      let edits = try database.edits.of(table, id).filter { $0.changeSet == nil }
+      let after = try self.row(table, id).map { rebase.state(table, $0) }
       let before = RecordHistory(edits, current: after).base
       guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else {
         continue

@@ -6,7 +6,7 @@ extension LocalDatabase {
   @discardableResult
   package func undo(_ number: Int64?) throws -> UndoResult {
     try transaction(.immediate) {
-      try seal(isStrict: false)
+      try sealing.seal(isStrict: false)
       guard let number = try number ?? lastUndoable(), let changes = try undoneRecords(number) else {
         throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
       }
@@ -19,7 +19,7 @@ extension LocalDatabase {
         // Else the next undo would mean it again.
         try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
       }
-      try seal(isStrict: true)
+      try sealing.seal(isStrict: true)
       return undoing.result
     }
   }
@@ -30,8 +30,8 @@ extension LocalDatabase {
     do {
       return try connection.savepoint {
         var undoing = Undoing(changes, number: number, in: self)
-        try deferringUnique { try undoing.run() }
-        if try uniqueClash() != nil { throw IsTaken() }
+        try database.uniqueValues.deferring { try undoing.run() }
+        if try database.uniqueValues.clash() != nil { throw IsTaken() }
         return undoing
       }
     } catch is IsTaken {
@@ -129,7 +129,7 @@ private struct Undoing {
       return leave(change, .changed, column: name)
     }
     do { try column.check(Value(value)) } catch { return leave(change, .forbidden, column: name) }
-    if try isAllowed({ try local.update(table, change.id, [name: value]) }) {
+    if try isAllowed({ try local.rows.update(table, change.id, [name: value]) }) {
       result.undone.append(note(change, name))
     } else {
       leave(change, .forbidden, column: name)
@@ -178,7 +178,7 @@ private struct Undoing {
       guard let made = change.after?[column], made != SQLiteValue(value) else { continue }
       // A null of a create says nothing: the server may have filled the column in, which is no change of anybody's.
       let isFilled =
-        try made == .null && rev <= 1 && !local.edits(table, change.id).contains { $0.column == column }
+        try made == .null && rev <= 1 && !local.edits.of(table, change.id).contains { $0.column == column }
       if !isFilled { return false }
     }
     return true
@@ -216,7 +216,7 @@ private struct Undoing {
         guard let table = local.schema.index(of: change.table), let values = change.before else { continue }
         var missing: String?
         let isAllowed = try isAllowed {
-          missing = try local.insertAgain(table, change.id, zone: change.zone, values)
+          missing = try local.rows.insertAgain(table, change.id, zone: change.zone, values)
         }
         if missing != nil {
           orphans.append(change)
@@ -243,7 +243,7 @@ private struct Undoing {
       guard let target = change.before?[column]?.text, try local.row(link.target, target) != nil else {
         continue
       }
-      try local.update(table, change.id, [column: .text(target)])
+      try local.rows.update(table, change.id, [column: .text(target)])
     }
   }
 }

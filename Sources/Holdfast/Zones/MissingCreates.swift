@@ -4,14 +4,15 @@ import HoldfastSQLite
 /// Records that were created here and arrived, while the device had nothing of their zone yet, or had deleted them. Their deletion may be purged by the time that the
 /// zone comes, and a zone from its beginning says nothing of what was purged: docs/RETENTION.md, section 3. Nor does a server that never told of a
 /// zone say that it is lost, unless it is asked for it.
-extension LocalDatabase {
-  struct CreatedRecord {
-    let table: Int
-    let id: String
-  }
+struct MissingCreates {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var zones: Zones { Zones(database: database) }
 
   /// The records that change sets created and no answer has brought, in zones that never came whole. Call while their edits are there.
-  func createdRecords(inSets sets: ClosedRange<Int64>) throws -> [CreatedRecord] {
+  func records(inSets sets: ClosedRange<Int64>) throws -> [CreatedRecord] {
     let bounds: [SQLiteValue] = [.integer(sets.lowerBound), .integer(sets.upperBound)]
     let tables = try connection.rows(
       "SELECT DISTINCT record_table FROM holdfast_edits WHERE change_set BETWEEN ? AND ? AND kind = 'create'",
@@ -29,8 +30,8 @@ extension LocalDatabase {
   }
 
   /// Sees to it that those of them that have not come since leave with the next copy of their zone, if they are not in it.
-  func awaitMissing(_ created: [CreatedRecord]) throws {
-    var zones: TextSet = []
+  func await(_ created: [CreatedRecord]) throws {
+    var missing: TextSet = []
     for record in created {
       let zone = try connection.value(
         """
@@ -38,15 +39,15 @@ extension LocalDatabase {
           (SELECT 1 FROM holdfast_edits e WHERE e.record_table = '\(schema.tables[record.table].name)' AND e.id = r."id"
             AND e.kind = 'create')
         """, [.text(record.id)])
-      if let zone = zone?.text { zones.insert(zone) }
+      if let zone = zone?.text { missing.insert(zone) }
     }
-    for zone in zones.sorted() {
+    for zone in missing.sorted() {
       // One that is on its way is looked through at its end.
       try connection.run(
         "UPDATE holdfast_zones SET resync = max(resync, 1) WHERE zone = ? AND token = '' AND ack IS NOT NULL",
         [.text(zone)]
       )
-      if connection.changes == 0 { try begin(zone) }
+      if connection.changes == 0 { try zones.begin(zone) }
     }
   }
 }

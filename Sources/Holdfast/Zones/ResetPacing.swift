@@ -1,16 +1,15 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// A zone that the server wants resynced, and that waits, as it was resynced a moment ago.
-public struct WaitingZone: Sendable, Hashable {
-  /// The id of its root record, the user's id, or the name of a public zone.
-  public let zone: String
-  /// When it is resynced, as RFC 3339 has it; by the device's clock.
-  public let until: String
-}
-
 /// How often a zone is resynced because the server says so: docs/RETENTION.md, section 4.
-extension LocalDatabase {
+package struct ResetPacing {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var zones: Zones { Zones(database: database) }
+
+  package init(database: LocalDatabase) { self.database = database }
+
   /// Within this time after a reset another one is put off, in milliseconds.
   private static let hour: Int64 = 3_600_000
   /// The first wait; it doubles up to an hour.
@@ -53,7 +52,7 @@ extension LocalDatabase {
   }
 
   /// The server has said which zones are to be resynced: others wait no longer.
-  func noteResets(_ zones: [String]) throws {
+  func note(_ zones: [String]) throws {
     for waiting in try waitingZones() where !zones.contains(waiting.zone) {
       try connection.run("UPDATE holdfast_resets SET until = NULL WHERE zone = ?", [.text(waiting.zone)])
     }
@@ -67,7 +66,7 @@ extension LocalDatabase {
   }
 
   /// How long the first of them waits still; nil when none does.
-  func resetWait() throws -> Duration? {
+  func wait() throws -> Duration? {
     guard
       let first = try connection.value("SELECT min(until) FROM holdfast_resets WHERE until IS NOT NULL")?
         .integer

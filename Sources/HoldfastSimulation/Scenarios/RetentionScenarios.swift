@@ -274,7 +274,9 @@ extension Stage {
   /// The zones of a device that wait to be resynced.
   func waiting(_ number: Int) -> [String] {
     guard let app = self[number].apps.first else { return [] }
-    return world.run(as: app.process) { (try? app.database.waitingZones())?.map(\.zone) ?? [] }
+    return world.run(as: app.process) {
+      (try? ResetPacing(database: app.database).waitingZones())?.map(\.zone) ?? []
+    }
   }
 
   /// All but one device sync until they have said what they have.

@@ -114,12 +114,12 @@ extension World {
         if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try app.database.undo(nil) }
         if device.isDiscarding, let refused = before.quarantine.first {
           return try app.database.connection.transaction(.immediate) {
-            try app.database.removeQuarantined(refused.number)
+            try Quarantine(database: app.database).remove(refused.number)
           }
         }
         if command.seed % 8 == 2, let refused = before.quarantine.first {
           return try app.database.write(environment) { _ in
-            try app.database.resend(refused.number) { Self.amend(&$0, command) }
+            try Resending(database: app.database).resend(refused.number) { Self.amend(&$0, command) }
           }
         }
         func edit(_ db: Database) throws {

@@ -53,7 +53,9 @@ extension World {
 
   private func isWaiting(_ device: SimulatedDevice) -> Bool {
     guard let app = device.apps.first else { return false }
-    return run(as: app.process) { (try? app.database.waitingZones())?.isEmpty == false }
+    return run(as: app.process) {
+      (try? ResetPacing(database: app.database).waitingZones())?.isEmpty == false
+    }
   }
 
   /// I11: all devices have acked, time has passed, and those that are gone are dead: no tombstone is left.

@@ -1,19 +1,15 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// The records that the server does not have, as the change set that was to create them is in quarantine: its number. Records of several tables
-/// may have one id.
-struct LackingRecords {
-  private var sets: TextMap<Int64> = [:]
+/// The refused change sets that wait here, complete. See PROTOCOL.md, section 6.6.
+package struct Quarantine {
+  let database: LocalDatabase
 
-  /// The set of a record of a table, which is named by its index.
-  subscript(table: Int, id: String) -> Int64? {
-    get { sets["\(table) \(id)"] }
-    set { sets["\(table) \(id)"] = newValue }
-  }
-}
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
 
-extension LocalDatabase {
+  package init(database: LocalDatabase) { self.database = database }
+
   /// Reads them off the quarantine. A set that is there because of another one stands for that.
   func lackingRecords() throws -> LackingRecords {
     var lacking = LackingRecords()
@@ -34,7 +30,7 @@ extension LocalDatabase {
   /// Moves a change set, whose edits are rolled back, from the outbox into quarantine.
   ///
   /// - Parameter lacking: gets the records that this one was to create.
-  func quarantine(
+  func add(
     first: Int64, body: [UInt8], operation: Int64, problem: [UInt8], _ taken: RolledBack,
     _ lacking: inout LackingRecords
   ) throws {
@@ -46,7 +42,7 @@ extension LocalDatabase {
     try connection.run(
       "INSERT INTO holdfast_quarantine (at, operation, problem, body, because, deleted) VALUES (?, ?, ?, ?, ?, ?)",
       [
-        .integer(try state().clock.milliseconds), .integer(max(0, operation &- first)),
+        .integer(try database.state().clock.milliseconds), .integer(max(0, operation &- first)),
         .text(String(decoding: problem, as: UTF8.self)), .blob(body), because.map { .integer($0) } ?? .null,
         .integer(taken.deletedBehind.contains(first) ? 1 : 0),
       ])
@@ -70,5 +66,15 @@ extension LocalDatabase {
     guard let zone = operation["zone"]?.stringValue else { return nil }
     return schema.tables.indices.filter { schema.tables[$0].zone == .root }
       .lazy.compactMap { lacking[$0, zone] }.first
+  }
+
+  /// Removes a set and its dependents.
+  ///
+  /// - Throws: `StoreError.recordMissing` when there is none of this number.
+  package func remove(_ number: Int64) throws {
+    try connection.run("DELETE FROM holdfast_quarantine WHERE n = ?1 OR because = ?1", [.integer(number)])
+    if connection.changes == 0 {
+      throw StoreError(.recordMissing, "There is no change set \(number) in quarantine.")
+    }
   }
 }

@@ -2,12 +2,19 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What a server did not know of a newer app is sent again when it has another schema: docs/SCHEMA-CHANGES.md, section 3.
-extension LocalDatabase {
+struct UnknownResending {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var resending: Resending { Resending(database: database) }
+
   /// Writes such change sets again, oldest first, in the transaction of the answer that says the other schema. One that can't be written, or whose
   /// records have gone on since, or were deleted behind it, stays for a person.
   ///
+  /// - Parameter seal: makes a change set of what was written; says whether there was anything.
   /// - Returns: whether there is something to send.
-  func resendUnknown() throws -> Bool {
+  func run(sealing seal: () throws -> Bool) throws -> Bool {
     let rows = try connection.rows(
       "SELECT n, problem FROM holdfast_quarantine WHERE because IS NULL ORDER BY n")
     var isAny = false
@@ -17,10 +24,10 @@ extension LocalDatabase {
         try isUntouched(number)
       else { continue }
       do {
-        try connection.savepoint { try resend(number) { _ in } }
+        try connection.savepoint { try resending.resend(number) { _ in } }
         Trace.took(.unknownSentAgain)
         // Each is a change set of its own, as it was: what is wrong with one must not stop another.
-        if try seal(isStrict: false) { isAny = true }
+        if try seal() { isAny = true }
       } catch let error as StoreError where error.code == .operationRefused {
         continue
       }
@@ -39,7 +46,7 @@ extension LocalDatabase {
     for operation in sets.flatMap({ QuarantinedOperation.all($0[0].blob ?? []) }) {
       guard operation.kind != .delete, let table = schema.index(called: operation.table) else { return false }
       let columns = schema.tables[table].columns
-      let here = try row(table, operation.id)
+      let here = try database.row(table, operation.id)
       if operation.kind == .create {
         if here != nil { return false }
         created.insert(operation.id)

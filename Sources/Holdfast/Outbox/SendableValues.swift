@@ -2,87 +2,49 @@ import Foundation
 import HoldfastCore
 import HoldfastSQLite
 
-/// What a foreign writer left that no message can carry, or that the server is sure to refuse. See PROTOCOL.md, section 6.6.
-extension LocalDatabase {
+/// Whether the values of a loose record can be sent, and will be taken.
+struct SendableValues {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var sql: [TableStatements] { database.sql }
+
   /// Why a record can't be sent, and what stands for its values in quarantine.
-  struct Unsendable {
+  struct Fault {
     let problem: Problem
     var values: [Int: JSONValue] = [:]
   }
 
   /// From this size on a record is a change set of its own.
-  private static let largeRecord = 1 << 20
+  private static let large = 1 << 20
 
-  /// Takes the records that can't be sent out of the loose edits: each as a change set of its own, with why.
-  func unsendable(in loose: inout [LooseRecord], clock: inout Stamp) throws -> [(
-    body: [UInt8], problem: Problem
-  )] {
-    var found: [(body: [UInt8], problem: Problem)] = []
-    var others: [LooseRecord] = []
-    for record in loose {
-      let fault = try unsendable(record)
-      guard try fault != nil || size(of: record) > Self.largeRecord else {
-        others.append(record)
-        continue
-      }
-      var writer = OperationWriter()
-      var stamp = clock
-      let count = try seal(
-        record, clock: &stamp, isStrict: false, to: &writer, unsendable: fault?.values ?? [:])
-      let isTooLarge = writer.count > Self.changeSetSize
-      guard count > 0, fault != nil || isTooLarge else {
-        others.append(record)
-        continue
-      }
-      let tooLarge = Problem(
-        .valueTooLong, "The record has \(writer.count) bytes; a change set has at most \(Self.changeSetSize)."
-      )
-      // No change set of the outbox has this number.
-      try assign(record, to: 0)
-      found.append((writer.finish(), fault?.problem ?? tooLarge))
-      clock = stamp
-    }
-    loose = others
-    return found
-  }
-
-  /// Puts them into quarantine, and rolls back what they did here. The other edits must be sealed by now: some may go with these.
-  func quarantine(unsendable sets: [(body: [UInt8], problem: Problem)]) throws {
-    if sets.isEmpty { return }
-    try whileApplying {
-      let taken = try rollBack([0])
-      var lacking = try lackingRecords()
-      for (body, problem) in sets {
-        try quarantine(first: 0, body: body, operation: 0, problem: problem.document, taken, &lacking)
-      }
-      try awaitMissing(taken.back)
-      try settleOrphans()
-    }
-  }
+  /// Whether a record is large enough to be a change set of its own.
+  func isLarge(_ record: LooseRecord) throws -> Bool { try size(of: record) > Self.large }
 
   /// Whether the server is likely to refuse a record: it is not to take others along.
   func isDoubtful(_ record: LooseRecord) throws -> Bool {
-    guard record.lives.last != .delete, let values = try row(record.table, record.id)?.values else {
+    guard record.lives.last != .delete, let values = try database.row(record.table, record.id)?.values else {
       return false
     }
     let definitions = schema.tables[record.table].columns
     if record.lives.last == .create, !Identifier.isUUID(record.id) { return true }
-    if try size(of: record) > Self.largeRecord { return true }
+    if try isLarge(record) { return true }
     return columns(of: record).contains { (try? definitions[$0].check(values[$0])) == nil }
   }
 
   /// What is wrong with a record that was created or changed here, but for what the server can refuse by name.
-  func unsendable(_ record: LooseRecord) throws -> Unsendable? {
+  func fault(_ record: LooseRecord) throws -> Fault? {
     guard record.lives.last != .delete else { return nil }
     let row = try connection.statement(sql[record.table].select)
     defer { row.reset() }
     try row.bind(record.id, at: 1)
     guard try row.step() else { return nil }
-    var found: Unsendable?
+    var found: Fault?
     for index in columns(of: record) {
       let column = schema.tables[record.table].columns[index]
       guard let (problem, value) = column.unsendable(row.value(index + 2)) else { continue }
-      if found == nil { found = Unsendable(problem: problem) }
+      if found == nil { found = Fault(problem: problem) }
       found?.values[index] = value
     }
     return found
@@ -96,7 +58,7 @@ extension LocalDatabase {
 
   /// How many bytes the values have that are sent, and those that they are based on.
   private func size(of record: LooseRecord) throws -> Int {
-    let values = try row(record.table, record.id)?.values ?? []
+    let values = try database.row(record.table, record.id)?.values ?? []
     return columns(of: record).reduce(0) { $0 + (values.indices.contains($1) ? values[$1].size : 0) }
       + record.updates.reduce(0) { $0 + $1.base.size }
   }

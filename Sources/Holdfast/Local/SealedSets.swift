@@ -1,22 +1,32 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What a change set says of a record's columns: the values that it was based on, and those that it gives.
-typealias SealedColumns = TextMap<(base: SQLiteValue, new: SQLiteValue)>
+/// What the server will combine. The base of an edit moves on with what the server tells, that of its change
+/// set never does: words that this device and another added are this device's still, when a third takes the
+/// other's away.
+///
+/// Not Sendable: belongs to the queue of its database.
+final class SealedSets {
+  /// The columns of one change set that waits to be sent.
+  private struct SealedSet {
+    /// Tells its content from that of others.
+    let chain: String
+    /// By the table's index and the id, of the columns whose policy combines.
+    let records: TextMap<SealedColumns>
+  }
 
-/// The columns of one change set that waits to be sent.
-struct SealedSet {
-  /// Tells its content from that of others.
-  let chain: String
-  /// By the table's index and the id, of the columns whose policy combines.
-  let records: TextMap<SealedColumns>
-}
+  private let connection: SQLiteConnection
+  private let schema: SyncSchema
+  /// The change set of the outbox whose columns were read last.
+  private var last: SealedSet?
 
-/// What the server will combine. The base of an edit moves on with what the server tells, that of its change set never does: words that this
-/// device and another added are this device's still, when a third takes the other's away.
-extension LocalDatabase {
+  init(connection: SQLiteConnection, schema: SyncSchema) {
+    self.connection = connection
+    self.schema = schema
+  }
+
   /// What change sets of the outbox say of a record's columns whose policy combines, by the sets' numbers.
-  func sealedColumns(of sets: Set<Int64>, _ table: Int, _ id: String) throws -> [Int64: SealedColumns] {
+  func columns(of sets: Set<Int64>, _ table: Int, _ id: String) throws -> [Int64: SealedColumns] {
     var sealed: [Int64: SealedColumns] = [:]
     for set in sets { sealed[set] = try sealedSet(set)?.records["\(table) \(id)"] }
     return sealed
@@ -27,7 +37,7 @@ extension LocalDatabase {
     let chain = try connection.value("SELECT chain FROM holdfast_outbox WHERE first = ?", [.integer(first)])?
       .text
     guard let chain else { return nil }
-    if let lastSealed, lastSealed.chain == chain { return lastSealed }
+    if let last, last.chain == chain { return last }
     let body = try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(first)])?
       .blob
     var records: TextMap<SealedColumns> = [:]
@@ -44,7 +54,7 @@ extension LocalDatabase {
       }
     }
     let set = SealedSet(chain: chain, records: records)
-    lastSealed = set
+    last = set
     return set
   }
 }

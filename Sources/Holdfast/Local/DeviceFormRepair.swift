@@ -1,0 +1,83 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Makes good for what another program has done to the form of a file: it had dropped the triggers, or rebuilt a
+/// table without them. See PROTOCOL.md, section 6.7.
+struct DeviceFormRepair {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+
+  /// Makes good for what the file lacks of its tables, indexes and triggers, and for edits that may not have been recorded meanwhile. Call in a
+  /// transaction that writes.
+  ///
+  /// - Throws: `StoreError.databaseIsBroken` when a column is gone.
+  func run() throws {
+    let difference = try DeviceForm(schema).difference(of: connection)
+    if let lost = difference.lost {
+      throw StoreError(
+        .databaseIsBroken,
+        "Another program has rebuilt the table \(lost.table) without \(lost.column). Move the file away, open a new one, sign in, and call rescue(from:) with the old one."
+      )
+    }
+    for statement in difference.statements { try connection.execute(statement) }
+    if !difference.hasUnrecordedEdits { return }
+    try database.whileApplying {
+      try recordUpdatesOfWaiting()
+      for table in schema.tables.indices where schema.tables[table].zone != .server {
+        try recordCreates(table)
+      }
+    }
+    try connection.execute("DELETE FROM holdfast_pages")
+    try connection.run(
+      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync = 2, 2, 5) WHERE ack IS NOT NULL")
+  }
+
+  /// Records that have no zone and no creation: the trigger that gives both was not there.
+  private func recordCreates(_ index: Int) throws {
+    let table = schema.tables[index]
+    let isNew = "NEW.\"rev\" = 0 AND NEW.\"zone\" IS NULL"
+    try connection.run(
+      """
+      INSERT INTO holdfast_edits (record_table, id, kind, column_name, base, rev, at)
+      SELECT '\(table.name)', NEW."id", 'create', '', NULL, 0, \(DeviceTables.now) FROM "\(table.name)" AS NEW WHERE \(isNew)
+      AND NOT EXISTS (SELECT 1 FROM holdfast_edits WHERE record_table = '\(table.name)' AND id = NEW."id" AND kind = 'create')
+      """)
+    if table.zone == .explicit { return }
+    let zone = DeviceTables(schema: schema).zone(of: table)
+    try connection.run("UPDATE \"\(table.name)\" AS NEW SET \"zone\" = \(zone) WHERE \(isNew)")
+  }
+
+  /// Columns that have another value than the change set says that waits to be sent. Where edits combine, the server's part can't be told from
+  /// the device's: these are compared when they come.
+  private func recordUpdatesOfWaiting() throws {
+    var waiting: TextMap<(table: Int, id: String, values: [Int: SQLiteValue])> = [:]
+    for row in try connection.rows("SELECT body FROM holdfast_outbox ORDER BY first") {
+      for operation in QuarantinedOperation.all(row[0].blob ?? []) {
+        guard let table = schema.index(called: operation.table) else { continue }
+        let key = "\(table) \(operation.id)"
+        if operation.kind == .delete { waiting[key] = nil }
+        for (name, value) in operation.columns {
+          guard let index = schema.tables[table].index(called: name) else { continue }
+          let column = schema.tables[table].columns[index]
+          guard !column.policy.combines, let value = try? column.value(of: value) else { continue }
+          waiting[key, default: (table, operation.id, [:])].values[index] = value
+        }
+      }
+    }
+    for (_, record) in waiting.sorted(by: { $0.key < $1.key }) {
+      guard let here = try database.row(record.table, record.id) else { continue }
+      let edits = try database.edits.of(record.table, record.id)
+      for (index, value) in record.values.sorted(by: { $0.key < $1.key }) {
+        let column = schema.tables[record.table].columns[index].name
+        let isRecorded = edits.contains { $0.changeSet == nil && ($0.column == column || $0.kind == .create) }
+        // A null of a create says nothing: the server may have filled the column in.
+        if isRecorded || edits.isEmpty || value == .null || SQLiteValue(here.values[index]) == value {
+          continue
+        }
+        try database.edits.recordUpdate(of: column, record.table, record.id, base: value, rev: here.rev)
+      }
+    }
+  }
+}

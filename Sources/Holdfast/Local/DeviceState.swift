@@ -1,0 +1,22 @@
+import HoldfastCore
+
+/// What the database says of the device.
+struct DeviceState: Sendable {
+  var device: String?
+  var user: String?
+  var name: String?
+  var token: String?
+  var clock: Stamp
+  var nextNumber: Int64
+  var chain: Fingerprint
+  var confirmed: Int64
+  var confirmedChain: Fingerprint
+  var mustResend: Bool
+  var replica: String
+  /// The number of the device's last session; 0 when the server did not say.
+  var session: Int64
+  /// The clock of the last answer that was applied.
+  var lastServerClock: Stamp
+  /// What shows the server how far it has dealt with this device.
+  var proof: String
+}

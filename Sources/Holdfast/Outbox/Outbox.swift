@@ -1,0 +1,163 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The change sets that wait to be confirmed: their numbers, their chain, and what the server has decided of
+/// them.
+struct Outbox {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var rebase: Rebase { Rebase(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+
+  /// How many operations wait in the outbox.
+  func waitingOperations() throws -> Int {
+    try database.count("SELECT coalesce(sum(last - first + 1), 0) FROM holdfast_outbox")
+  }
+
+  /// The oldest change sets, up to the limit and about 1 MiB.
+  func read(
+    into request: inout SyncRequest, changeSetLimit: Int
+  ) throws -> ([[UInt8]], Int, oldest: String?) {
+    var sealed: [[UInt8]] = []
+    var oldest: String?
+    var (size, operations) = (0, 0)
+    let row = try connection.statement(
+      "SELECT first, last, chain_before, body, chain FROM holdfast_outbox ORDER BY first")
+    defer { row.reset() }
+    while sealed.count < changeSetLimit, size < 1 << 20, try row.step() {
+      guard (1..<Int64.max / 2).contains(row.integer(0)),
+        (row.integer(0)..<row.integer(0) + Int64(SyncRequest.operationLimit)).contains(row.integer(1))
+      else {
+        throw StoreError(
+          .databaseIsBroken,
+          "The table holdfast_outbox has numbers that no operation can have. Open the file again, which mends them."
+        )
+      }
+      if sealed.isEmpty {
+        request.first = row.integer(0)
+        request.chain = Fingerprint(row.text(2)) ?? .beginning
+        oldest = row.text(4)
+      }
+      let body = row.blob(3)
+      // One large set goes alone, so that a request never passes the server's limit.
+      if !sealed.isEmpty, size + body.count > 4 << 20 { break }
+      size += body.count
+      operations += Int(row.integer(1) - row.integer(0) + 1)
+      sealed.append(body)
+    }
+    return (sealed, operations, oldest)
+  }
+
+  // MARK: Answers
+
+  /// Whether the server's fingerprint at its number is the one of this device's own history.
+  func isOwnHistory(_ answer: SyncAnswer, _ state: DeviceState) throws -> Bool {
+    let own: String?
+    if answer.confirmed == state.confirmed {
+      own = state.confirmedChain.text
+    } else {
+      own = try connection.value(
+        "SELECT chain FROM holdfast_outbox WHERE last = ?", [.integer(answer.confirmed)])?.text
+    }
+    return own == answer.chain.text
+  }
+
+  /// Takes refused change sets back into quarantine.
+  ///
+  /// - Parameter created: gets the records that are back by it.
+  /// - Returns: how many went there.
+  func refuse(_ refusals: [SyncAnswer.Refused], _ created: inout [CreatedRecord]) throws -> Int {
+    var quarantined = 0
+    let taken = try rebase.rollBack(refusals.map(\.first))
+    created += taken.back
+    var lacking = try refusals.isEmpty ? LackingRecords() : quarantine.lackingRecords()
+    for refused in refusals {
+      guard
+        let body = try connection.value(
+          "SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(refused.first)])?.blob
+      else { continue }
+      try quarantine.add(
+        first: refused.first, body: body, operation: refused.operation, problem: refused.problem, taken,
+        &lacking)
+      quarantined += 1
+    }
+    return quarantined
+  }
+
+  /// Purges the change sets that an answer confirms, and their edits.
+  func confirm(_ answer: SyncAnswer) throws {
+    try connection.run("DELETE FROM holdfast_edits WHERE change_set <= ?", [.integer(answer.confirmed)])
+    // It can't be refused any more, and its number may be another's after a new identity.
+    try connection.run(
+      "UPDATE holdfast_undo SET change_set = NULL WHERE change_set <= ?", [.integer(answer.confirmed)])
+    try connection.run("DELETE FROM holdfast_outbox WHERE last <= ?", [.integer(answer.confirmed)])
+    if connection.changes > 0 { Trace.took(.confirmed) }
+    try connection.run(
+      "UPDATE holdfast_local SET confirmed = ?, confirmed_chain = ?",
+      [.integer(answer.confirmed), .text(answer.chain.text)])
+  }
+
+  // MARK: Numbers
+
+  /// Begins the numbers of this device with its first change set that waits, as for a server that knows none of them.
+  func beginNumbers() throws {
+    try connection.run(
+      "UPDATE holdfast_local SET confirmed = 0, confirmed_chain = ?, resend = 1, proof = ''",
+      [.text(Fingerprint.beginning.text)])
+    // Those of the identity before count as lost when the server was restored: their numbers say nothing to it.
+    try connection.run("UPDATE holdfast_unapplied SET first = ?", [.integer(.max)])
+    try renumber(from: 1)
+  }
+
+  /// How many operations a change set has; what is none counts as one.
+  private static func operations(in body: [UInt8]) -> Int64 {
+    var count: Int64 = 0
+    try? JSONReader.read(body) { reader in
+      try reader.readArray {
+        try $0.skipValue()
+        count += 1
+      }
+    }
+    return max(count, 1)
+  }
+
+  /// Gives the change sets of the outbox the numbers from `first` on. Their bytes stay.
+  func renumber(from first: Int64) throws {
+    let state = try database.state()
+    var number = first
+    var chain = state.confirmedChain
+    if let before = try connection.value(
+      "SELECT chain FROM holdfast_outbox WHERE last < ? ORDER BY last DESC LIMIT 1", [.integer(first)])?.text
+    {
+      chain = Fingerprint(before) ?? chain
+    }
+    let rows = try connection.rows(
+      "SELECT first FROM holdfast_outbox WHERE first >= ? ORDER BY first", [.integer(first)])
+    // Two steps, through negative numbers, as old and new numbers may overlap.
+    for old in rows.compactMap({ $0[0].integer }) {
+      let body =
+        try connection.value("SELECT body FROM holdfast_outbox WHERE first = ?", [.integer(old)])?.blob ?? []
+      let next = body.withUnsafeBufferPointer { chain.chained(with: $0) }
+      let count = Self.operations(in: body)
+      try connection.run(
+        "UPDATE holdfast_outbox SET first = ?, last = ?, chain_before = ?, chain = ? WHERE first = ?",
+        [
+          .integer(-number), .integer(-(number + count - 1)), .text(chain.text), .text(next.text),
+          .integer(old),
+        ])
+      for table in ["holdfast_edits", "holdfast_undo"] {
+        try connection.run(
+          "UPDATE \(table) SET change_set = ? WHERE change_set = ?", [.integer(-number), .integer(old)])
+      }
+      number += count
+      chain = next
+    }
+    try connection.run("UPDATE holdfast_outbox SET first = -first, last = -last WHERE first < 0")
+    for table in ["holdfast_edits", "holdfast_undo"] {
+      try connection.run("UPDATE \(table) SET change_set = -change_set WHERE change_set < 0")
+    }
+    try connection.run(
+      "UPDATE holdfast_local SET next_number = ?, chain = ?", [.integer(number), .text(chain.text)])
+  }
+}

@@ -1,0 +1,86 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Writing the operations of one record, as the server will read them.
+struct RecordSealing {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var zones: Zones { Zones(database: database) }
+  private var sendable: SendableValues { SendableValues(database: database) }
+
+  /// Writes the operations of one record; gives their number.
+  ///
+  /// - Parameter unsendable: what stands, for a person, where the value of a column can't be sent.
+  func seal(
+    _ record: LooseRecord, clock: inout Stamp, isStrict: Bool, to writer: inout OperationWriter,
+    unsendable: [Int: JSONValue] = [:]
+  ) throws -> Int64 {
+    let table = schema.tables[record.table]
+    let startsHere = record.lives.first == .create
+    let endsHere = record.lives.last == .delete
+    var count: Int64 = 0
+    func stamp() -> Stamp {
+      clock = clock.next(milliseconds: record.at)
+      count += 1
+      return clock
+    }
+    if startsHere, endsHere { return 0 }
+    if !startsHere, record.lives.contains(.delete) {
+      // What an edit that still waits hides from the person was not known to who deleted the record.
+      let known = try connection.value(
+        "SELECT min(rev) FROM holdfast_edits WHERE record_table = ? AND id = ? AND kind = 'update'",
+        [.text(table.name), .text(record.id)])
+      let rev = min(record.rev, known?.integer ?? record.rev)
+      writer.write(.delete, table: table, id: record.id, rev: rev, stamp: stamp(), settings: [])
+    }
+    if endsHere { return count }
+    if isStrict, let fault = try sendable.fault(record) { throw fault.problem }
+    guard let (zone, _, values) = try database.row(record.table, record.id) else { return count }
+    func isChanged(_ column: Int, _ base: Value) -> Bool {
+      values[column] != base || unsendable[column] != nil
+    }
+    if record.lives.last == .create {
+      if isStrict, !Identifier.isUUID(record.id) {
+        throw Problem(.invalidID, "The id of a record in \(table.name).")
+      }
+      if zone == nil { _ = try database.whileApplying { try zones.complete(record.table, record.id) } }
+      let settings = values.enumerated().map { RecordOperation.Setting(column: $0.offset, value: $0.element) }
+      if isStrict { try check(settings, of: record) }
+      writer.write(
+        .create, table: table, id: record.id, rev: 0, stamp: stamp(), settings: settings,
+        zone: table.zone == .explicit ? zone ?? "" : nil, unsendable: unsendable)
+      return count
+    }
+    for update in record.updates where !isChanged(update.column, update.base) {
+      // Changed and changed back: nothing is sent, and nothing must stand on top of what the server says.
+      try connection.run(
+        "DELETE FROM holdfast_edits WHERE change_set IS NULL AND record_table = ? AND id = ? AND kind = 'update' AND column_name = ?",
+        [.text(table.name), .text(record.id), .text(table.columns[update.column].name)])
+    }
+    // Columns known since different revs are different operations: each says what its editor knew.
+    for rev in Set(record.updates.map(\.rev)).sorted() {
+      let settings = record.updates.filter { $0.rev == rev && isChanged($0.column, $0.base) }
+        .map { RecordOperation.Setting(column: $0.column, value: values[$0.column], base: $0.base) }
+      if settings.isEmpty { continue }
+      if isStrict { try check(settings, of: record) }
+      writer.write(
+        .update, table: table, id: record.id, rev: rev, stamp: stamp(), settings: settings,
+        unsendable: unsendable)
+    }
+    return count
+  }
+
+  /// Checks values that are to be sent against the schema.
+  private func check(_ settings: [RecordOperation.Setting], of record: LooseRecord) throws {
+    for setting in settings { try schema.tables[record.table].columns[setting.column].check(setting.value) }
+  }
+
+  /// Puts the loose edits of a record into a change set.
+  func assign(_ record: LooseRecord, to changeSet: Int64) throws {
+    try connection.run(
+      "UPDATE holdfast_edits SET change_set = ? WHERE record_table = ? AND id = ? AND change_set IS NULL",
+      [.integer(changeSet), .text(schema.tables[record.table].name), .text(record.id)])
+  }
+}

@@ -1,0 +1,137 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The zones of this device: which it has, and up to where.
+package struct Zones {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var orphans: Orphans { Orphans(database: database) }
+  private var pendingDeletions: PendingDeletions { PendingDeletions(database: database) }
+
+  package init(database: LocalDatabase) { self.database = database }
+
+  /// The same as `resync` for a zone of which the device may have nothing. A public one that it does not follow is given up.
+  func begin(_ zone: String, isRestored: Bool = false) throws {
+    try connection.run(
+      "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
+      [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
+    try resync(zone, isRestored: isRestored)
+  }
+
+  /// Asks the server for a zone from its beginning; what is here stays until the new copy is whole.
+  ///
+  /// - Parameter isRestored: whether the server has lost some of it, which is then to be recovered.
+  func resync(_ zone: String, isRestored: Bool = false) throws {
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    // What was to be replaced already may be of long ago, and what is compared has edits that nobody knows: it stays so.
+    try connection.run(
+      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2, 5), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
+      [.integer((isRestored ? ResyncReason.recovered : .replaced).rawValue), .text(zone)])
+  }
+
+  /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
+  func know(_ zone: String) throws {
+    let known = try connection.value(
+      "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
+    if known != nil { return }
+    if schema.publicZones.contains(zone) {
+      return try database.whileApplying {
+        try lose(zone)
+        try orphans.settle()
+      }
+    }
+    try connection.run(
+      "INSERT INTO holdfast_zones (zone) VALUES (?) ON CONFLICT (zone) DO UPDATE SET ack = ''", [.text(zone)])
+  }
+
+  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
+  /// Unsent edits stay in the outbox; the server refuses them by name.
+  func lose(_ zone: String) throws {
+    Trace.took(.zoneLost)
+    for table in schema.tables {
+      try connection.run("DELETE FROM \"\(table.name)\" WHERE \"zone\" = ?", [.text(zone)])
+    }
+    try pendingDeletions.purge(in: zone)
+    try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
+    try connection.run(
+      """
+      INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
+      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', sent = 0, resync = 0, proof = '', claimed_role = ''
+      """, [.text(zone)])
+    for table in ["recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
+      try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
+    }
+  }
+
+  /// Begins or ends to follow a public zone.
+  package func follow(_ zone: String, _ isFollowed: Bool) throws {
+    try database.transaction(.immediate) {
+      if isFollowed {
+        try connection.run(
+          """
+          INSERT INTO holdfast_zones (zone) VALUES (?)
+          ON CONFLICT (zone) DO UPDATE SET ack = '', sent = 0 WHERE ack IS NULL
+          """, [.text(zone)])
+      } else {
+        try database.whileApplying {
+          try lose(zone)
+          try orphans.settle()
+        }
+        try removeStrayFiles()
+      }
+    }
+  }
+
+  /// What the server knows now need not be told again; zones that it knows to be gone are purged.
+  func noteSent(_ acks: [SyncRequest.Ack]) throws {
+    for ack in acks {
+      guard let token = ack.token else {
+        try connection.run("DELETE FROM holdfast_zones WHERE zone = ? AND ack IS NULL", [.text(ack.zone)])
+        continue
+      }
+      try connection.run(
+        "UPDATE holdfast_zones SET sent = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
+    }
+  }
+
+  /// Gives a record that was written before its parent, or before the first sign-in, its zone.
+  @discardableResult
+  func complete(_ table: Int, _ id: String) throws -> String? {
+    guard let record = try database.row(table, id) else { return nil }
+    if let zone = record.zone { return zone }
+    guard case .parent(let name) = schema.tables[table].zone,
+      let link = schema.links(of: table).first(where: { schema.tables[table].columns[$0.column].name == name }
+      ),
+      case .text(let parent) = record.values[link.column], let zone = try complete(link.target, parent)
+    else { return nil }
+    try connection.run(
+      "UPDATE \"\(schema.tables[table].name)\" SET \"zone\" = ? WHERE \"id\" = ?", [.text(zone), .text(id)])
+    return zone
+  }
+
+  /// The zones that the device does not have, and of which confirmed records are here. Looks at whole tables.
+  func unknown() throws -> TextSet {
+    var zones: TextSet = []
+    for table in schema.tables {
+      // What was created here may be in a zone that only the server will make.
+      let strays = try connection.rows(
+        """
+        SELECT DISTINCT "zone" FROM "\(table.name)" AS here WHERE "rev" > 0 AND "zone" IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = here."zone" AND ack IS NOT NULL)
+        """)
+      zones.formUnion(strays.compactMap { $0[0].text })
+    }
+    return zones
+  }
+
+  /// Removes the files of pages that no row names, and of snapshots whose zones do not wait for one. Call under the writer's lock:
+  /// a page that is just being saved by another process has no row yet.
+  func removeStrayFiles() throws {
+    database.pages.removeAll(
+      but: TextSet(try connection.rows("SELECT file FROM holdfast_pages").compactMap { $0[0].text }))
+    database.snapshots?.removeAll(
+      but: try connection.rows("SELECT zone FROM holdfast_zones WHERE ack = ''").compactMap { $0[0].text })
+  }
+}
