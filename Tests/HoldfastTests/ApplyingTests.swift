@@ -42,7 +42,8 @@ struct ApplyingTests {
     #expect(first.hasMore)
     #expect(try await fixture.value("SELECT count(*) FROM lists") == .integer(0))
     let again = try Store(path: fixture.path, schema: fixture.store.schema)
-    let request = try #require(try await again.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+    let request = try #require(
+      try await again.writer.perform { try RequestPreparation(database: $0).prepare(changeSetLimit: 1) })
     #expect(request.acks == [.init(zone: IDs.list, token: "0000000a.1")])
     try await fixture.answer(IDs.part(IDs.itemChange("Milk"), from: "0000000a.1"))
     #expect(
@@ -138,7 +139,9 @@ struct ApplyingTests {
     try await fixture.answer("\"lost\":[\"\(IDs.list)\"]")
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 1)
+      })
     #expect(request.acks == [.init(zone: IDs.list, token: nil)])
   }
 
@@ -182,7 +185,7 @@ struct ApplyingTests {
       try db.update(Item.self, id: id) { $0.list_id = IDs.other }
     }
     let row = try await fixture.store.writer.perform { local in
-      _ = try local.prepareRequest(changeSetLimit: 1)
+      _ = try RequestPreparation(database: local).prepare(changeSetLimit: 1)
       return try local.connection.rows("SELECT last, chain FROM holdfast_outbox")[0]
     }
     let (last, chain) = (try #require(row.first?.integer), try #require(row.last?.text))
@@ -209,7 +212,9 @@ struct ApplyingTests {
     #expect(try await fixture.store.waitingOperations() == 1)
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e")
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 1)
+      })
     #expect(request.operations == 1)
     #expect(try await fixture.value("SELECT first FROM holdfast_outbox") == .integer(1))
   }
@@ -229,11 +234,15 @@ struct ApplyingTests {
     let fixture = try await downloaded()
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "mine" } }
     let error = await #expect(throws: StoreError.self) {
-      try await fixture.store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: false) }
+      try await fixture.store.writer.perform {
+        try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+      }
     }
     #expect(error?.code == .unsentEdits)
     #expect(try await fixture.store.account()?.isSignedIn == true)
-    try await fixture.store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: true) }
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: true, discardingUnsent: true)
+    }
     #expect(try await fixture.value("SELECT count(*) FROM items") == .integer(0))
     #expect(try await fixture.store.account() == nil)
   }

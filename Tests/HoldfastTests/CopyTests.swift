@@ -32,7 +32,7 @@ struct CopyTests {
       {"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"another","name":"copy","session":1},"token":"new",\(applied)}
       """
     let session = try #require(Session(body: Array(text.utf8)))
-    try await fixture.store.writer.perform { try $0.adopt(session) }
+    try await fixture.store.writer.perform { try SessionStart(database: $0).adopt(session) }
   }
 
   private func waiting(_ fixture: Fixture) async throws -> [String] {

@@ -46,7 +46,8 @@ struct DamagedFileTests {
       try await store.write { try $0.execute("DELETE FROM lists WHERE title = 'x'") }
     }
     #expect(error?.code == .databaseIsBroken)
-    let request = try #require(try await store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) })
+    let request = try #require(
+      try await store.writer.perform { try RequestPreparation(database: $0).prepare(changeSetLimit: 500) })
     let sets = try JSONValue(parsing: request.body)["change_sets"]?.elements?.flatMap { $0.elements ?? [] }
     #expect(sets?.map { $0["op"]?.stringValue } == ["create"])
     await store.close()
@@ -95,7 +96,9 @@ struct DamagedFileTests {
         let store = try Store(path: fixture.path, schema: #require(Fixture.schema))
         do {
           let count = try await store.read { try $0.first(Int.self, "SELECT count(*) FROM lists") }
-          _ = try await store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) }
+          _ = try await store.writer.perform {
+            try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+          }
           // To SQLite it is empty then, and so it is new.
           #expect(count == 2002 || size <= 1, "\(size): \(count ?? -1)")
         } catch let error as StoreError { #expect(error.code == .databaseIsBroken, "\(size)") }

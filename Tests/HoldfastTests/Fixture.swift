@@ -46,7 +46,7 @@ final class Fixture: Sendable {
     let body =
       #"{"user":{"id":"0193aaaa-0000-7000-8000-00000000000a","name":"ann"},"device":{"id":"\#(device)","name":"phone"},"token":"\#(token)"}"#
     let session = try #require(Session(body: Array(body.utf8)))
-    try await store.writer.perform { try $0.adopt(session) }
+    try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
   }
 
   /// Applies an answer with these members to the request that the store would make now.
@@ -69,9 +69,12 @@ final class Fixture: Sendable {
   }
 
   func answer(body: [UInt8]) async throws -> Applied {
-    let request = try #require(try await store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) })
+    let request = try #require(
+      try await store.writer.perform { try RequestPreparation(database: $0).prepare(changeSetLimit: 500) })
     let answer = try SyncAnswer(body: body)
-    return try await store.writer.perform { try $0.apply(answer, body: body, to: request) }
+    return try await store.writer.perform {
+      try AnswerApplying(database: $0, answer: answer, body: body, request: request).run()
+    }
   }
 
   /// An answer that confirms everything in the outbox, and says the members.

@@ -74,7 +74,9 @@ struct ForeignValueTests {
       UPDATE things SET title = 'Mine' WHERE id = '\(IDs.other)'; COMMIT
       """)
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+      })
     return try SyncRequest(body: request.body, operations: OperationReader(schema: fixture.store.schema))
   }
 

@@ -66,7 +66,9 @@ struct ForgottenZoneTests {
     try await fixture.signIn()
     #expect(try await fixture.answer(Self.reset).hasMore)
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 1)
+      })
     #expect(request.acks.map(\.zone) == [IDs.list] && request.acks.map(\.token) == [""])
     try await fixture.answer(IDs.part("\(IDs.listChange),\(IDs.itemChange("Milk"))"))
     #expect(try await fixture.value("SELECT title FROM items")?.text == "Milk")

@@ -22,7 +22,9 @@ struct NewerFormTests {
     try await fixture.signIn()
     try await fixture.answer(IDs.part(IDs.listChange))
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 500) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+      })
     let newer = try Store(path: fixture.path, schema: try Self.larger(fixture.store.schema))
     try await newer.write { try $0.execute("UPDATE lists SET color = 'red'") }
 
@@ -37,12 +39,16 @@ struct NewerFormTests {
     )
     let applied = await #expect(throws: StoreError.self) {
       try await fixture.store.writer.perform {
-        _ = try $0.apply(try SyncAnswer(body: body), body: body, to: request)
+        _ = try AnswerApplying(
+          database: $0, answer: try SyncAnswer(body: body), body: body, request: request
+        ).run()
       }
     }
     #expect(applied?.code == .databaseIsNewer)
     let asked = await #expect(throws: StoreError.self) {
-      try await fixture.store.writer.perform { _ = try $0.prepareRequest(changeSetLimit: 500) }
+      try await fixture.store.writer.perform {
+        _ = try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+      }
     }
     #expect(asked?.code == .databaseIsNewer)
 

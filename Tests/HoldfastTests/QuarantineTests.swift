@@ -144,9 +144,13 @@ struct QuarantineTests {
     let fixture = try await Self.family()
     let sets = try await fixture.store.quarantined()
     try await fixture.store.resetAll()
-    try await fixture.store.writer.perform { try $0.signOut(removingData: false, discardingUnsent: false) }
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: false, discardingUnsent: false)
+    }
     await #expect(throws: StoreError.self) {
-      try await fixture.store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: false) }
+      try await fixture.store.writer.perform {
+        try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+      }
     }
     try await fixture.signIn(device: "0193aaaa-0000-7000-8000-00000000000e", token: "t2")
     let larger = try SyncSchema(

@@ -23,7 +23,9 @@ struct ResetTests {
     try await fixture.store.reset(IDs.list)
     #expect(try await fixture.value("SELECT title || done FROM items")?.text == "Milk1")
     let request = try #require(
-      try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 10) })
+      try await fixture.store.writer.perform {
+        try RequestPreparation(database: $0).prepare(changeSetLimit: 10)
+      })
     #expect(request.acks.map(\.token) == [""])
     let other =
       #"{"table":"items","id":"\#(IDs.other)","rev":1,"seq":9,"columns":{"list_id":"\#(IDs.list)","title":"Bread","done":false,"price":null,"after_id":null}}"#

@@ -60,17 +60,23 @@ struct ScrambledFileTests {
     ] {
       await attempt {
         // Without a device or a token nobody is signed in.
-        guard let request = try await store.writer.perform({ try $0.prepareRequest(changeSetLimit: 500) })
+        guard
+          let request = try await store.writer.perform({
+            try RequestPreparation(database: $0).prepare(changeSetLimit: 500)
+          })
         else { return }
         let state = try await store.writer.perform { try $0.state() }
         let body = Fixture.whole(
           #"{"clock":"0193aaaa00000000","confirmed":\#(state.confirmed),"chain":"\#(state.confirmedChain.text)",\#(members)}"#
         )
         _ = try await store.writer.perform {
-          try $0.apply(try SyncAnswer(body: body), body: body, to: request)
+          try AnswerApplying(
+            database: $0, answer: try SyncAnswer(body: body), body: body, request: request
+          ).run()
         }
         _ = try await store.writer.perform {
-          try $0.quarantineOldest(of: request, problem: Problem(.invalidRequest).document)
+          try UnacceptableRequest(database: $0).quarantineOldest(
+            of: request, problem: Problem(.invalidRequest).document)
         }
       }
     }
@@ -78,7 +84,9 @@ struct ScrambledFileTests {
     await attempt { for set in try await store.quarantined() { try await store.resend(set.number) } }
     await attempt { _ = try await store.repair() }
     await attempt {
-      try await store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: true) }
+      try await store.writer.perform {
+        try SignOut(database: $0).run(removingData: true, discardingUnsent: true)
+      }
     }
     await store.close()
     return failures

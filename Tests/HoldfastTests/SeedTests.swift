@@ -79,8 +79,8 @@ struct SeedTests {
     try await store.write { try $0.execute("UPDATE words SET text = 'coffee'") }
     let session = try fixture.session(SeedFixture.ann, "ann")
     let request = try await store.writer.perform { local in
-      try local.adopt(session)
-      return try local.prepareRequest(changeSetLimit: 10)
+      try SessionStart(database: local).adopt(session)
+      return try RequestPreparation(database: local).prepare(changeSetLimit: 10)
     }
     let acks = try #require(request).acks.map { "\($0.zone) \($0.token ?? "")" }
     #expect(acks == [IDs.list, SeedFixture.ann, "dictionary"].sorted().map { "\($0) 0000000a.1" })
@@ -188,7 +188,7 @@ struct UserSeedTests {
     let fixture = try SeedFixture(user: SeedFixture.ann)
     let store = try fixture.open()
     let session = try fixture.session(SeedFixture.ann, "ann")
-    try await store.writer.perform { try $0.adopt(session) }
+    try await store.writer.perform { try SessionStart(database: $0).adopt(session) }
     #expect(try await store.read { try $0.rows("SELECT text FROM notes").rows } == [[.text("secret")]])
     #expect(try await store.account()?.name == "ann")
   }
@@ -205,9 +205,9 @@ struct UserSeedTests {
     }
     let session = try fixture.session(SeedFixture.bob, "bob")
     let request = try await store.writer.perform { local in
-      _ = try local.sessionRequest("v1/sessions", name: "bob", password: "p", device: "d")
-      try local.adopt(session)
-      return try local.prepareRequest(changeSetLimit: 10)
+      _ = try SessionRequests(database: local).request("v1/sessions", name: "bob", password: "p", device: "d")
+      try SessionStart(database: local).adopt(session)
+      return try RequestPreparation(database: local).prepare(changeSetLimit: 10)
     }
     #expect(
       try await store.read { try $0.rows("SELECT text, zone FROM notes").rows } == [
@@ -221,7 +221,7 @@ struct UserSeedTests {
     // From now on it is bob's.
     await #expect(throws: StoreError.self) {
       try await store.writer.perform {
-        try $0.sessionRequest("v1/sessions", name: "ann", password: "p", device: "d")
+        try SessionRequests(database: $0).request("v1/sessions", name: "ann", password: "p", device: "d")
       }
     }
   }

@@ -120,9 +120,12 @@ struct SyncEngineTests {
         if number == 5 {
           // Another process was told the same, and has done what is to be done.
           try await fixture.store.write { try $0.insert(List(id: IDs.other, title: "Small")) }
-          let first = try await fixture.store.writer.perform { try $0.prepareRequest(changeSetLimit: 1) }
+          let first = try await fixture.store.writer.perform {
+            try RequestPreparation(database: $0).prepare(changeSetLimit: 1)
+          }
           _ = try await fixture.store.writer.perform {
-            try $0.quarantineOldest(of: try #require(first), problem: Problem(.bodyTooLarge).document)
+            try UnacceptableRequest(database: $0).quarantineOldest(
+              of: try #require(first), problem: Problem(.bodyTooLarge).document)
           }
         }
         return TransportAnswer(status: 413, body: [])

@@ -202,7 +202,7 @@ struct UndoTests {
     for number in 1...120 {
       try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.price = Double(number) } }
     }
-    #expect(try await fixture.store.undoable().count == LocalDatabase.undoLimit)
+    #expect(try await fixture.store.undoable().count == UndoHistory.limit)
     #expect(try await fixture.store.undoable(limit: 3).count == 3)
     let long = String(repeating: "x", count: 9000)
     try await fixture.store.write { db in
@@ -223,9 +223,13 @@ struct UndoTests {
     let fixture = try await Self.downloaded()
     try await fixture.store.write { try $0.update(Item.self, id: IDs.item) { $0.title = "Oat" } }
     try await fixture.confirm("\"zones\":[]")
-    try await fixture.store.writer.perform { try $0.signOut(removingData: false, discardingUnsent: false) }
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: false, discardingUnsent: false)
+    }
     #expect(try await fixture.store.undoable().count == 1)
-    try await fixture.store.writer.perform { try $0.signOut(removingData: true, discardingUnsent: false) }
+    try await fixture.store.writer.perform {
+      try SignOut(database: $0).run(removingData: true, discardingUnsent: false)
+    }
     #expect(try await fixture.store.undoable().isEmpty)
   }
 }

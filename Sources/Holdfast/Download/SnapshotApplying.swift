@@ -3,7 +3,19 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Applying a zone's snapshot in place of its pages: one transaction, by the rules of PROTOCOL.md, section 6.3, step 5.
-extension LocalDatabase {
+struct SnapshotApplying {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var sql: [TableStatements] { database.sql }
+  private var zones: Zones { Zones(database: database) }
+  private var orphans: Orphans { Orphans(database: database) }
+  private var pendingDeletions: PendingDeletions { PendingDeletions(database: database) }
+  private var rebase: Rebase { Rebase(database: database) }
+  private var sealing: Sealing { Sealing(database: database) }
+  private var zoneChanges: ZoneChanges { ZoneChanges(database: database) }
+
   /// Applies the snapshot of a zone that the device has nothing of, or resyncs.
   ///
   /// - Parameters:
@@ -26,8 +38,8 @@ extension LocalDatabase {
   private func apply(
     _ source: SnapshotSource, of zone: String, device: String, mayHaveOrphans: Bool
   ) throws -> Int? {
-    let count = try transaction(.immediate) { () -> Int? in
-      let state = try state()
+    let count = try database.transaction(.immediate) { () -> Int? in
+      let state = try database.state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
       let known = try connection.row(
         "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
@@ -42,13 +54,13 @@ extension LocalDatabase {
       }
       try sealing.seal(isStrict: false)
       var count = 0
-      try whileApplying {
+      try database.whileApplying {
         var session = ApplySession(hasEdits: try database.edits.hasAny())
         session.begin(zone: zone, isResync: reason != .none)
         for table in source.tables { count += try take(table, of: zone, session) }
         try database.serverSchema.nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
-        try removeDeleted(&session)
+        try zoneChanges.removeDeleted(&session)
         try orphans.settle()
         if mayHaveOrphans { try orphans.remove() }
       }
@@ -59,7 +71,7 @@ extension LocalDatabase {
       return count
     }
     // Behind the commit: one that fails is tried again with the same file.
-    try? transaction(.immediate) { try zones.removeStrayFiles() }
+    try? database.transaction(.immediate) { try zones.removeStrayFiles() }
     if count != nil { Trace.took(.snapshotApplied) }
     return count
   }
@@ -91,7 +103,7 @@ extension LocalDatabase {
     return count
   }
 
-  /// In a zone that is resynced: notes for removal the records that the snapshot does not have; see `removeUnseen`.
+  /// In a zone that is resynced: notes for removal the records that the snapshot does not have; see `ZoneChanges`.
   private func removeMissing(_ source: SnapshotSource, _ session: inout ApplySession) throws {
     Trace.took(.resetDone)
     var seen: [Int: TextSet] = [:]
@@ -116,55 +128,5 @@ extension LocalDatabase {
       seen[index] = TextSet(edited.compactMap { $0[0].text })
     }
     try pendingDeletions.purge(in: session.zone, but: seen)
-  }
-}
-
-/// The attached database `snapshot`: what it has of a zone and of this app's tables.
-struct SnapshotSource {
-  struct Table {
-    /// Of the app's schema.
-    let index: Int
-    /// What the server calls it.
-    let name: String
-    /// The columns of the device's table: id, zone, rev, then the app's.
-    let names: String
-    /// What they get.
-    let values: String
-  }
-
-  /// The change token of the zone.
-  let token: String
-  let tables: [Table]
-
-  init(_ schema: SyncSchema, of zone: String, on connection: SQLiteConnection) throws {
-    guard try connection.value("PRAGMA snapshot.application_id")?.integer == DeviceTables.applicationID,
-      let version = try connection.value("PRAGMA snapshot.user_version")?.integer,
-      version <= DeviceTables.formatVersion,
-      let text = try connection.value("SELECT schema FROM snapshot.holdfast_local")?.text,
-      let token = try connection.value(
-        "SELECT token FROM snapshot.holdfast_zones WHERE zone = ?", [.text(zone)])?.text
-    else { throw SnapshotFile.Unfit(reason: "it is no snapshot of \(zone).") }
-    self.token = token
-    let theirs = try SyncSchema(json: Array(text.utf8))
-    let names = FormerNames(theirs)
-    tables = try schema.tables.enumerated().compactMap { index, table in
-      // What the server does not know yet, it has no records of; what this app does not know, it leaves out.
-      guard let their = theirs.tables.first(where: { names.isName($0.name, of: table) }) else { return nil }
-      var (columns, values) = (["\"id\"", "\"zone\"", "\"rev\""], ["\"id\"", "\"zone\"", "\"rev\""])
-      for column in table.columns {
-        columns.append("\"\(column.name)\"")
-        if let same = their.columns.first(where: { names.isName($0.name, of: column, in: their.name) }) {
-          guard same.type == column.type else {
-            throw SnapshotFile.Unfit(reason: "its \(table.name).\(column.name) is of another type.")
-          }
-          values.append("\"\(same.name)\"")
-        } else {
-          values.append(column.absentValue.literal)
-        }
-      }
-      return Table(
-        index: index, name: their.name, names: columns.joined(separator: ", "),
-        values: values.joined(separator: ", "))
-    }
   }
 }

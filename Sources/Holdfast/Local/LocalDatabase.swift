@@ -1,9 +1,10 @@
-package import HoldfastCore
+import HoldfastCore
 package import HoldfastSQLite
 
-/// The device's database on one connection: making it, and what it says of the device itself.
+/// The device's database on one connection, and what all parts of the client share: the schema, its statements,
+/// the files beside the database, and transactions. `DatabaseOpening` makes one.
 ///
-/// Not Sendable: belongs to the queue that made it. Extensions seal edits, apply answers and take edits back.
+/// Not Sendable: belongs to the queue that made it.
 package final class LocalDatabase {
   package let connection: SQLiteConnection
   let schema: SyncSchema
@@ -17,19 +18,18 @@ package final class LocalDatabase {
   /// The same: the columns' policies.
   let policies: [TextMap<MergePolicy>]
   let edits: EditTable
+  /// What the server says of its schema.
   let serverSchema: ServerSchema
+  /// What the change sets of the outbox say of columns whose policy combines.
   let sealedSets: SealedSets
   /// SQLite's number of the file's form when it was last seen to be this schema's.
   private var knownForm: Int64?
 
-  /// Opens the database at `path`, and makes or extends it when `access` allows writing.
+  /// Connects to the database at `path`; its content is as the file has it.
   ///
-  /// - Parameters:
-  ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database. Elsewhere there are no snapshots.
-  ///   - replica: what the positions made here are told apart by, when the database is new.
-  package init(
-    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)? = nil,
-    replica: String
+  /// - Parameter pages: where pages are kept; nil puts them, and snapshots, into folders beside the database.
+  init(
+    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)?
   ) throws {
     self.schema = schema
     snapshots = pages == nil ? SnapshotDownloads(database: path) : nil
@@ -39,43 +39,24 @@ package final class LocalDatabase {
       TextMap(table.columns.map { ($0.name, $0.policy) })
     }
     if access == .readWriteCreate, pages == nil { PrivateFile.makeDatabase(path) }
-    do {
-      connection = try SQLiteConnection(path: path, access: access, busyTimeout: .seconds(15))
-      edits = EditTable(connection: connection, schema: schema)
-      serverSchema = ServerSchema(connection: connection, schema: schema)
-      sealedSets = SealedSets(connection: connection, schema: schema)
-      // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
-      try connection.execute(
-        "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
-      )
-      if access == .readOnly { return }
-      _ = try connection.row("PRAGMA journal_mode = WAL")
-      // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
-      try connection.execute("PRAGMA synchronous = FULL")
-      try connection.makeLogDurable()
-      connection.deferCheckpoints()
-      try connection.transaction(.immediate) {
-        try prepare(replica: replica)
-        try mend(replica: replica)
-        try zones.removeStrayFiles()
-        knownForm = try connection.value("PRAGMA schema_version")?.integer
-      }
-    } catch let error as SQLiteError where error.code.primary == .notADatabase {
-      throw StoreError(
-        .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
-    } catch let error as SQLiteError
-      where error.code.primary == .cantOpen || error.code.primary == .readOnly
-    {
-      throw StoreError(
-        .cannotOpen,
-        "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
-    } catch let error as SQLiteError where error.isDamage {
-      throw StoreError.damaged(error)
-    }
+    connection = try SQLiteConnection(path: path, access: access, busyTimeout: .seconds(15))
+    edits = EditTable(connection: connection, schema: schema)
+    serverSchema = ServerSchema(connection: connection, schema: schema)
+    sealedSets = SealedSets(connection: connection, schema: schema)
+    // In memory: each statement with triggers keeps a journal of its own, which would be a temporary file.
+    try connection.execute(
+      "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;"
+    )
+    if access == .readOnly { return }
+    _ = try connection.row("PRAGMA journal_mode = WAL")
+    // Until here SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a loss of power.
+    try connection.execute("PRAGMA synchronous = FULL")
+    try connection.makeLogDurable()
+    connection.deferCheckpoints()
   }
 
   /// The database over the schema that it had before, on the same connection.
-  private init(_ later: LocalDatabase, before schema: SyncSchema) {
+  init(_ later: LocalDatabase, before schema: SyncSchema) {
     self.schema = schema
     (connection, pages, snapshots) = (later.connection, later.pages, nil)
     sql = schema.tables.map(TableStatements.init)
@@ -87,91 +68,14 @@ package final class LocalDatabase {
     sealedSets = SealedSets(connection: connection, schema: schema)
   }
 
-  private func prepare(replica: String) throws {
-    let id = try connection.value("PRAGMA application_id")?.integer ?? 0
-    let version = try connection.value("PRAGMA user_version")?.integer ?? 0
-    let isEmpty = try connection.value("SELECT count(*) FROM sqlite_master")?.integer == 0
-    let tables = DeviceTables(schema: schema)
-    if id == 0, isEmpty {
-      try connection.execute(
-        """
-        PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
-        \(DeviceTables.own) \(tables.all())
-        """)
-      try connection.run(
-        "INSERT INTO holdfast_local (one, schema, replica) VALUES (1, ?, ?)",
-        [.text(schemaText), .text(replica)])
-      return
-    }
-    guard id == DeviceTables.applicationID else {
-      throw StoreError(
-        .notAHoldfastDatabase,
-        "The file holds another program's database. Give another path, or move it away.")
-    }
-    guard version <= DeviceTables.formatVersion else {
-      throw StoreError(
-        .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
-    }
-    if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
-      throw StoreError(.databaseIsBroken, "The table holdfast_local has no row of its own.")
-    }
-    // Between transactions it is 0; with anything else no edit would be recorded.
-    try connection.run("UPDATE holdfast_local SET applying = 0 WHERE applying IS NOT 0")
-    try extend(tables)
-  }
-
-  /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
-  private func extend(_ tables: DeviceTables) throws {
-    let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
-    if stored == schemaText { return try formRepair.run() }
-    let old: SyncSchema
-    do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
-      guard try hasTables() else {
-        throw StoreError(
-          .databaseIsBroken,
-          "The file does not say which schema it has. Take another file, or a copy of it. \(error)")
-      }
-      old = schema
-    }
-    if old.version > schema.version {
-      throw StoreError(
-        .databaseIsNewer,
-        "The file was brought to version \(old.version) of the schema, and this app has \(schema.version). Update the app."
-      )
-    }
-    let difference: SchemaDifference
-    do { difference = try SchemaDifference(from: old, to: schema) } catch {
-      throw StoreError(.schemaCannotChange, error.description)
-    }
-    // What a foreign writer left is told by the names of before, and by columns that may go.
-    let before = LocalDatabase(self, before: old)
-    try before.formRepair.run()
-    try before.sealing.seal(isStrict: false)
-    let triggers = try connection.rows(
-      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
-    for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
-    try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
-    for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
-    // Records that came before a column was known are fetched again, so that the column is filled.
-    if !difference.isEmpty { try filling.begin() }
-    try connection.run("UPDATE holdfast_local SET schema = ?", [.text(schemaText)])
-  }
-
-  /// Whether the file has all tables and columns of the schema.
-  private func hasTables() throws -> Bool {
-    try sql.allSatisfy { table in
-      do { _ = try connection.statement(table.select) } catch let error as SQLiteError {
-        if error.code == .error { return false }
-        throw error
-      }
-      return true
-    }
-  }
-
-  private var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
+  var schemaText: String { String(decoding: schema.json.bytes, as: UTF8.self) }
 
   // MARK: The device
 
+  /// The token of the session; nil when nobody is signed in.
+  package func sessionToken() throws -> String? { try state().token }
+
+  /// What the database says of the device.
   func state() throws -> DeviceState {
     let row = try connection.statement(
       "SELECT device, user, name, token, clock, next_number, chain, confirmed, confirmed_chain, resend, replica, session, last_server_clock, proof FROM holdfast_local"
@@ -193,21 +97,6 @@ package final class LocalDatabase {
       proof: row.text(13))
   }
 
-  /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
-  package func write<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
-    try transaction(.immediate) {
-      // What a foreign writer left is a change set of its own.
-      try sealing.seal(isStrict: false)
-      let result = try database.uniqueValues.deferring {
-        try body(Database(local: self, environment: environment))
-      }
-      try database.uniqueValues.check()
-      _ = try keepUndo()
-      try sealing.seal(isStrict: true)
-      return result
-    }
-  }
-
   /// Runs `body` in a transaction on a file that has still the form that this was opened for: another process may have brought it to a newer schema, of
   /// which this one knows nothing, and whose columns it would leave out.
   ///
@@ -218,6 +107,9 @@ package final class LocalDatabase {
       return try body()
     }
   }
+
+  /// Takes the file's form of now for that of this schema.
+  func rememberForm() throws { knownForm = try connection.value("PRAGMA schema_version")?.integer }
 
   private func checkForm(_ kind: SQLiteConnection.TransactionKind) throws {
     let form = try connection.value("PRAGMA schema_version")?.integer
@@ -232,7 +124,7 @@ package final class LocalDatabase {
     }
     // What reads leaves it as it is: the next that writes sees to it.
     if kind == .deferred { return }
-    try formRepair.run()
+    try DeviceFormRepair(database: self).run()
     // Not the number of now, which is another's if this transaction is rolled back.
     if form == (try connection.value("PRAGMA schema_version")?.integer) { knownForm = form }
   }
@@ -266,6 +158,7 @@ package final class LocalDatabase {
 
   /// Writing as an app does.
   var rows: RowWriter { RowWriter(database: self) }
+  /// Unique values of a transaction.
   var uniqueValues: UniqueValues { UniqueValues(database: self) }
 
   func count(_ sql: String) throws -> Int { Int(try connection.value(sql)?.integer ?? 0) }

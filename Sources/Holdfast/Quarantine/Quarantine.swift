@@ -53,6 +53,18 @@ package struct Quarantine {
     try connection.run("DELETE FROM holdfast_undo WHERE change_set = ?", [.integer(first)])
   }
 
+  /// Takes change sets that were read from a damaged file. The server may have them already.
+  ///
+  /// - Returns: how many.
+  func add(rescued bodies: [[UInt8]]) throws -> Int {
+    var lacking = try lackingRecords()
+    let problem = Problem(.changeSetUncertain).document
+    for body in bodies {
+      try add(first: -1, body: body, operation: -1, problem: problem, RolledBack(), &lacking)
+    }
+    return bodies.count
+  }
+
   /// The set that was to create what an operation edits or refers to.
   private func reason(_ operation: QuarantinedOperation, _ lacking: LackingRecords) -> Int64? {
     guard let table = schema.index(called: operation.table) else { return nil }

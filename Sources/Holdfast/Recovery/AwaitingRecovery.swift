@@ -2,7 +2,16 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Zones that wait for a restored server to know whose they are. See docs/RESTORING.md, section 7.
-extension LocalDatabase {
+package struct AwaitingRecovery {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var zones: Zones { Zones(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+  private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
+
+  package init(database: LocalDatabase) { self.database = database }
+
   /// So long a zone stays that the restored server knows, without its user: an owner's device may hand the membership back.
   private static let holding: Int64 = 24 * 3_600_000
   /// How many operations a change set has that keeps what a zone had, and about how many bytes.
@@ -44,7 +53,7 @@ extension LocalDatabase {
     }
   }
 
-  func isAwaitingRecovery(_ zone: String) throws -> Bool {
+  func contains(_ zone: String) throws -> Bool {
     try connection.value("SELECT 1 FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone)]) != nil
   }
 
@@ -56,7 +65,7 @@ extension LocalDatabase {
     let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
     var (seen, kept): ([Int: TextSet], Int) = ([:], 0)
     // They are noted as if they were to be recovered, and kept as edits that can be sent again.
-    try noteMissing(in: zone, writable(role.flatMap(Role.init)), &seen)
+    try recoveredRecords.noteMissing(in: zone, recoveredRecords.writable(role.flatMap(Role.init)), &seen)
     var (set, size): ([[UInt8]], Int) = ([], 0)
     var lacking = LackingRecords()
     func keep() throws {
@@ -71,7 +80,7 @@ extension LocalDatabase {
     let recovered = try connection.rows(
       "SELECT body FROM holdfast_recovered WHERE zone = ? ORDER BY n", [.text(zone)])
     for row in recovered {
-      guard let operation = try operation(of: row[0].blob ?? []) else { continue }
+      guard let operation = try recoveredRecords.operation(of: row[0].blob ?? []) else { continue }
       set.append(operation)
       size += operation.count
       if set.count == Self.keptCount || size > Self.keptSize { try keep() }
@@ -80,11 +89,9 @@ extension LocalDatabase {
     try zones.lose(zone)
     return kept
   }
-}
 
-extension LocalDatabase {
   /// The zones that are held.
-  package func zonesAwaitingRecovery() throws -> [ZoneAwaitingRecovery] {
+  package func awaitingZones() throws -> [ZoneAwaitingRecovery] {
     try connection.rows("SELECT zone, until, is_unknown FROM holdfast_awaiting_recovery ORDER BY zone").map {
       ZoneAwaitingRecovery(
         zone: $0[0].text ?? "", reason: $0[2].integer == 1 ? .zone : .membership,

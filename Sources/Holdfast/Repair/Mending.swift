@@ -3,7 +3,17 @@ import HoldfastSQLite
 
 /// What Holdfast's own tables of a device never hold: another program, or a disk, has scrambled it. With it no request could be made, or none that the
 /// server takes. What the server has is fetched again; what it does not have, the outbox, stays and is sent.
-extension LocalDatabase {
+struct Mending {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var zones: Zones { Zones(database: database) }
+  private var orphans: Orphans { Orphans(database: database) }
+  private var rebase: Rebase { Rebase(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+  private var outbox: Outbox { Outbox(database: database) }
+
   /// Brings the tables into a state from which the device goes on. Call in a transaction.
   ///
   /// - Parameter replica: the name of the positions made here, where the file has none, as a snapshot; nil leaves it.
@@ -17,7 +27,7 @@ extension LocalDatabase {
   }
 
   /// The same in a transaction of its own.
-  func mendNow() throws -> Bool { try transaction(.immediate) { try mend() } }
+  func mendNow() throws -> Bool { try database.transaction(.immediate) { try mend() } }
 
   private func name(of column: String) throws -> String {
     try connection.value("SELECT \(column) FROM holdfast_local")?.text ?? ""
@@ -138,7 +148,7 @@ extension LocalDatabase {
       "SELECT first, body FROM holdfast_outbox WHERE length(body) < 4 OR substr(body, 1, 2) <> X'5B7B' OR substr(body, -2) <> X'7D5D'"
     )
     if broken.isEmpty { return false }
-    try whileApplying {
+    try database.whileApplying {
       let taken = try rebase.rollBack(broken.compactMap { $0[0].integer })
       let problem = Problem(.invalidRequest, "The change set was damaged in the file of the device.").document
       var lacking = try quarantine.lackingRecords()
@@ -210,7 +220,7 @@ extension LocalDatabase {
       try zones.resync(zone)
     }
     // What is here of a zone that is not known any more can't be told from what the server has deleted since.
-    if !isSound { for zone in try zones.unknown() { try zones.know(zone) } }
+    if !isSound { for zone in try zones.unknown() { try zones.add(zone) } }
     return !isSound || !resynced.isEmpty
   }
 

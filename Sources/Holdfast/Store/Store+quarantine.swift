@@ -1,4 +1,3 @@
-import HoldfastCore
 import HoldfastSQLite
 
 extension Store {
@@ -26,7 +25,9 @@ extension Store {
   ) async throws {
     let environment = environment
     try await writer.perform { local in
-      try local.write(environment) { _ in try Resending(database: local).resend(number, amend) }
+      try AppTransaction(database: local).write(environment) { _ in
+        try Resending(database: local).resend(number, amend)
+      }
     }
   }
 
@@ -51,16 +52,7 @@ extension Store {
   public func rescue(from path: String) async throws -> Int {
     let bodies = try DamagedFile(path: path).changeSets()
     return try await writer.perform { local in
-      try local.transaction(.immediate) {
-        let quarantine = Quarantine(database: local)
-        var lacking = try quarantine.lackingRecords()
-        let problem = Problem(.changeSetUncertain).document
-        for body in bodies {
-          try quarantine.add(
-            first: -1, body: body, operation: -1, problem: problem, RolledBack(), &lacking)
-        }
-        return bodies.count
-      }
+      try local.transaction(.immediate) { try Quarantine(database: local).add(rescued: bodies) }
     }
   }
 }

@@ -34,13 +34,15 @@ public final class Store: Sendable {
     let replica = Position.Replica(random: environment.random()).string
     let changes = changes
     writer = try DatabaseQueue(label: "holdfast.writer") {
-      let database = try LocalDatabase(path: path, schema: schema, access: .readWriteCreate, replica: replica)
+      let database = try DatabaseOpening(
+        path: path, schema: schema, access: .readWriteCreate, replica: replica
+      ).open()
       database.connection.onChange { changes.announce($0) }
       return database
     }
     readers = try (0..<2).map { number in
       try DatabaseQueue(label: "holdfast.reader.\(number)") {
-        try LocalDatabase(path: path, schema: schema, access: .readOnly, replica: replica)
+        try DatabaseOpening(path: path, schema: schema, access: .readOnly, replica: replica).open()
       }
     }
   }
@@ -86,7 +88,7 @@ public final class Store: Sendable {
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
     let environment = environment
-    return try await writer.perform { try $0.write(environment, body) }
+    return try await writer.perform { try AppTransaction(database: $0).write(environment, body) }
   }
 
   // MARK: Undoing
@@ -96,7 +98,7 @@ public final class Store: Sendable {
   ///
   /// - Parameter limit: at most so many.
   public func undoable(limit: Int = 100) async throws -> [UndoableTransaction] {
-    try await readers[0].perform { try $0.undoable(limit: max(0, limit)) }
+    try await readers[0].perform { try UndoHistory(database: $0).undoable(limit: max(0, limit)) }
   }
 
   /// Takes a transaction of this device back, whether it was sent or not: writes, as a new one, what the records had before where nobody has
@@ -107,7 +109,7 @@ public final class Store: Sendable {
   /// - Throws: `StoreError.nothingToUndo` when there is none; `changeSetTooLarge`.
   @discardableResult
   public func undo(_ number: Int64? = nil) async throws -> UndoResult {
-    try await writer.perform { try $0.undo(number) }
+    try await writer.perform { try Undo(database: $0).run(number) }
   }
 
   // MARK: What waits

@@ -141,7 +141,7 @@ extension SyncConversation {
   ) throws -> SyncMachine.Event {
     guard files.isIntact(question.zone, progress) else { return giveUp(question.zone, files) }
     do {
-      let count = try database.apply(
+      let count = try SnapshotApplying(database: database).apply(
         snapshot: files.file(question.zone).path, of: question.zone, device: question.device)
       summary.received += count ?? 0
     } catch Inapplicable.outdated {

@@ -135,7 +135,8 @@ package final class SyncConversation: @unchecked Sendable {
     case .quarantineOldest:
       guard let (request, problem) = unacceptable else { return }
       unacceptable = nil
-      let isMoved = try? database.quarantineOldest(of: request, problem: problem)
+      let isMoved = try? UnacceptableRequest(database: database).quarantineOldest(
+        of: request, problem: problem)
       if isMoved == true { summary.quarantined += 1 }
     case .schedule(let wait): effects.append(.schedule(wait))
     case .stopTimer: effects.append(.stopTimer)
@@ -172,7 +173,10 @@ package final class SyncConversation: @unchecked Sendable {
 
   private func send(changeSetLimit: Int, _ database: LocalDatabase) {
     do {
-      guard let request = try database.prepareRequest(changeSetLimit: changeSetLimit, app: app) else {
+      guard
+        let request = try RequestPreparation(database: database).prepare(
+          changeSetLimit: changeSetLimit, app: app)
+      else {
         return run(.signedOut, database)
       }
       if request.waiting > 0 {
@@ -189,7 +193,7 @@ package final class SyncConversation: @unchecked Sendable {
 
   /// Goes on with a request after what stands in this device's own tables was mended; where nothing was wrong with it, later.
   private func retried(_ error: any Error, _ database: LocalDatabase) -> SyncMachine.Event {
-    if (error as? StoreError)?.code != .offline, (try? database.mendNow()) == true {
+    if (error as? StoreError)?.code != .offline, (try? Mending(database: database).mendNow()) == true {
       return .answered(hasMore: true)
     }
     return .failed(later(error))
@@ -205,10 +209,10 @@ package final class SyncConversation: @unchecked Sendable {
       switch failure {
       case .expired, .diverged:
         // What is said to an identity that was replaced meanwhile does not concern the one of now.
-        if try !database.isCurrent(request) { throw Inapplicable.outdated }
+        if try !RequestPreparation(database: database).isCurrent(request) { throw Inapplicable.outdated }
         if failure == .expired { refusedToken = request.token }
       case .unacceptable(let items, let isTooLarge, _):
-        if items == 0, try database.mendNow() { return .answered(hasMore: true) }
+        if items == 0, try Mending(database: database).mendNow() { return .answered(hasMore: true) }
         let problem = Problem(document: answer.body) == nil ? nil : answer.body
         unacceptable = (
           request, problem ?? Problem(isTooLarge ? .bodyTooLarge : .invalidRequest).document
@@ -229,11 +233,12 @@ package final class SyncConversation: @unchecked Sendable {
   private func apply(
     _ body: [UInt8], to request: PreparedRequest, _ database: LocalDatabase
   ) throws -> SyncMachine.Event {
-    let applied = try database.apply(
-      try SyncAnswer(body: body), body: body, to: request,
+    let applied = try AnswerApplying(
+      database: database, answer: try SyncAnswer(body: body), body: body, request: request,
       prefersSnapshot: { [download] zone, changes in
         database.snapshots != nil && download.prefers(zone, changes: changes)
-      })
+      }
+    ).run()
     download.zone = applied.largeZone?.zone
     download.changes = applied.largeZone?.changes ?? 0
     summary.sent += request.operations
@@ -244,7 +249,7 @@ package final class SyncConversation: @unchecked Sendable {
       effects.append(
         .publish(.downloading(done: summary.received, total: summary.received + applied.remaining)))
     }
-    awaitingZones = try database.zonesAwaitingRecovery()
+    awaitingZones = try AwaitingRecovery(database: database).awaitingZones()
     summary.awaitingRecovery = awaitingZones.count
     waitingZones = applied.resetWait == nil ? [] : try ResetPacing(database: database).waitingZones()
     return .answered(
@@ -301,7 +306,7 @@ package final class SyncConversation: @unchecked Sendable {
         let reason = "The server gave no new identity (\(answer.status))."
         return .failed(.later(reason: reason, retryAfter: answer.retryAfter))
       }
-      try database.adopt(session)
+      try SessionStart(database: database).adopt(session)
       return .identified
     } catch {
       return .failed(later(error))

@@ -29,7 +29,7 @@ extension SyncEngine {
   /// - Throws: `Problem` when the server refuses; `StoreError.offline`; `StoreError.otherUser` when the database has
   ///   another user's data.
   public func signIn(token: String, device: String) async throws {
-    try await open { try $0.sessionRequest(token: token, device: device) }
+    try await open { try SessionRequests(database: $0).request(token: token, device: device) }
   }
 
   /// Signs this device out. Without a connection the token stays valid on the server, but is removed here.
@@ -41,7 +41,7 @@ extension SyncEngine {
   public func signOut(removingData: Bool = false, discardingUnsent: Bool = false) async throws {
     let token = try await store.writer.perform { try $0.state().token }
     try await store.writer.perform {
-      try $0.signOut(removingData: removingData, discardingUnsent: discardingUnsent)
+      try SignOut(database: $0).run(removingData: removingData, discardingUnsent: discardingUnsent)
     }
     await handle(.signedOut)
     if let token {
@@ -62,7 +62,7 @@ extension SyncEngine {
     let body: JSONValue = password.map { ["password": .string($0)] } ?? [:]
     _ = try await ask("DELETE", "v1/account", body)
     try await store.writer.perform {
-      try $0.signOut(removingData: removingData, discardingUnsent: removingData)
+      try SignOut(database: $0).run(removingData: removingData, discardingUnsent: removingData)
     }
     await handle(.signedOut)
   }
@@ -91,13 +91,15 @@ extension SyncEngine {
   }
 
   private func open(_ path: String, name: String, password: String, device: String) async throws {
-    try await open { try $0.sessionRequest(path, name: name, password: password, device: device) }
+    try await open {
+      try SessionRequests(database: $0).request(path, name: name, password: password, device: device)
+    }
   }
 
   private func open(_ make: @escaping @Sendable (LocalDatabase) throws -> TransportRequest) async throws {
     let request = try await store.writer.perform { try make($0) }
     let answer = try await send(request)
-    try await store.writer.perform { try $0.adopt(answer) }
+    try await store.writer.perform { try SessionStart(database: $0).adopt(answer) }
     await handle(.signedIn)
   }
 }

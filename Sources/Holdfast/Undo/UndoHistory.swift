@@ -2,18 +2,24 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What is kept of this device's own transactions, so that they can be undone. See docs/UNDO.md.
-extension LocalDatabase {
+struct UndoHistory {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var rebase: Rebase { Rebase(database: database) }
+
   /// At most so many transactions are kept.
-  static let undoLimit = 100
+  static let limit = 100
   /// At most so many bytes, of all.
-  static let undoSize = 4 << 20
+  static let size = 4 << 20
   /// A transaction of more bytes is not kept.
-  static let undoneSize = 1 << 20
+  static let transactionSize = 1 << 20
 
   /// Keeps what the edits that are in no change set yet have made. Before they are sealed.
   ///
   /// - Returns: its number; nil when there was nothing, or too much, to keep.
-  func keepUndo() throws -> Int64? {
+  func keep() throws -> Int64? {
     let rows = try connection.rows(
       "SELECT record_table, id, max(at) FROM holdfast_edits WHERE change_set IS NULL GROUP BY record_table, id ORDER BY min(n)"
     )
@@ -26,14 +32,14 @@ extension LocalDatabase {
         schema.tables[table].zone != .server
       else { continue }
       let edits = try database.edits.of(table, id).filter { $0.changeSet == nil }
-      let after = try self.row(table, id).map { rebase.state(table, $0) }
+      let after = try database.row(table, id).map { rebase.state(table, $0) }
       let before = RecordHistory(edits, current: after).base
       guard let change = UndoneRecord(schema.tables[table].name, id, from: before, to: after) else {
         continue
       }
       change.json.write(to: &writer)
       isEmpty = false
-      if writer.count > Self.undoneSize { return nil }
+      if writer.count > Self.transactionSize { return nil }
     }
     if isEmpty { return nil }
     writer.endArray()
@@ -41,7 +47,7 @@ extension LocalDatabase {
     try connection.run(
       "INSERT INTO holdfast_undo (change_set, at, size, changes) VALUES (?, ?, ?, ?)",
       [
-        .integer(try state().nextNumber), rows.last?[2] ?? .integer(0), .integer(Int64(bytes.count)),
+        .integer(try database.state().nextNumber), rows.last?[2] ?? .integer(0), .integer(Int64(bytes.count)),
         .text(String(decoding: bytes, as: UTF8.self)),
       ])
     let number = connection.lastInsertRowID
@@ -50,7 +56,7 @@ extension LocalDatabase {
       DELETE FROM holdfast_undo WHERE n IN (SELECT n FROM (SELECT n, row_number() OVER newest AS place,
       sum(size) OVER newest AS total FROM holdfast_undo WINDOW newest AS (ORDER BY n DESC))
       WHERE place > ? OR total > ?)
-      """, [.integer(Int64(Self.undoLimit)), .integer(Int64(Self.undoSize))])
+      """, [.integer(Int64(Self.limit)), .integer(Int64(Self.size))])
     return number
   }
 
@@ -75,7 +81,7 @@ extension LocalDatabase {
   }
 
   /// The last transaction that is neither an undo nor undone, nor one of which nothing could be undone (`undoes` is 0).
-  func lastUndoable() throws -> Int64? {
+  func last() throws -> Int64? {
     var undone: Set<Int64> = []
     for row in try connection.rows("SELECT n, undoes FROM holdfast_undo ORDER BY n DESC") {
       guard let number = row[0].integer, !undone.contains(number) else { continue }
@@ -86,7 +92,7 @@ extension LocalDatabase {
   }
 
   /// What a transaction of this number made; nil when it is not kept.
-  func undoneRecords(_ number: Int64) throws -> [UndoneRecord]? {
+  func records(_ number: Int64) throws -> [UndoneRecord]? {
     try connection.value("SELECT changes FROM holdfast_undo WHERE n = ?", [.integer(number)]).map(changes)
   }
 

@@ -1,49 +1,8 @@
 import HoldfastCore
 import HoldfastSQLite
 
-extension LocalDatabase {
-  /// Undoes a transaction in one of its own; see `Store.undo`.
-  @discardableResult
-  package func undo(_ number: Int64?) throws -> UndoResult {
-    try transaction(.immediate) {
-      try sealing.seal(isStrict: false)
-      guard let number = try number ?? lastUndoable(), let changes = try undoneRecords(number) else {
-        throw StoreError(.nothingToUndo, "There is nothing on this device that could be undone.")
-      }
-      let undoing = try undoTogether(changes, number)
-      let kept = try keepUndo()
-      if let kept {
-        try connection.run(
-          "UPDATE holdfast_undo SET undoes = ? WHERE n = ?", [.integer(number), .integer(kept)])
-      } else if undoing.result.undone.isEmpty {
-        // Else the next undo would mean it again.
-        try connection.run("UPDATE holdfast_undo SET undoes = 0 WHERE n = ?", [.integer(number)])
-      }
-      try sealing.seal(isStrict: true)
-      return undoing.result
-    }
-  }
-
-  /// Undoes with unique values looked at when all is undone; where two records would have one value, again, leaving out what is forbidden.
-  private func undoTogether(_ changes: [UndoneRecord], _ number: Int64) throws -> Undoing {
-    struct IsTaken: Error {}
-    do {
-      return try connection.savepoint {
-        var undoing = Undoing(changes, number: number, in: self)
-        try database.uniqueValues.deferring { try undoing.run() }
-        if try database.uniqueValues.clash() != nil { throw IsTaken() }
-        return undoing
-      }
-    } catch is IsTaken {
-      var undoing = Undoing(changes, number: number, in: self)
-      try undoing.run()
-      return undoing
-    }
-  }
-}
-
 /// One undo: what a transaction did, rolled back where nobody has changed it since. See docs/UNDO.md.
-private struct Undoing {
+struct Undoing {
   private let changes: [UndoneRecord]
   private let local: LocalDatabase
   private(set) var result: UndoResult

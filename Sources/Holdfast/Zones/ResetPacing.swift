@@ -6,7 +6,6 @@ package struct ResetPacing {
   let database: LocalDatabase
 
   private var connection: SQLiteConnection { database.connection }
-  private var zones: Zones { Zones(database: database) }
 
   package init(database: LocalDatabase) { self.database = database }
 

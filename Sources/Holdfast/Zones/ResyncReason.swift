@@ -12,6 +12,6 @@ enum ResyncReason: Int64 {
   case filled = 3
   /// The same, but the server is asked first what `token` is worth: it was restored, or says that the zone is lost.
   case verified = 4
-  /// From the beginning, as edits may be here that no trigger recorded: what differs is kept. See `UnrecordedEdits`.
+  /// From the beginning, as edits may be here that no trigger recorded: what differs is kept. See `ZoneComparison`.
   case compared = 5
 }

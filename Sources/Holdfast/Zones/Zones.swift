@@ -32,7 +32,7 @@ package struct Zones {
   }
 
   /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
-  func know(_ zone: String) throws {
+  func add(_ zone: String) throws {
     let known = try connection.value(
       "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
     if known != nil { return }

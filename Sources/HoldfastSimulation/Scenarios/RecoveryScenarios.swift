@@ -136,7 +136,9 @@ extension Stage {
   /// The zones that a device shows as awaiting recovery.
   fileprivate func awaiting(_ device: Int) -> [String] {
     guard let app = self[device].apps.first else { return [] }
-    return world.run(as: app.process) { (try? app.database.zonesAwaitingRecovery())?.map(\.zone) ?? [] }
+    return world.run(as: app.process) {
+      (try? AwaitingRecovery(database: app.database).awaitingZones())?.map(\.zone) ?? []
+    }
   }
 
   /// The records of membership that the server has in a zone.

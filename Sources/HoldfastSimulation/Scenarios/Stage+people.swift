@@ -25,7 +25,7 @@ extension Stage {
     device.recreated = recreated
     do {
       try world.run(as: app.process) {
-        guard foreign else { return try app.database.write(environment, body) }
+        guard foreign else { return try AppTransaction(database: app.database).write(environment, body) }
         let database = Database(local: app.database, environment: environment)
         try app.database.connection.transaction(.immediate) { try body(database) }
       }
@@ -51,7 +51,9 @@ extension Stage {
 
   /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
   private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) throws {
-    _ = try world.run(as: app.process) { try app.database.prepareRequest(changeSetLimit: 1) }
+    _ = try world.run(as: app.process) {
+      try RequestPreparation(database: app.database).prepare(changeSetLimit: 1)
+    }
     world.look(at: device)
     world.oracle.applied(device: device.machine, user: world.userID(of: device), view: device.view)
   }

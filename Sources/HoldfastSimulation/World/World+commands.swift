@@ -43,7 +43,7 @@ extension World {
     do {
       let token = try run(as: app.process) { try app.database.sessionToken() }
       try run(as: app.process) {
-        try app.database.signOut(removingData: removingData, discardingUnsent: discarding)
+        try SignOut(database: app.database).run(removingData: removingData, discardingUnsent: discarding)
       }
       guard checkLife(app, device, .other) else { return }
       look(at: device)

@@ -45,10 +45,11 @@ extension World {
       Chance(seed: plan.seed, UInt64(process.number) << 8 | UInt64(device.number) + 16))
     do {
       let database = try run(as: process) {
-        try LocalDatabase(
+        try DatabaseOpening(
           path: device.path, schema: schema(device.version), access: .readWriteCreate,
           pages: SimulatedPages(disk, database: device.path),
-          replica: Position.Replica(random: source.next()).string)
+          replica: Position.Replica(random: source.next()).string
+        ).open()
       }
       if disk.isAlive(process) {
         let app = SimulatedDevice.App(
@@ -111,14 +112,14 @@ extension World {
     device.isDiscarding = command.seed % 32 == 2 && !before.quarantine.isEmpty
     do {
       try run(as: app.process) {
-        if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try app.database.undo(nil) }
+        if !plan.isPeaceful, command.seed % 8 == 1 { return _ = try Undo(database: app.database).run(nil) }
         if device.isDiscarding, let refused = before.quarantine.first {
           return try app.database.connection.transaction(.immediate) {
             try Quarantine(database: app.database).remove(refused.number)
           }
         }
         if command.seed % 8 == 2, let refused = before.quarantine.first {
-          return try app.database.write(environment) { _ in
+          return try AppTransaction(database: app.database).write(environment) { _ in
             try Resending(database: app.database).resend(refused.number) { Self.amend(&$0, command) }
           }
         }
@@ -132,7 +133,7 @@ extension World {
           let database = Database(local: app.database, environment: environment)
           try app.database.connection.transaction(.immediate) { try edit(database) }
         } else {
-          try app.database.write(environment, edit)
+          try AppTransaction(database: app.database).write(environment, edit)
         }
       }
       guard checkLife(app, device, .writing) else { return }
@@ -171,7 +172,9 @@ extension World {
   /// Makes a change set of what another program wrote, before it writes more: the model takes each transaction for one.
   private func seal(_ app: SimulatedDevice.App, _ device: SimulatedDevice) {
     do {
-      _ = try run(as: app.process) { try app.database.prepareRequest(changeSetLimit: 1) }
+      _ = try run(as: app.process) {
+        try RequestPreparation(database: app.database).prepare(changeSetLimit: 1)
+      }
     } catch {
       history.add("\(device.machine): not sealed: \(error)", at: now)
     }
@@ -262,7 +265,7 @@ extension World {
     do {
       let request: TransportRequest? = try run(as: app.process) {
         if try app.database.sessionToken() != nil, !app.isSignedOut { return nil }
-        return try app.database.sessionRequest(
+        return try SessionRequests(database: app.database).request(
           isNew ? "v1/accounts" : "v1/sessions", name: device.user, password: "correct horse",
           device: device.machine)
       }
@@ -282,7 +285,7 @@ extension World {
     _ device: SimulatedDevice
   ) {
     do {
-      try run(as: app.process) { try app.database.adopt(try answer.get()) }
+      try run(as: app.process) { try SessionStart(database: app.database).adopt(try answer.get()) }
       guard checkLife(app, device, .other) else { return retrySignIn(device) }
       (device.hasAccount, app.isSignedOut) = (true, false)
       look(at: device)

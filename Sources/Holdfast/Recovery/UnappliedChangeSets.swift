@@ -2,7 +2,13 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What a restored server may have lost while its zone was still coming in parts. See docs/RESTORING.md, section 4.
-extension LocalDatabase {
+struct UnappliedChangeSets {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var zones: Zones { Zones(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+
   /// Purges the half of a download that came from the history before a restore: the zone is as it was when it was whole, and says so.
   ///
   /// - Parameter hasLost: whether edits of this device that the server has lost may show in it; then it resyncs.
@@ -21,7 +27,7 @@ extension LocalDatabase {
 
   /// Keeps the change sets that an answer confirms before their zones are whole here: the device does not know yet what became of them, and
   /// nobody else may. Call while they are in the outbox.
-  func noteUnapplied(_ answer: SyncAnswer) throws {
+  func note(_ answer: SyncAnswer) throws {
     if answer.bringsAll { return }
     try connection.run(
       "INSERT INTO holdfast_unapplied (first, body) SELECT first, body FROM holdfast_outbox WHERE last <= ?",
@@ -29,7 +35,7 @@ extension LocalDatabase {
   }
 
   /// Purges them when nothing is on its way any more.
-  func purgeUnapplied(_ answer: SyncAnswer) throws {
+  func purge(_ answer: SyncAnswer) throws {
     if !answer.bringsAll { return }
     try connection.run(
       "DELETE FROM holdfast_unapplied WHERE NOT EXISTS (SELECT 1 FROM holdfast_pages)")

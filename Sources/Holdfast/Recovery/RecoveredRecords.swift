@@ -2,11 +2,16 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Handing back to a restored server what it has lost. See docs/RESTORING.md, section 4.
-extension LocalDatabase {
-  /// So long a zone stays of which the restored server can't say whether it may be read.
-  private static let holding: Int64 = 24 * 3_600_000
-  private static let deletionLimit = 10_000
-  private static let deletionTime: Int64 = 30 * 86_400_000
+struct RecoveredRecords {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var sql: [TableStatements] { database.sql }
+  private var zones: Zones { Zones(database: database) }
+  private var rebase: Rebase { Rebase(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+
   private static let requestSize = 1 << 20
 
   // MARK: Noting
@@ -17,17 +22,17 @@ extension LocalDatabase {
   /// - Parameter values: the values that arrive, in the order of the table's columns.
   /// - Returns: whether what is here stays as it is, as it is later.
   func noteIfLater(
-    _ table: Int, _ id: String, than rev: Int64, _ session: ApplySession, values: () throws -> [Value]
+    _ table: Int, _ id: String, than rev: Int64, _ writable: Set<Int>, values: () throws -> [Value]
   ) throws -> Bool {
     if let known = try rebase.history(table, id).base {
       let isNoted = try known.rev > rev || self.values(of: known, table) != values()
-      return try isNoted && note(table, id, known, session.writable) && known.rev > rev
+      return try isNoted && note(table, id, known, writable) && known.rev > rev
     }
     let deletion = try connection.row(
       "SELECT rev, zone FROM holdfast_deleted WHERE record_table = ? AND id = ?",
       [.text(schema.tables[table].name), .text(id)])
     guard let deletion, let last = deletion[0].integer, last > rev, let zone = deletion[1].text,
-      session.writable.contains(table)
+      writable.contains(table)
     else { return false }
     try note(RecoveredRecord(table: table, id: id, zone: zone, rev: last, values: nil))
     return true
@@ -126,33 +131,11 @@ extension LocalDatabase {
       ])
   }
 
-  /// Remembers a deletion that the server told of.
-  func remember(deletionOf table: Int, _ id: String, zone: String, rev: Int64, at clock: Stamp) throws {
-    try connection.run(
-      "INSERT OR REPLACE INTO holdfast_deleted (record_table, id, zone, rev, at) VALUES (?, ?, ?, ?, ?)",
-      [
-        .text(schema.tables[table].name), .text(id), .text(zone), .integer(rev), .integer(clock.milliseconds),
-      ])
-  }
-
-  /// Purges deletions that are old, or too many.
-  func purgeOldDeletions(at clock: Stamp) throws {
-    try connection.run(
-      "DELETE FROM holdfast_deleted WHERE at < ?", [.integer(clock.milliseconds - Self.deletionTime)])
-    let surplus = try count("SELECT count(*) FROM holdfast_deleted") - Self.deletionLimit
-    if surplus <= 0 { return }
-    try connection.run(
-      """
-      DELETE FROM holdfast_deleted WHERE (record_table, id) IN
-      (SELECT record_table, id FROM holdfast_deleted ORDER BY at, id LIMIT ?)
-      """, [.integer(Int64(surplus))])
-  }
-
   // MARK: Sending
 
   /// Whether edits wait until the server has back what they may build on.
-  func isHandingBack() throws -> Bool {
-    try count(
+  func areWaiting() throws -> Bool {
+    try database.count(
       """
       SELECT EXISTS (SELECT 1 FROM holdfast_recovered)
       OR EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 2 AND ack IS NOT NULL)
@@ -163,7 +146,7 @@ extension LocalDatabase {
   /// What is to be recovered next: the numbers of the notes, and the bytes.
   ///
   /// - Parameter limit: the greatest number of them, at least 1.
-  func nextReturns(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
+  func next(limit: Int) throws -> (numbers: [Int64], bodies: [[UInt8]]) {
     let row = try connection.statement("SELECT n, body FROM holdfast_recovered ORDER BY n")
     defer { row.reset() }
     var (numbers, bodies, size): ([Int64], [[UInt8]], Int) = ([], [], 0)
@@ -215,7 +198,7 @@ extension LocalDatabase {
     else { return nil }
     var members: [JSONValue.Member] = [
       .init("op", .string(json["deleted"] == nil ? "create" : "delete")), .init("table", .string(name)),
-      .init("id", id), .init("at", .string(try state().clock.text)),
+      .init("id", id), .init("at", .string(try database.state().clock.text)),
     ]
     if case .object(let columns)? = json["columns"] {
       let extra = table.zone == .explicit ? [JSONValue.Member("zone", zone)] : []

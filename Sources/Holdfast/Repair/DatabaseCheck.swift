@@ -1,19 +1,14 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What is wrong with a device's database.
-public struct StoreFindings: Sendable, Hashable {
-  /// What SQLite says of pages and indexes, at most 100 lines; empty when they are well.
-  public internal(set) var file: [String] = []
-  /// The zones with records whose reference names none, or which the device does not have.
-  public internal(set) var zones: TextSet = []
-
-  /// Whether all is well.
-  public var isSound: Bool { file.isEmpty && zones.isEmpty }
-}
-
 /// Checking the device's copy, and resyncing it. See docs/SNAPSHOTS.md, section 5.
-extension LocalDatabase {
+struct DatabaseCheck {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var zones: Zones { Zones(database: database) }
+
   /// Looks through the whole database.
   func check() throws -> StoreFindings {
     var findings = StoreFindings()
@@ -35,12 +30,12 @@ extension LocalDatabase {
   ///
   /// - Parameter zone: nil for all.
   func reset(_ zone: String?) throws {
-    try transaction(.immediate) {
+    try database.transaction(.immediate) {
       let all = { try self.connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text } }
       for zone in try zone.map({ [$0] }) ?? all() {
         try zones.resync(zone)
         // It may be of before what this device has sent since.
-        snapshots?.remove(zone)
+        database.snapshots?.remove(zone)
       }
       try zones.removeStrayFiles()
     }
@@ -52,13 +47,12 @@ extension LocalDatabase {
     if findings.isSound { return findings }
     // Before anything is written by way of them.
     if !findings.file.isEmpty { try connection.execute("REINDEX") }
-    try transaction(.immediate) {
-      for zone in findings.zones { try zones.know(zone) }
+    try database.transaction(.immediate) {
+      for zone in findings.zones { try zones.add(zone) }
       let all = try connection.rows("SELECT zone FROM holdfast_zones").compactMap { $0[0].text }
       for zone in findings.file.isEmpty ? Array(findings.zones) : all { try zones.resync(zone) }
       try zones.removeStrayFiles()
     }
     return findings
   }
-
 }

@@ -1,24 +1,20 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// What a record was here, where the server has it otherwise.
-struct UnrecordedOperation {
-  let kind: RecordOperation.Kind
-  let table: Int
-  let id: String
-  let rev: Int64
-  /// The zone of a record whose creator says it.
-  let zone: String?
-  let settings: [RecordOperation.Setting]
-}
-
 /// Edits that no trigger recorded: another program had dropped the triggers, or rebuilt a table without them. See PROTOCOL.md, section 6.7.
-extension LocalDatabase {
+struct ZoneComparison {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var rebase: Rebase { Rebase(database: database) }
+  private var quarantine: Quarantine { Quarantine(database: database) }
+
   private static let operationsOfSet = 1000
 
   /// Whether a zone is compared with the server's when it comes.
   func isComparing() throws -> Bool {
-    try count("SELECT EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 5)") == 1
+    try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 5)") == 1
   }
 
   /// Compares an arriving record with the one here. What differs of the same revision was edited here, and becomes an edit on top of it. What differs
@@ -50,7 +46,7 @@ extension LocalDatabase {
       return false
     }
     try rebase.onto(table, id, zone: session.zone, rev: rev, values: values)
-    if try row(table, id) == nil { return true }
+    if try database.row(table, id) == nil { return true }
     let edited = TextSet(try database.edits.of(table, id).filter { $0.kind == .update }.map(\.column))
     for (setting, here) in differing {
       let column = definition.columns[setting.column].name
@@ -66,7 +62,9 @@ extension LocalDatabase {
   /// Notes a record for quarantine that has not come with its zone, before it is removed.
   func keepRemoved(_ table: Int, _ id: String, in zone: String, _ session: inout ApplySession) throws {
     let definition = schema.tables[table]
-    guard definition.zone != .server, let here = try row(table, id), here.zone == zone else { return }
+    guard definition.zone != .server, let here = try database.row(table, id), here.zone == zone else {
+      return
+    }
     session.unrecorded.append(
       UnrecordedOperation(
         kind: .create, table: table, id: id, rev: 0, zone: definition.zone == .explicit ? zone : nil,
@@ -80,7 +78,7 @@ extension LocalDatabase {
   /// - Returns: how many change sets that is.
   func quarantineUnrecorded(_ session: ApplySession) throws -> Int {
     var (lacking, rest, count) = (LackingRecords(), session.unrecorded[...], 0)
-    let stamp = try state().clock
+    let stamp = try database.state().clock
     while !rest.isEmpty {
       var writer = OperationWriter()
       for operation in rest.prefix(Self.operationsOfSet) {

@@ -2,11 +2,16 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What the server gave to be shown again, and what it asked for. See docs/RESTORING.md, section 4.
-extension LocalDatabase {
+struct Proofs {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+
   /// Keeps the proofs of an answer, and which zones it wants shown. Call when its parts are applied.
   ///
   /// - Parameter shown: the claims of the request.
-  func keepProofs(_ answer: SyncAnswer, shown: [RecoveryClaim]) throws {
+  func keep(_ answer: SyncAnswer, shown: [RecoveryClaim]) throws {
     if !answer.proof.isEmpty {
       try connection.run("UPDATE holdfast_local SET proof = ?", [.text(answer.proof)])
     }

@@ -1,0 +1,187 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// Applying the answer of the server, in one transaction. See PROTOCOL.md, section 6.3.
+struct AnswerApplying {
+  let database: LocalDatabase
+  let answer: SyncAnswer
+  /// The bytes of the answer, which have the changes of its parts.
+  let body: [UInt8]
+  let request: PreparedRequest
+  /// Whether a zone of so many changes, of which the device has nothing, is to come as a snapshot.
+  var prefersSnapshot: (_ zone: String, _ changes: Int64) -> Bool = { _, _ in false }
+
+  private var connection: SQLiteConnection { database.connection }
+  private var sealing: Sealing { Sealing(database: database) }
+  private var outbox: Outbox { Outbox(database: database) }
+  private var missingCreates: MissingCreates { MissingCreates(database: database) }
+  private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
+  private var unapplied: UnappliedChangeSets { UnappliedChangeSets(database: database) }
+  private var awaiting: AwaitingRecovery { AwaitingRecovery(database: database) }
+  private var proofs: Proofs { Proofs(database: database) }
+  private var zones: Zones { Zones(database: database) }
+  private var zoneDownload: ZoneDownload { ZoneDownload(database: database) }
+  private var zoneChanges: ZoneChanges { ZoneChanges(database: database) }
+  private var comparison: ZoneComparison { ZoneComparison(database: database) }
+  private var filling: ZoneFilling { ZoneFilling(database: database) }
+  private var resets: ResetPacing { ResetPacing(database: database) }
+  private var orphans: Orphans { Orphans(database: database) }
+  private var unknownResending: UnknownResending { UnknownResending(database: database) }
+
+  /// Applies the answer; a second time without orphans where foreign keys do not hold.
+  ///
+  /// - Throws: `Inapplicable`; `SQLiteError`. Then nothing of the answer happened.
+  func run() throws -> Applied {
+    do {
+      do { return try apply() } catch let error as SQLiteError where error.code == .constraintForeignKey {
+        // An orphan that nothing here explains must not stop all that comes behind it.
+        Trace.took(.orphansDropped)
+        return try apply(mayHaveOrphans: true)
+      }
+    } catch Inapplicable.pageMissing(let zone) {
+      Trace.took(.pageMissing)
+      try database.transaction(.immediate) {
+        try zones.resync(zone)
+        try zones.removeStrayFiles()
+      }
+      return Applied(hasMore: true)
+    } catch {
+      // Pages saved for an answer that failed would gather with each try, most of all on a full disk.
+      try? database.transaction(.immediate) { try zones.removeStrayFiles() }
+      throw error
+    }
+  }
+
+  /// All steps, in their order. Each line names what its step needs and what it gives.
+  private func apply(mayHaveOrphans: Bool = false) throws -> Applied {
+    var applied = Applied()
+    var usedPages: [String] = []
+    try database.transaction(.immediate) {
+      let state = try checkIdentity()
+      try sealing.seal(isStrict: false)
+      let hasOtherSchema = try database.serverSchema.keep(answer)
+      try database.whileApplying {
+        // What the server decided of this device's change sets and recovered records.
+        let created = try settleChangeSets(state, &applied)
+        applied.quarantined += try settleRecovered()
+        try zones.noteSent(request.acks)
+        // The zones' parts.
+        var session = ApplySession(hasEdits: try database.edits.hasAny() || comparison.isComparing())
+        let lost = try unapplied.keepLost(answer)
+        applied.quarantined += lost
+        session.hasLost = lost > 0
+        try applyParts(&session, &applied)
+        if lost > 0 { try unapplied.replaceLost(answer) }
+        if !answer.parts.isEmpty { try database.serverSchema.nameConflicts() }
+        try unapplied.purge(answer)
+        try zoneChanges.removeDeleted(&session, at: answer.clock)
+        applied.quarantined += try comparison.quarantineUnrecorded(session)
+        usedPages = session.usedPages
+        // The zones that are gone, or not known yet.
+        try removeLostZones(&applied)
+        try missingCreates.await(created)
+        if !answer.mustResend {
+          applied.quarantined += try awaiting.hold(answer.awaitingRecovery, at: answer.clock)
+          try awaiting.release(answer)
+        }
+        try proofs.keep(answer, shown: request.claims)
+        // References to records that are gone.
+        try orphans.settle()
+        // What a refused deletion put back may have lost its parent since.
+        if applied.quarantined > 0 || mayHaveOrphans { try orphans.remove() }
+      }
+      if hasOtherSchema { try resendUnknown(&applied) }
+      if !answer.lost.isEmpty || answer.parts.contains(where: \.isReset) { try zones.removeStrayFiles() }
+      try advanceClock()
+      if !answer.mustResend {
+        try resets.note(answer.parts.filter(\.isReset).map(\.zone))
+        try filling.goOn()
+      }
+      let isMore = try isMoreToExchange()
+      applied.hasMore = applied.hasMore || answer.mustResend || isMore
+      applied.resetWait = try resets.wait()
+    }
+    database.pages.remove(usedPages)
+    return applied
+  }
+
+  // MARK: The steps
+
+  /// What is said to an identity that was replaced meanwhile does not concern the one of now.
+  ///
+  /// - Returns: what the database says of the device.
+  private func checkIdentity() throws -> DeviceState {
+    let state = try database.state()
+    guard state.device == request.device, state.token != nil else { throw Inapplicable.outdated }
+    return state
+  }
+
+  /// Takes the refused change sets back, and purges the confirmed ones.
+  ///
+  /// - Returns: the records that they created, and those that are back by it, as far as no answer has brought them.
+  private func settleChangeSets(_ state: DeviceState, _ applied: inout Applied) throws -> [CreatedRecord] {
+    guard answer.confirmed >= state.confirmed else { return [] }
+    guard try outbox.isOwnHistory(answer, state) else { throw Inapplicable.diverged }
+    var created = try missingCreates.records(inSets: 0...max(0, answer.confirmed))
+    applied.quarantined += try outbox.refuse(answer.refused, &created)
+    try unapplied.note(answer)
+    try outbox.confirm(answer)
+    return created
+  }
+
+  /// Purges what the server has back.
+  ///
+  /// - Returns: how many change sets went into quarantine.
+  private func settleRecovered() throws -> Int {
+    guard let recovered = answer.recovered else { return 0 }
+    return try recoveredRecords.settle(
+      recovered: request.recovered.prefix(max(0, Int(clamping: recovered.count))), refused: recovered.refused)
+  }
+
+  private func applyParts(_ session: inout ApplySession, _ applied: inout Applied) throws {
+    for part in answer.parts {
+      if try filling.isOfOtherHistory(part), try filling.askAgain(part.zone) {
+        applied.hasMore = true
+      } else if try !zoneDownload.isLarge(part, &applied, prefersSnapshot) {
+        try zoneDownload.apply(part, body: body, &session, &applied)
+      }
+    }
+  }
+
+  private func removeLostZones(_ applied: inout Applied) throws {
+    for zone in answer.lost {
+      if try filling.askAgain(zone) {
+        applied.hasMore = true
+      } else if try awaiting.contains(zone) {
+        // Nobody has what was held.
+        applied.quarantined += try awaiting.giveUp(zone)
+      } else {
+        try zones.lose(zone)
+      }
+    }
+  }
+
+  /// Sends again what the server did not know of a newer app, now that it has another schema.
+  private func resendUnknown(_ applied: inout Applied) throws {
+    if try unknownResending.run(sealing: { try sealing.seal(isStrict: false) }) { applied.hasMore = true }
+  }
+
+  private func advanceClock() throws {
+    try connection.run(
+      "UPDATE holdfast_local SET clock = max(clock, ?1), last_server_clock = max(last_server_clock, ?1), resend = ?2",
+      [.integer(answer.clock.rawValue), .integer(answer.mustResend ? 1 : 0)])
+  }
+
+  /// Whether there is something to send, or a zone that is not whole. A zone that waits to be resynced brings no
+  /// further pages.
+  private func isMoreToExchange() throws -> Bool {
+    let open = try connection.value(
+      """
+      SELECT EXISTS (SELECT 1 FROM holdfast_outbox) OR EXISTS (SELECT 1 FROM holdfast_edits WHERE change_set IS NULL) OR EXISTS (SELECT 1 FROM holdfast_pages p WHERE p.zone NOT IN
+        (SELECT zone FROM holdfast_resets WHERE until IS NOT NULL))
+      OR EXISTS (SELECT 1 FROM holdfast_recovered) OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE sent = 0 AND (ack IS NULL OR ack = ''))
+      """)
+    return open?.integer == 1
+  }
+}

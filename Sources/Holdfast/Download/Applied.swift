@@ -1,0 +1,15 @@
+/// What an answer changed on the device.
+struct Applied: Sendable {
+  /// Whether there is more to ask for or to send.
+  var hasMore = false
+  /// How many changes came down in this answer.
+  var changes = 0
+  /// At most so many are still to come.
+  var remaining = 0
+  /// A large zone that the device has nothing of, whose snapshot is to be downloaded; it counts in `remaining`.
+  var largeZone: (zone: String, changes: Int)?
+  /// How many change sets went into quarantine.
+  var quarantined = 0
+  /// How long the first of the zones waits that are to be resynced later; nil for none.
+  var resetWait: Duration?
+}

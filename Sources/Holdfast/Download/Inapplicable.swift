@@ -1,0 +1,9 @@
+/// Why an answer was not applied.
+enum Inapplicable: Error {
+  /// The device's identity changed after the request was made; ask again.
+  case outdated
+  /// The server knows other content under this device's numbers: this database is a copy.
+  case diverged
+  /// The file of a staged page is gone.
+  case pageMissing(zone: String)
+}

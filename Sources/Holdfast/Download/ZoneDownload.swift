@@ -1,0 +1,148 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// One zone's part of an answer: kept until its zone is whole, then applied. See PROTOCOL.md, section 6.3,
+/// step 5.
+struct ZoneDownload {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var zones: Zones { Zones(database: database) }
+  private var resets: ResetPacing { ResetPacing(database: database) }
+  private var unapplied: UnappliedChangeSets { UnappliedChangeSets(database: database) }
+  private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
+  private var zoneChanges: ZoneChanges { ZoneChanges(database: database) }
+
+  /// Whether a part begins a zone that is to come as a snapshot; then the zone is left at its beginning.
+  func isLarge(
+    _ part: SyncAnswer.Part, _ applied: inout Applied, _ prefersSnapshot: (String, Int64) -> Bool
+  ) throws -> Bool {
+    let changes = part.count.addingReportingOverflow(part.remaining)
+    guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
+      prefersSnapshot(part.zone, changes.partialValue)
+    else { return false }
+    let known = try connection.row(
+      "SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    // What a restored server has lost, and what no trigger recorded, is found by comparing with each record that comes.
+    if let known, known[0].text != "" || [2, 5].contains(known[1].integer) { return false }
+    try connection.run(
+      """
+      INSERT INTO holdfast_zones (zone, role) VALUES (?, ?) ON CONFLICT (zone) DO UPDATE SET role = excluded.role
+      """, [.text(part.zone), .text(part.role)])
+    applied.remaining += Int(clamping: changes.partialValue)
+    applied.hasMore = true
+    if applied.largeZone == nil { applied.largeZone = (part.zone, Int(clamping: changes.partialValue)) }
+    return true
+  }
+
+  /// Applies a part that its zone is whole with, keeps a page, or begins a resync.
+  func apply(
+    _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
+  ) throws {
+    let known = try connection.row(
+      "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
+    if part.isReset {
+      if part.isRestored, try unapplied.goBack(part.zone, hasLost: session.hasLost) {
+        applied.hasMore = true
+        return
+      }
+      // Also of a zone that is not here: the server waits to hear so.
+      guard try resets.mayReset(part.zone) else { return }
+      Trace.took(.resetBegun)
+      try zones.begin(part.zone, isRestored: part.isRestored)
+      try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(part.zone)])
+      applied.hasMore = true
+      return
+    }
+    // A part that follows another ack than this device's is out of date: another process was here first.
+    guard (known.map { $0[0].text } ?? "") == part.from else {
+      Trace.took(.partOutdated)
+      applied.hasMore = true
+      return
+    }
+    try connection.run(
+      """
+      INSERT INTO holdfast_zones (zone, role, ack) VALUES (?, ?, ?)
+      ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, sent = 0
+      """, [.text(part.zone), .text(part.role), .text(part.to)])
+    applied.remaining += Int(part.remaining)
+    applied.changes += Int(part.count)
+    applied.hasMore = applied.hasMore || part.hasMore
+    if !part.hasMore {
+      try applyWhole(
+        part, body: body, reason: known?[1].integer ?? 0, whole: known?[2].text ?? "", &session)
+    } else if part.to != part.from {
+      // Else there was no room for this zone; the page before has this token too.
+      try body.withUnsafeBufferPointer {
+        try stage(UnsafeBufferPointer(rebasing: $0[part.changes]), of: part)
+      }
+    }
+  }
+
+  /// Keeps a page until its zone is whole.
+  private func stage(_ bytes: UnsafeBufferPointer<UInt8>, of part: SyncAnswer.Part) throws {
+    // Under the writer's lock nobody else stages this page; one of the same name is left over from a crash.
+    let name = Fingerprint(of: part.zone, "=", part.to).text
+    try database.pages.save(bytes, name: name)
+    Trace.took(.pageStaged)
+    try connection.run(
+      "INSERT INTO holdfast_pages (zone, file) VALUES (?, ?)", [.text(part.zone), .text(name)])
+  }
+
+  /// Applies the staged pages of a zone and its last part.
+  ///
+  /// - Parameter whole: up to where the zone was whole here.
+  private func applyWhole(
+    _ part: SyncAnswer.Part, body: [UInt8], reason: Int64, whole: String, _ session: inout ApplySession
+  ) throws {
+    let reason = ResyncReason(rawValue: reason) ?? .replaced
+    session.begin(
+      zone: part.zone, isResync: ![.none, .verified].contains(reason), isCompared: reason == .compared,
+      writable: reason == .recovered ? try recoveredRecords.writable(roles(part)) : nil)
+    let files = try connection.rows(
+      "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
+    ).compactMap { $0[0].text }
+    // What came before the last part since the zone was whole is in pages.
+    if files.isEmpty, !part.from.isEmpty, part.from != whole {
+      throw Inapplicable.pageMissing(zone: part.zone)
+    }
+    func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
+      if index == files.count {
+        return Ahead { [forms = database.serverSchema.forms] in
+          try PageParser.parse(body, part.changes, tables: forms)
+        }
+      }
+      // Read here, since what happens to files must not depend on the timing of threads.
+      guard let bytes = database.pages.load(files[index]) else {
+        throw Inapplicable.pageMissing(zone: part.zone)
+      }
+      return Ahead { [forms = database.serverSchema.forms] in
+        try PageParser.parse(bytes, bytes.indices, tables: forms)
+      }
+    }
+    // While one page is written, another thread parses the next. One alone, so that two are in memory whatever a zone's size.
+    var next = try parseAhead(0)
+    for index in files.indices {
+      let page = try next.value()
+      next = try parseAhead(index + 1)
+      try zoneChanges.apply(page, &session)
+    }
+    session.usedPages += files
+    if !files.isEmpty {
+      Trace.took(.pagesApplied)
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(part.zone)])
+    }
+    try zoneChanges.apply(next.value(), &session)
+    try zoneChanges.removeUnseen(&session)
+    try connection.run(
+      "UPDATE holdfast_zones SET token = ack, resync = iif(resync = 4, 4, 0), claimed_role = '' WHERE zone = ?",
+      [.text(part.zone)])
+  }
+
+  /// The user's role in a zone: of now, or the one that was claimed to have been given since the backup; the server decides.
+  private func roles(_ part: SyncAnswer.Part) throws -> Role? {
+    let claimed = try connection.value(
+      "SELECT claimed_role FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])?.text
+    return [Role(rawValue: part.role), claimed.flatMap(Role.init)].compactMap { $0 }.max()
+  }
+}

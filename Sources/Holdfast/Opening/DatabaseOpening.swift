@@ -1,0 +1,138 @@
+package import HoldfastCore
+package import HoldfastSQLite
+
+/// Opens a device's database: makes it, brings it to the schema, and mends what another program has scrambled.
+package struct DatabaseOpening {
+  let path: String
+  let schema: SyncSchema
+  let access: SQLiteConnection.Access
+  let pages: (any PageStorage)?
+  let replica: String
+
+  /// How to open the database at `path`.
+  ///
+  /// - Parameters:
+  ///   - access: whether it is made or extended.
+  ///   - pages: where pages are kept; nil puts them, and snapshots, into folders beside the database.
+  ///     Elsewhere there are no snapshots.
+  ///   - replica: what the positions made here are told apart by, when the database is new.
+  package init(
+    path: String, schema: SyncSchema, access: SQLiteConnection.Access, pages: (any PageStorage)? = nil,
+    replica: String
+  ) {
+    (self.path, self.schema, self.access) = (path, schema, access)
+    (self.pages, self.replica) = (pages, replica)
+  }
+
+  /// Opens it, in these steps; a kill between them leaves what the next opening goes on with.
+  ///
+  /// - Throws: `StoreError` when the file is another program's, newer, damaged, or can't follow the schema;
+  ///   `SQLiteError`.
+  package func open() throws -> LocalDatabase {
+    do {
+      let database = try LocalDatabase(path: path, schema: schema, access: access, pages: pages)
+      if access == .readOnly { return database }
+      try database.connection.transaction(.immediate) {
+        try prepare(database)
+        try Mending(database: database).mend(replica: replica)
+        try Zones(database: database).removeStrayFiles()
+        try database.rememberForm()
+      }
+      return database
+    } catch let error as SQLiteError where error.code.primary == .notADatabase {
+      throw StoreError(
+        .notAHoldfastDatabase, "\(path) is no SQLite database. Give another path, or move the file away.")
+    } catch let error as SQLiteError
+      where error.code.primary == .cantOpen || error.code.primary == .readOnly
+    {
+      throw StoreError(
+        .cannotOpen,
+        "\(path) can not be opened for writing. Make its folder, and allow this user to write there.")
+    } catch let error as SQLiteError where error.isDamage {
+      throw StoreError.damaged(error)
+    }
+  }
+
+  private func prepare(_ database: LocalDatabase) throws {
+    let connection = database.connection
+    let id = try connection.value("PRAGMA application_id")?.integer ?? 0
+    let version = try connection.value("PRAGMA user_version")?.integer ?? 0
+    let isEmpty = try connection.value("SELECT count(*) FROM sqlite_master")?.integer == 0
+    let tables = DeviceTables(schema: schema)
+    if id == 0, isEmpty {
+      try connection.execute(
+        """
+        PRAGMA application_id = \(DeviceTables.applicationID); PRAGMA user_version = \(DeviceTables.formatVersion);
+        \(DeviceTables.own) \(tables.all())
+        """)
+      try connection.run(
+        "INSERT INTO holdfast_local (one, schema, replica) VALUES (1, ?, ?)",
+        [.text(database.schemaText), .text(replica)])
+      return
+    }
+    guard id == DeviceTables.applicationID else {
+      throw StoreError(
+        .notAHoldfastDatabase,
+        "The file holds another program's database. Give another path, or move it away.")
+    }
+    guard version <= DeviceTables.formatVersion else {
+      throw StoreError(
+        .databaseIsNewer, "The file was made by a newer Holdfast (form \(version)). Update the app.")
+    }
+    if try connection.value("SELECT count(*) FROM holdfast_local")?.integer != 1 {
+      throw StoreError(.databaseIsBroken, "The table holdfast_local has no row of its own.")
+    }
+    // Between transactions it is 0; with anything else no edit would be recorded.
+    try connection.run("UPDATE holdfast_local SET applying = 0 WHERE applying IS NOT 0")
+    try extend(database, tables)
+  }
+
+  /// Brings a database of another schema to this one; see docs/SCHEMA-CHANGES.md.
+  private func extend(_ database: LocalDatabase, _ tables: DeviceTables) throws {
+    let connection = database.connection
+    let stored = try connection.value("SELECT schema FROM holdfast_local")?.text ?? ""
+    if stored == database.schemaText { return try DeviceFormRepair(database: database).run() }
+    let old: SyncSchema
+    do { old = try SyncSchema(json: Array(stored.utf8)) } catch {
+      guard try hasTables(database) else {
+        throw StoreError(
+          .databaseIsBroken,
+          "The file does not say which schema it has. Take another file, or a copy of it. \(error)")
+      }
+      old = schema
+    }
+    if old.version > schema.version {
+      throw StoreError(
+        .databaseIsNewer,
+        "The file was brought to version \(old.version) of the schema, and this app has \(schema.version). Update the app."
+      )
+    }
+    let difference: SchemaDifference
+    do { difference = try SchemaDifference(from: old, to: schema) } catch {
+      throw StoreError(.schemaCannotChange, error.description)
+    }
+    // What a foreign writer left is told by the names of before, and by columns that may go.
+    let before = LocalDatabase(database, before: old)
+    try DeviceFormRepair(database: before).run()
+    try Sealing(database: before).seal(isStrict: false)
+    let triggers = try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'holdfast\\_%' ESCAPE '\\'")
+    for row in triggers { try connection.execute("DROP TRIGGER \"\(row[0].text ?? "")\"") }
+    try LocalSchemaChange(connection: connection, old: old, new: schema, difference: difference).run()
+    for table in schema.tables.indices { try connection.execute(tables.triggers(table)) }
+    // Records that came before a column was known are fetched again, so that the column is filled.
+    if !difference.isEmpty { try ZoneFilling(database: database).begin() }
+    try connection.run("UPDATE holdfast_local SET schema = ?", [.text(database.schemaText)])
+  }
+
+  /// Whether the file has all tables and columns of the schema.
+  private func hasTables(_ database: LocalDatabase) throws -> Bool {
+    try database.sql.allSatisfy { table in
+      do { _ = try database.connection.statement(table.select) } catch let error as SQLiteError {
+        if error.code == .error { return false }
+        throw error
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import HoldfastCore
+import HoldfastSQLite
+
+/// The end of a session.
+package struct SignOut {
+  let database: LocalDatabase
+
+  private var connection: SQLiteConnection { database.connection }
+  private var schema: SyncSchema { database.schema }
+  private var zones: Zones { Zones(database: database) }
+  private var outbox: Outbox { Outbox(database: database) }
+  private var sealing: Sealing { Sealing(database: database) }
+
+  package init(database: LocalDatabase) { self.database = database }
+
+  /// Removes the token, and with `removingData` all records and what belongs to the user.
+  package func run(removingData: Bool, discardingUnsent: Bool) throws {
+    try database.transaction(.immediate) {
+      try sealing.seal(isStrict: false)
+      try connection.run("UPDATE holdfast_local SET token = NULL")
+      guard removingData else { return }
+      let unsent = try outbox.waitingOperations()
+      let refused = try database.count("SELECT count(*) FROM holdfast_quarantine")
+      if unsent + refused > 0, !discardingUnsent {
+        throw StoreError(
+          .unsentEdits,
+          "\(unsent) edits were not sent yet and \(refused) change sets are in quarantine. Sync first, or say to discard them."
+        )
+      }
+      try database.whileApplying {
+        for table in schema.tables { try connection.run("DELETE FROM \"\(table.name)\"") }
+      }
+      try connection.execute(
+        """
+        DELETE FROM holdfast_edits; DELETE FROM holdfast_outbox; DELETE FROM holdfast_quarantine;
+        DELETE FROM holdfast_undo; DELETE FROM holdfast_zones; DELETE FROM holdfast_pages;
+        DELETE FROM holdfast_resets;
+        DELETE FROM holdfast_recovered; DELETE FROM holdfast_deleted; DELETE FROM holdfast_awaiting_recovery; DELETE FROM holdfast_unapplied;
+        UPDATE holdfast_local SET device = NULL, user = NULL, name = NULL, next_number = 1, confirmed = 0,
+        chain = '\(Fingerprint.beginning.text)', confirmed_chain = '\(Fingerprint.beginning.text)', resend = 0,
+        last_server_clock = 0, proof = ''; DELETE FROM holdfast_recovery_claims;
+        """)
+      try zones.removeStrayFiles()
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/// A transaction of the app on a device's database.
+package struct AppTransaction {
+  let database: LocalDatabase
+
+  package init(database: LocalDatabase) { self.database = database }
+
+  /// Runs the app's `body` in one transaction, which becomes one change set. See `Store.write`.
+  package func write<T>(_ environment: StoreEnvironment, _ body: (Database) throws -> T) throws -> T {
+    let sealing = Sealing(database: database)
+    return try database.transaction(.immediate) {
+      // What a foreign writer left is a change set of its own.
+      try sealing.seal(isStrict: false)
+      let result = try database.uniqueValues.deferring {
+        try body(Database(local: database, environment: environment))
+      }
+      try database.uniqueValues.check()
+      _ = try UndoHistory(database: database).keep()
+      try sealing.seal(isStrict: true)
+      return result
+    }
+  }
+}
