@@ -32,7 +32,8 @@ import Testing
     let message = try #require(try JSONValue(parsing: notice)["message"]?.stringValue)
     let dropped = try #require(Int(message.prefix { $0 != " " }))
     #expect(dropped > 0)
-    #expect(lines.allSatisfy { $0 == line || $0 == notice })
+    // While the reader was slow, it may have been full more than once.
+    #expect(lines.allSatisfy { $0 == line || $0.contains("were dropped") })
   }
 
   @Test("a flush writes what waits; of a pipe that nobody reads it lets go (I12)")

@@ -71,7 +71,10 @@ package final class DataDirectoryLock: Sendable {
 
   /// Lets another server have the directory. A second call does nothing.
   package func giveUp() {
-    if isHeld.exchange(false, ordering: .acquiringAndReleasing) { close(descriptor) }
+    guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    // A child that was forked at this moment has the descriptor, too, until its program runs: closed alone, the lock would stay with it.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
   }
 }
 
