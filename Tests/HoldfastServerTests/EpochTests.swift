@@ -67,11 +67,11 @@ struct EpochTests {
     #expect(try begin(server, after: first))
     #expect(try !begin(server, after: first))
     let second = try #require(server.inline).api.database.administration().store
-    _ = try second.begin([], isCareful: false)
+    _ = try second.begin([])
     #expect(second.history.earlier == [first])
     second.rollBack()
     #expect(try begin(server, after: nil))
-    _ = try second.begin([], isCareful: false)
+    _ = try second.begin([])
     #expect(second.history.earlier.count == 2)
     #expect(second.history.earlier.last == first)
     second.rollBack()
@@ -84,7 +84,7 @@ struct EpochTests {
     let server = try TestServer()
     guard case .postgres(let location) = server.location else { return }
     let store = try #require(server.inline).service.work.store
-    _ = try store.begin([], isCareful: false)
+    _ = try store.begin([])
     let other = try PostgresConnection(location.direct ?? location.url)
     let isFree = PostgresStatement("SELECT pg_try_advisory_xact_lock(\(PostgresLock.epoch.rawValue))")
     #expect(try !other.query(isFree).bool(0, 0))

@@ -70,7 +70,7 @@ struct RecoveryTests {
     var members: [(String, Role)] {
       get throws {
         let store = try #require(server.inline).service.work.store
-        _ = try store.begin([], isCareful: false)
+        _ = try store.begin([])
         defer { store.rollBack() }
         return try store.zones.members(of: list).compactMap { member in member.user.map { ($0, member.role) }
         }

@@ -34,7 +34,7 @@ struct PostgresCollections: Sendable {
     changes = layout.relations.map { relation in
       PostgresStatement(
         """
-        SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns)\(relation.columns.map { ", \($0.read)" }.joined())
+        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(relation.columns.map { ", \($0.read)" }.joined())
         FROM (
           SELECT * FROM holdfast.records r
           WHERE r.zone = $1 AND r.seq > $2 AND r.record_table = \(PostgresName.literal(relation.table)) ORDER BY r.seq LIMIT $3
@@ -45,13 +45,13 @@ struct PostgresCollections: Sendable {
   }
 
   /// A live row of the ledger with its values as a record.
-  func record(_ rows: PostgresRows, _ row: Int, _ place: PostgresWorkingSet.Place, of table: Int)
+  func record(_ rows: PostgresRows, _ row: Int, _ place: RecordPlace, of table: Int)
     -> StoredRecord
   {
     let columns = layout.relations[table].columns
     return StoredRecord(
       table: table, id: rows.text(row, 0), zone: rows.text(row, 1), seq: place.seq, rev: place.rev,
       stamps: place.stamps ?? "",
-      values: columns.indices.map { rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type) })
+      values: columns.indices.map { rows.value(row, RecordPlace.end + $0, columns[$0].type) })
   }
 }

@@ -180,7 +180,7 @@ struct PostgresPurge {
     let old = rows.indices.prefix { isOld(rows, $0, terms) }
     guard let last = old.last.map({ rows.int64($0, 0) }) else { return Purged() }
     var deleted: TextMap<[String]> = [:]
-    for row in old where rows.int64(row, 4) == PostgresWorkingSet.Place.State.deleted.rawValue {
+    for row in old where rows.int64(row, 4) == RecordPlace.State.deleted.rawValue {
       deleted[rows.text(row, 2), default: []].append(rows.text(row, 3))
     }
     let created = try connection.pipeline { pipe in

@@ -59,7 +59,7 @@ extension PostgresReader {
     let rows = try connection.query(
       collections.changes[table], PostgresParameters(zone, seq, Int64(limit)))
     return rows.indices.map { row in
-      let place = PostgresWorkingSet.Place(rows, row)
+      let place = RecordPlace(rows, row)
       let content: RecordChange.Content =
         switch place.state {
         case .live: .live(collections.record(rows, row, place, of: table))

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastPostgres
-package import HoldfastService
+import HoldfastService
 
 extension PostgresReader {
   package func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
@@ -17,7 +17,7 @@ extension PostgresReader {
     for rows in rows {
       for row in rows.indices {
         let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
-        let place = PostgresWorkingSet.Place(rows, row)
+        let place = RecordPlace(rows, row)
         guard place.state == .live else {
           // Where it lives now says more than where it was deleted before.
           if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
@@ -26,7 +26,7 @@ extension PostgresReader {
         let record = StoredRecord(
           table: table, id: id, zone: zone, seq: place.seq, rev: place.rev, stamps: place.stamps ?? "",
           values: source.columns.indices.map {
-            rows.value(row, PostgresWorkingSet.Place.end + $0, source.columns[$0].type)
+            rows.value(row, RecordPlace.end + $0, source.columns[$0].type)
           })
         found[id] = .live(record, creator: requests[id])
       }
@@ -34,13 +34,4 @@ extension PostgresReader {
     return found
   }
 
-}
-
-extension Tombstone {
-  /// What a row of the ledger says of a deletion.
-  package init(_ place: PostgresWorkingSet.Place, zone: String) {
-    self.init(
-      zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
-      deletedSeq: place.deletedSeq, seq: place.seq, counted: place.size)
-  }
 }

@@ -31,7 +31,7 @@ struct PostgresRecordStatements: Sendable {
       let columns = relation.columns.map { ", \($0.read)" }.joined()
       let name = PostgresName.literal(relation.table)
       let ledger = """
-        SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns)\(columns)
+        SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r JOIN holdfast.zones z ON z.zone = r.zone
         LEFT JOIN holdfast.access m ON m.zone = r.zone AND m."user" = $2 LEFT JOIN \(relation.name) t
         """

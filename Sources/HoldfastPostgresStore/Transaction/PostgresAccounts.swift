@@ -6,7 +6,7 @@ import HoldfastService
 final class PostgresAccounts: AccountTable {
   private unowned let store: PostgresStore
   /// The names of accounts by their ids, as far as the transaction has read them.
-  var names: TextMap<String> = [:]
+  private var names: TextMap<String> = [:]
 
   // Who looks up somebody else's account keeps it from being erased until the transaction's end.
   private static let findID: PostgresStatement =
@@ -30,6 +30,11 @@ final class PostgresAccounts: AccountTable {
 
   /// A new transaction begins.
   func begin() { names.removeAll(keepingCapacity: true) }
+
+  /// Takes in ids with their names.
+  func learn(names rows: PostgresRows) {
+    for row in rows.indices { names[rows.text(row, 0)] = rows.text(row, 1) }
+  }
 
   func id(ofName name: String) throws -> String? {
     let rows = try store.connection.query(Self.findID, PostgresParameters(name))

@@ -5,8 +5,6 @@ import HoldfastService
 /// What users have agreed to in PostgreSQL, a row at a time, so that both layouts take the same statements.
 final class PostgresConsents: ConsentTable {
   private unowned let store: PostgresStore
-  /// Who has left which zone, as far as the transaction changes it; written before the commit.
-  var changed: [PostgresZones.Membership: Bool] = [:]
 
   private static let findLeft: PostgresStatement =
     "SELECT l.zone FROM holdfast.departures l WHERE l.zone = $1 AND l.\"user\" = $2"
@@ -46,31 +44,18 @@ final class PostgresConsents: ConsentTable {
 
   init(_ store: PostgresStore) { self.store = store }
 
-  /// A new transaction begins.
-  func begin() { changed.removeAll() }
-
   func hasLeft(_ user: String, _ zone: String) throws -> Bool {
-    if let known = changed[.init(zone: zone, user: user)] { return known }
-    return try !store.connection.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
+    try !store.connection.query(Self.findLeft, PostgresParameters(zone, user)).isEmpty
   }
 
   func leavers(of zone: String) throws -> TextSet {
-    var users = TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
-    for (membership, hasLeft) in changed where membership.zone == zone {
-      if hasLeft { users.insert(membership.user) } else { users.remove(membership.user) }
-    }
-    return users
-  }
-
-  func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws {
-    changed[.init(zone: zone, user: user)] = hasLeft
+    TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
   }
 
   /// Writes who has left what.
-  func write(to pipe: PostgresPipeline) {
-    for (membership, hasLeft) in changed {
-      pipe.send(
-        hasLeft ? Self.addLeft : Self.dropLeft, PostgresParameters(membership.zone, membership.user))
+  static func write(_ left: [(member: ZoneUser, hasLeft: Bool)], _ pipe: PostgresPipeline) {
+    for (member, hasLeft) in left {
+      pipe.send(hasLeft ? addLeft : dropLeft, PostgresParameters(member.zone, member.user))
     }
   }
 
@@ -90,64 +75,30 @@ final class PostgresConsents: ConsentTable {
     try store.connection.run(isBlocked ? Self.addBlock : Self.dropBlock, PostgresParameters(user, other))
   }
 
-  func share(_ user: String, _ other: String) throws -> Bool {
-    // What the transaction changes is not in the database yet.
-    let touched = TextSet(
-      store.zoneTable.changed.keys.lazy.filter { $0.user == user || $0.user == other }.map(\.zone))
-    for zone in touched.sorted() {
-      if try store.zoneTable.role(of: user, in: zone) != nil,
-        try store.zoneTable.role(of: other, in: zone) != nil,
-        try store.zonesMade.contains(zone) || store.zoneTable.zone(zone)?.isPublic == false
-      {
-        return true
-      }
-    }
+  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool {
     var parameters = PostgresParameters(user, other)
-    parameters.append(array: touched)
+    parameters.append(array: zones)
     return try !store.connection.query(Self.findShared, parameters).isEmpty
   }
 
-  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
-    let touched = store.zoneTable.changed.filter { $0.key.user == user }
+  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int {
     var parameters = PostgresParameters(user)
-    parameters.append(array: touched.keys.lazy.map(\.zone))
+    parameters.append(array: zones)
     parameters.append(Int64(limit))
-    let stored = try store.connection.query(Self.countZones, parameters).int64(0, 0)
-    return Int(stored) + touched.count { $0.value != nil }
+    return Int(try store.connection.query(Self.countZones, parameters).int64(0, 0))
   }
 
-  func endedZoneCount(of user: String) throws -> Int {
-    let roots = store.schema.tables.indices.filter { store.schema.tables[$0].zone == .root }
-    // What the transaction changes is not in the database yet.
-    let touched = TextSet(
-      store.zoneTable.changed.keys.lazy.filter { $0.user == user }.map(\.zone)
-        + store.working.changed.keys.lazy.filter { roots.contains($0.table) }.map(\.id))
+  func endedZoneCount(of user: String, besides zones: [String]) throws -> Int {
     var parameters = PostgresParameters(user)
-    parameters.append(array: roots.map { store.schema.tables[$0].name })
-    parameters.append(array: touched)
-    let stored = try store.connection.query(Self.countEnded, parameters).int64(0, 0)
-    return try Int(stored)
-      + touched.count { zone in
-        try store.zoneTable.role(of: user, in: zone) != nil && !store.zonesMade.contains(zone)
-          && store.zoneTable.zone(zone)?.isPublic == false && store.accounts.isKnown(zone) == false
-          && !roots.contains { try store.tables[$0].zone(of: zone) != nil }
-      }
+    parameters.append(array: store.schema.tables.filter { $0.zone == .root }.map(\.name))
+    parameters.append(array: zones)
+    return Int(try store.connection.query(Self.countEnded, parameters).int64(0, 0))
   }
 
-  func inviters(of user: String) throws -> [String] {
+  func inviters(of user: String) throws -> [(id: String, inviter: String)] {
     let rows = try store.connection.query(Self.findInviters, PostgresParameters(user))
-    var inviters = rows.indices.filter { store.working.changed[key(rows.text($0, 0))] == nil }
-      .map { rows.text($0, 1) }
-    for (key, entry) in store.working.changed where key.table == store.members {
-      guard let values = entry.values, values[store.memberUser].text == user,
-        let inviter = values[store.memberInviter].text
-      else { continue }
-      inviters.append(inviter)
-    }
-    return inviters
+    return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
-
-  private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: store.members, id: id) }
 }
 
 extension PostgresReader {

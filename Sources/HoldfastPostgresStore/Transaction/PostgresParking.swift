@@ -26,27 +26,30 @@ struct PostgresParking {
   private(set) var parked: [Int: [Parked]] = [:]
   private var columns: [Footprint.Key: Set<Int>] = [:]
 
+  private let schema: SyncSchema
+  private let layout: PostgresLayout
+
   /// Finds them.
-  init(_ store: PostgresStore) {
-    let changed = store.working.changed
-    for (index, table) in store.schema.tables.enumerated() {
+  init(_ changes: [ChangedRecord], _ schema: SyncSchema, _ layout: PostgresLayout) {
+    (self.schema, self.layout) = (schema, layout)
+    for (index, table) in schema.tables.enumerated() where !table.unique.isEmpty {
+      let changes = changes.filter { $0.key.table == index }
       for group in table.unique {
         let columns = group.compactMap { table.index(of: $0) }
-        let relation = store.layout.relations[index]
-        var takers: [UniqueValues: String] = [:]
-        for (key, entry) in changed where key.table == index {
-          if let values = Self.values(of: entry, columns, relation) { takers[values] = key.id }
+        let relation = layout.relations[index]
+        var takers: [IndexValue: String] = [:]
+        for change in changes {
+          if let values = Self.values(of: change.now, columns, relation) { takers[values] = change.key.id }
         }
-        if takers.isEmpty { continue }
-        for key in changed.keys where key.table == index {
-          guard let before = store.working.stored[key], let home = before.home,
+        for change in changes {
+          guard let before = change.before, let home = before.home,
             let values = Self.values(of: before, columns, relation), let taker = takers[values],
-            taker != key.id, let place = Self.place(columns, table, relation, store.layout.isDistributed)
+            taker != change.key.id, let place = Self.place(columns, table, relation, layout.isDistributed)
           else { continue }
-          parked[index, default: []].append(Parked(id: key.id, zone: home, place: place))
+          parked[index, default: []].append(Parked(id: change.key.id, zone: home, place: place))
           switch place {
           case .zone: continue
-          case .null(let column), .other(let column): self.columns[key, default: []].insert(column)
+          case .null(let column), .other(let column): self.columns[change.key, default: []].insert(column)
           }
         }
       }
@@ -57,12 +60,12 @@ struct PostgresParking {
   func columns(of key: Footprint.Key) -> Set<Int> { columns[key] ?? [] }
 
   /// Sends the statements.
-  func send(_ store: PostgresStore, _ pipe: PostgresPipeline) {
+  func send(_ pipe: PostgresPipeline) {
     for (table, records) in parked.sorted(by: { $0.key < $1.key }) {
       for record in records {
         var parameters = PostgresParameters(record.id)
-        if store.layout.isDistributed { parameters.append(record.zone) }
-        pipe.send(Self.statement(record.place, store.schema.tables[table], store.layout, table), parameters)
+        if layout.isDistributed { parameters.append(record.zone) }
+        pipe.send(Self.statement(record.place, schema.tables[table], layout, table), parameters)
       }
     }
   }
@@ -85,12 +88,12 @@ struct PostgresParking {
 
   /// The unique values of a record; nil when it is gone, or one of them is null.
   private static func values(
-    of entry: PostgresWorkingSet.Entry, _ columns: [Int], _ relation: PostgresLayout.Relation
-  ) -> UniqueValues? {
+    of entry: RecordEntry, _ columns: [Int], _ relation: PostgresLayout.Relation
+  ) -> IndexValue? {
     guard let zone = entry.home, let all = entry.values else { return nil }
     let values = columns.map { all[$0] }
     // A constraint of the team's holds for the whole table.
-    return values.contains(.null) ? nil : UniqueValues(zone: relation.hasZone ? zone : "", values: values)
+    return values.contains(.null) ? nil : IndexValue(zone: relation.hasZone ? zone : "", values: values)
   }
 
   private static func place(

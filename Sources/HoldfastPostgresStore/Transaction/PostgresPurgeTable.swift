@@ -10,7 +10,7 @@ final class PostgresPurgeTable: PurgeTable {
 
   func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged {
     // A zone is locked by what the command expects.
-    if case .tombstones(let zone) = item, try store.zones.zone(zone) == nil { return Purged() }
+    if case .tombstones(let zone) = item, try store.zones.lock(zone) == nil { return Purged() }
     return try table.purge(item, terms)
   }
 

@@ -43,7 +43,7 @@ enum PostgresRequestStatements {
     """
 
   /// Writes what a transaction adds and purges.
-  static func write(_ requests: PostgresRequests, isDistributed: Bool, _ pipe: PostgresPipeline) {
+  static func write(_ requests: RequestDelta, isDistributed: Bool, _ pipe: PostgresPipeline) {
     for (device, number) in requests.purged { pipe.send(purge, PostgresParameters(device, number)) }
     for addition in requests.additions {
       let (request, answer) = (addition.answered.request, addition.answered.answer)
@@ -59,14 +59,15 @@ enum PostgresRequestStatements {
         change,
         PostgresParameters(device, request.id, answered.at, request.fingerprint, answer.head, answer.body))
     }
-    let records = requests.newRecords
+    let records = requests.created
     if records.isEmpty { return }
     if isDistributed {
-      for (request, device, user, record) in records {
+      for new in records {
         pipe.send(
           putCreated,
           PostgresParameters(
-            device, request.id, Int64(record.place), user, request.fingerprint, record.table, record.id))
+            new.device, new.request.id, Int64(new.record.place), new.user, new.request.fingerprint,
+            new.record.table, new.record.id))
       }
       return
     }

@@ -25,7 +25,7 @@ struct PostgresShardStatements {
   /// The rows of the ledger of `$2`, in all zones.
   static let findPlaces = PostgresStatement(
     """
-    SELECT r.id, r.zone, r.state, \(PostgresWorkingSet.Place.columns) FROM holdfast.records r
+    SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL) FROM holdfast.records r
     WHERE r.record_table = $1 AND r.id = ANY ($2)
     """)
   static let findZoneClock: PostgresStatement = "SELECT coalesce(max(clock), 0) FROM holdfast.zones"
@@ -83,7 +83,7 @@ struct PostgresShardStatements {
     """
   static let moveDevice: PostgresStatement = """
     UPDATE holdfast.devices SET confirmed = $2, chain = $3, acknowledged_refusals = $4, clock = $5, seen_at = $6,
-      session_used = true, unseen_since_restore = false, applied = $7 WHERE number = $1
+      session_used = $8, unseen_since_restore = false, applied = $7 WHERE number = $1
     """
   static let dropRefusals: PostgresStatement =
     "DELETE FROM holdfast.refusals WHERE device = $1 AND last <= $2"
@@ -111,9 +111,7 @@ struct PostgresShardStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevice = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore,
-        clock, session_used
-      FROM holdfast.devices
+      SELECT \(DeviceRow.columns) FROM holdfast.devices
       WHERE number = $1 FOR NO KEY UPDATE\(skip)
       """)
     lockZone = PostgresStatement(
@@ -135,7 +133,7 @@ struct PostgresShardStatements {
     return Records(
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), \(PostgresWorkingSet.Place.columns)\(columns)
+        SELECT r.id, r.zone, \(RecordPlace.stateSQL), \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t ON t.zone = r.zone AND t.id = r.id AND r.state = 0
         WHERE r.zone = $1 AND r.record_table = \(PostgresName.literal(relation.table)) AND r.id = ANY ($2)
         """),

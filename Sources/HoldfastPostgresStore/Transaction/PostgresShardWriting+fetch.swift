@@ -4,10 +4,10 @@ import HoldfastService
 
 extension PostgresShardWriting {
   /// The rows of the ledger of records, as they were found without locks.
-  private typealias Places = [Footprint.Key: TextMap<PostgresWorkingSet.Place>]
+  private typealias Places = [Footprint.Key: RecordPlaces]
 
   /// Looks up in which zones the records are, then begins the transaction, locks and reads, a zone at a time.
-  package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+  package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = PostgresStore.JoinedFootprint(footprints)
     let places = try find(joined.wanted)
     var ids: TextMap<[Int: [String]]> = [:]
@@ -21,7 +21,7 @@ extension PostgresShardWriting {
     var found: [(zone: String, table: Int, number: Int)] = []
     var starts: [Int] = []
     var names = -1
-    var requests = PostgresRequests.Asked()
+    var requests: PostgresRequests.Asked?
     let answers = try store.connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
       pipe.send(
@@ -34,7 +34,7 @@ extension PostgresShardWriting {
         pipe.send(PostgresShardStatements.findRefusals, number)
         pipe.send(PostgresShardStatements.countAcks, number)
       }
-      requests = store.requestTable.ask(footprints, pipe)
+      requests = PostgresRequests.Asked(footprints, store.schema, pipe)
       if !joined.users.isEmpty {
         var users = PostgresParameters()
         users.append(array: joined.users)
@@ -55,40 +55,47 @@ extension PostgresShardWriting {
     }
     store.transaction = answers[1].int64(0, 0)
     try store.learn(history: answers[3])
-    for index in joined.devices.indices {
+    var fetched = Fetched()
+    for (index, device) in joined.devices.enumerated() {
       let start = 4 + 3 * index
-      store.learn(devices: answers[start], refusals: answers[start + 1], acks: answers[start + 2])
+      fetched.devices[device] = .some(nil)
+      fetched.learn(devices: answers[start], refusals: answers[start + 1], acks: answers[start + 2])
     }
-    if names >= 0 { store.learn(names: answers[names]) }
-    store.requestTable.learn(requests, answers)
+    if names >= 0 { store.accountTable.learn(names: answers[names]) }
+    requests?.learn(answers, &fetched)
     var held: TextSet = []
     for (zone, start) in zip(zones, starts) {
-      held.formUnion(store.learn(zones: answers[start], there: answers[start + 1], [zone]))
-      store.learn(roles: answers[start + 2], of: [zone], users: joined.users)
+      held.formUnion(fetched.learn(zones: answers[start], there: answers[start + 1], [zone]))
+      fetched.learn(roles: answers[start + 2], of: [zone], users: joined.users)
     }
-    learn(places, found.map { ($0.zone, $0.table, answers[$0.number]) })
-    return store.waiting(footprints, held: held, busy: [])
+    fetched.records = entries(places, found.map { ($0.zone, $0.table, answers[$0.number]) })
+    fetched.wait(footprints, held: held, busy: [])
+    return fetched
   }
 
-  /// Reads a record, wherever it is.
-  package func read(_ ids: [String], of table: Int) throws {
-    if ids.isEmpty { return }
-    let places = try find([table: ids])
-    var zones: TextMap<[String]> = [:]
-    for (key, places) in places {
-      for (zone, place) in places where place.state != .departed { zones[zone, default: []].append(key.id) }
-    }
-    let wanted = zones.sorted { $0.key < $1.key }
-    let answers = try store.connection.pipeline { pipe in
-      for (zone, ids) in wanted {
-        var parameters = PostgresParameters(zone)
-        parameters.append(array: ids)
-        pipe.send(statements.records[table].find, parameters)
+  /// Reads records, wherever they are.
+  package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
+    var known: [Footprint.Key: RecordEntry] = [:]
+    var missing = ids
+    // Those that move between the two look-ups are looked up again.
+    while !missing.isEmpty {
+      let places = try find([table: missing])
+      var zones: TextMap<[String]> = [:]
+      for (key, places) in places {
+        for (zone, place) in places where place.state != .departed { zones[zone, default: []].append(key.id) }
       }
+      let wanted = zones.sorted { $0.key < $1.key }
+      let answers = try store.connection.pipeline { pipe in
+        for (zone, ids) in wanted {
+          var parameters = PostgresParameters(zone)
+          parameters.append(array: ids)
+          pipe.send(statements.records[table].find, parameters)
+        }
+      }
+      known.merge(entries(places, zip(wanted, answers).map { ($0.key, table, $1) })) { $1 }
+      missing.removeAll { known[Footprint.Key(table: table, id: $0)] != nil }
     }
-    learn(places, zip(wanted, answers).map { ($0.key, table, $1) })
-    // They moved between the two.
-    try read(ids.filter { store.working[Footprint.Key(table: table, id: $0)] == nil }, of: table)
+    return ids.map { known[Footprint.Key(table: table, id: $0)] ?? RecordEntry() }
   }
 
   /// The rows of the ledger of records; each record has an entry.
@@ -104,37 +111,34 @@ extension PostgresShardWriting {
       }
     }
     for (table, rows) in zip(tables, answers) {
-      for id in wanted[table] ?? [] { places[Footprint.Key(table: table, id: id)] = [:] }
+      for id in wanted[table] ?? [] { places[Footprint.Key(table: table, id: id)] = RecordPlaces() }
       for row in rows.indices {
         let key = Footprint.Key(table: table, id: rows.text(row, 0))
-        places[key, default: [:]][rows.text(row, 1)] = PostgresWorkingSet.Place(rows, row)
+        places[key, default: RecordPlaces()][rows.text(row, 1)] = RecordPlace(rows, row)
       }
     }
     return places
   }
 
-  /// Takes in records that were looked up, and then read in the zones that they are in. Those that had gone from there meanwhile stay unknown:
-  /// they are looked up again when they are asked for.
-  private func learn(_ places: Places, _ found: [(zone: String, table: Int, rows: PostgresRows)]) {
+  /// The records that were looked up, and then read in the zones that they are in; without those that had gone from there meanwhile.
+  private func entries(_ places: Places, _ found: [(zone: String, table: Int, rows: PostgresRows)])
+    -> [Footprint.Key: RecordEntry]
+  {
     var entries = places.mapValues { places in
-      PostgresWorkingSet.Entry(places: places.filter { $0.value.state == .departed })
+      var entry = RecordEntry()
+      entry.places = RecordPlaces(places.filter { $0.place.state == .departed })
+      return entry
     }
-    for (zone, table, rows) in found {
-      let columns = store.layout.relations[table].columns
+    for (_, table, rows) in found {
       for row in rows.indices {
-        let key = Footprint.Key(table: table, id: rows.text(row, 0))
-        let place = PostgresWorkingSet.Place(rows, row)
-        entries[key]?.places[zone] = place
-        if place.state != .live { continue }
-        entries[key]?.values = columns.indices.map {
-          rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type)
-        }
+        entries[Footprint.Key(table: table, id: rows.text(row, 0))]?
+          .add(rows, row, store.layout.relations[table].columns)
       }
     }
-    for (key, entry) in entries {
-      let wasIn = (places[key] ?? [:]).filter { $0.value.state != .departed }.keys
-      if wasIn.allSatisfy({ entry.places[$0].map { $0.state != .departed } ?? false }) {
-        store.working.learn(key, entry)
+    return entries.filter { key, entry in
+      guard let places = places[key] else { return true }
+      return places.allSatisfy { zone, place in
+        place.state == .departed || entry.places[zone].map { $0.state != .departed } ?? false
       }
     }
   }

@@ -3,85 +3,78 @@ import HoldfastPostgres
 import HoldfastService
 
 extension PostgresShardWriting {
-  private typealias Entry = PostgresWorkingSet.Entry
-  private typealias Changes = [(key: Footprint.Key, before: Entry?, now: Entry)]
-
-  /// Writes all that has changed in one round trip, a row at a time.
-  package func write(andCommit changes: ZoneChanges?) throws(PostgresError) {
-    let records = store.working.changed.map { (key: $0, before: store.working.stored[$0], now: $1) }
-    if records.isEmpty, changes == nil { return }
-    let losses = changes == nil ? [] : try losses()
-    let parking = PostgresParking(store)
+  /// Writes what has changed in one round trip, a row at a time.
+  package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
+    let losses = try losses(delta)
+    let parking = PostgresParking(delta.records, store.schema, store.layout)
     try store.connection.pipeline { pipe in
-      writeZones(pipe)
-      writePlaces(records, pipe)
-      parking.send(store, pipe)
-      writeRecords(records, parking, pipe)
+      writeZones(delta, pipe)
+      writePlaces(delta.records, pipe)
+      parking.send(pipe)
+      writeRecords(delta.records, parking, pipe)
       if let changes {
-        writeRoles(pipe)
-        store.consentTable.write(to: pipe)
-        writeDevices(pipe)
-        writeAcks(losses, pipe)
-        PostgresRequestStatements.write(store.requestTable, isDistributed: true, pipe)
+        writeRoles(delta.roles, pipe)
+        PostgresConsents.write(delta.left, pipe)
+        writeDevices(delta, pipe)
+        writeAcks(delta, losses, pipe)
+        PostgresRequestStatements.write(delta.requests, isDistributed: true, pipe)
         for payload in changes.payloads(from: store.node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
         pipe.send(PostgresStatements.commit)
       }
     }
-    store.working.settle()
-    store.lists.removeAll()
   }
 
-  private func writeZones(_ pipe: PostgresPipeline) {
-    for zone in store.zonesMade[store.zonesWritten...] {
-      pipe.send(PostgresShardStatements.addZone, PostgresParameters(zone))
-    }
-    store.zonesWritten = store.zonesMade.count
-    for (zone, seq, counts, clock) in store.zonesMoved {
+  private func writeZones(_ delta: Delta, _ pipe: PostgresPipeline) {
+    for zone in delta.newZones { pipe.send(PostgresShardStatements.addZone, PostgresParameters(zone)) }
+    for zone in delta.movedZones {
       pipe.send(
-        PostgresShardStatements.moveZone, PostgresParameters(zone, seq, clock, counts.records, counts.bytes))
+        PostgresShardStatements.moveZone,
+        PostgresParameters(
+          zone.zone, zone.seq, delta.clock.rawValue, zone.counts.records, zone.counts.bytes))
     }
   }
 
-  private func writeRoles(_ pipe: PostgresPipeline) {
-    for (membership, role) in store.zoneTable.changed {
+  private func writeRoles(_ roles: [(member: ZoneUser, role: Role?)], _ pipe: PostgresPipeline) {
+    for (member, role) in roles {
       if let role {
         pipe.send(
-          PostgresShardStatements.putRole, PostgresParameters(membership.zone, membership.user, role.rawValue)
-        )
+          PostgresShardStatements.putRole, PostgresParameters(member.zone, member.user, role.rawValue))
       } else {
-        pipe.send(PostgresShardStatements.dropRole, PostgresParameters(membership.zone, membership.user))
+        pipe.send(PostgresShardStatements.dropRole, PostgresParameters(member.zone, member.user))
       }
     }
   }
 
-  private func writePlaces(_ changes: Changes, _ pipe: PostgresPipeline) {
-    for (key, before, now) in changes {
-      for zone in (before?.places ?? [:]).keys where now.places[zone] == nil {
+  private func writePlaces(_ changes: [ChangedRecord], _ pipe: PostgresPipeline) {
+    for change in changes {
+      for (zone, _) in change.before?.places ?? RecordPlaces() where change.now.places[zone] == nil {
         pipe.send(
           PostgresShardStatements.dropPlace,
-          PostgresParameters(zone, store.schema.tables[key.table].name, key.id))
+          PostgresParameters(zone, store.schema.tables[change.key.table].name, change.key.id))
       }
     }
-    for (key, before, now) in changes {
-      for (zone, place) in now.places where before?.places[zone] != place {
+    for change in changes {
+      for (zone, place) in change.now.places where change.before?.places[zone] != place {
         pipe.send(
           PostgresShardStatements.putPlace,
           PostgresParameters(
-            zone, place.seq, store.schema.tables[key.table].name, key.id, place.rev, place.state.rawValue,
-            place.stamps, place.stamp, place.device, place.deletedSeq, place.size))
+            zone, place.seq, store.schema.tables[change.key.table].name, change.key.id, place.rev,
+            place.state.rawValue, place.stamps, place.stamp, place.device, place.deletedSeq, place.size))
       }
     }
   }
 
   /// Writes the tables: new records parents first, then changes, then deletions children first. A record that goes to another zone goes to
   /// another shard: it is deleted here and inserted there.
-  private func writeRecords(_ changes: Changes, _ parking: PostgresParking, _ pipe: PostgresPipeline) {
+  private func writeRecords(_ changes: [ChangedRecord], _ parking: PostgresParking, _ pipe: PostgresPipeline)
+  {
     var added: [Int: [(id: String, zone: String, values: [Value])]] = [:]
     var removed: [Int: [(id: String, zone: String)]] = [:]
     var edited: [Int: [(id: String, zone: String, columns: [Int], values: [Value])]] = [:]
-    for (key, before, now) in changes {
+    for change in changes {
+      let (key, before, now) = (change.key, change.before, change.now)
       let (from, to) = (before?.home, now.home)
       if let from, from != to { removed[key.table, default: []].append((key.id, from)) }
       guard let to, let values = now.values else { continue }
@@ -118,21 +111,19 @@ extension PostgresShardWriting {
     }
   }
 
-  private func writeDevices(_ pipe: PostgresPipeline) {
-    let devices = store.deviceTable
-    for (number, row) in devices.rows.sorted(by: { $0.key < $1.key }) {
-      if row.hasMoved {
-        pipe.send(
-          PostgresShardStatements.moveDevice,
-          PostgresParameters(
-            number, row.confirmed, row.chain, row.acknowledgedRefusals, row.clock,
-            row.seenAt, row.applied))
-      }
-      if row.purged > 0 {
-        pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(number, row.purged))
-      }
+  private func writeDevices(_ delta: Delta, _ pipe: PostgresPipeline) {
+    for device in delta.movedDevices {
+      let state = device.state
+      pipe.send(
+        PostgresShardStatements.moveDevice,
+        PostgresParameters(
+          device.number, state.confirmed, Int64(bitPattern: state.chain.value), state.acknowledgedRefusals,
+          state.clock.rawValue, device.seenAt, state.applied.bytes, state.isSessionUsed))
     }
-    for refusal in devices.newRefusals {
+    for (device, last) in delta.purgedRefusals {
+      pipe.send(PostgresShardStatements.dropRefusals, PostgresParameters(device, last))
+    }
+    for refusal in delta.refusals {
       pipe.send(
         PostgresShardStatements.addRefusal,
         PostgresParameters(refusal.device, refusal.first, refusal.last, refusal.operation, refusal.problem))
@@ -140,35 +131,36 @@ extension PostgresShardWriting {
   }
 
   /// The devices of users that lose a zone.
-  private func losses() throws(PostgresError) -> [(device: Int64, zone: String)] {
+  private func losses(_ delta: Delta) throws(PostgresError) -> [(device: Int64, zone: String)] {
     var found: [(device: Int64, zone: String)] = []
-    for (zone, user, _) in store.deviceTable.losses {
+    for loss in delta.losses {
       let rows = try store.connection.query(
-        PostgresShardStatements.findDevicesOfUser, PostgresParameters(user))
-      for row in rows.indices { found.append((rows.int64(row, 0), zone)) }
+        PostgresShardStatements.findDevicesOfUser, PostgresParameters(loss.user))
+      for row in rows.indices { found.append((rows.int64(row, 0), loss.zone)) }
     }
     return found.sorted { $0.device < $1.device }
   }
 
-  private func writeAcks(_ losses: [(device: Int64, zone: String)], _ pipe: PostgresPipeline) {
-    for (number, row) in store.deviceTable.rows where row.clearsAcks {
+  private func writeAcks(
+    _ delta: Delta, _ losses: [(device: Int64, zone: String)], _ pipe: PostgresPipeline
+  ) {
+    for number in delta.clearedAcks {
       pipe.send(PostgresShardStatements.clearAcks, PostgresParameters(number))
     }
-    for (key, ack) in store.deviceTable.acks {
-      if let ack {
+    for new in delta.acks {
+      if let ack = new.ack {
         pipe.send(
           PostgresShardStatements.putAck,
           PostgresParameters(
-            key.device, key.zone, ack.epoch, ack.seq, ack.purged,
-            store.deviceTable.doubtedAcks.contains(key)))
+            new.key.device, new.key.zone, ack.epoch, ack.seq, ack.purged, new.isDoubted))
       } else {
-        pipe.send(PostgresShardStatements.dropAck, PostgresParameters(key.device, key.zone))
+        pipe.send(PostgresShardStatements.dropAck, PostgresParameters(new.key.device, new.key.zone))
       }
     }
     for loss in losses {
       pipe.send(PostgresShardStatements.noteLoss, PostgresParameters(loss.device, loss.zone))
     }
-    for (user, sum) in store.deviceTable.lossesByUser {
+    for (user, sum) in delta.lossesByUser {
       pipe.send(PostgresShardStatements.countLosses, PostgresParameters(user, sum))
     }
   }

@@ -24,32 +24,24 @@ final class PostgresShardWriting: PostgresWriting {
   }
 
   func references(
-    of table: Int, by column: Int, to values: [String], limit: Int
+    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
   ) throws -> [(id: String, value: String)] {
     try values.flatMap { value in
-      try ids(of: table, where: column, is: value, limit: Int64(limit)).map { ($0, value) }
+      try ids(of: table, where: column, is: value, in: zones(value), limit: Int64(limit)).map { ($0, value) }
     }
   }
 
-  private func ids(of table: Int, where column: Int, is value: String, limit: Int64) throws -> [String] {
+  private func ids(of table: Int, where column: Int, is value: String, in zones: [String], limit: Int64)
+    throws
+    -> [String]
+  {
     let records = statements.records[table]
     guard let everywhere = records.findWhereAnywhere[column], let inZone = records.findWhere[column]
     else { return [] }
-    let zones = zones(referredBy: table, column, id: value)
     if zones.isEmpty { return try store.connection.query(everywhere, PostgresParameters(value, limit)).texts }
     return try zones.flatMap { zone in
       try store.connection.query(inZone, PostgresParameters(zone, value, limit)).texts
     }
-  }
-
-  /// The zones in which records can be that refer to one by a column; empty for all. The record was in one of those that it has a row of the
-  /// ledger in, and what refers to it inside a zone is where it was.
-  private func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
-    let links = store.schema.links(of: table)
-    guard let link = links.first(where: { $0.column == column }), link.isInZone else { return [] }
-    let key = Footprint.Key(table: link.target, id: id)
-    let entries = [store.working.stored[key], store.working.changed[key]]
-    return TextSet(entries.flatMap { $0.map { Array($0.places.keys) } ?? [] }).sorted()
   }
 
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
@@ -63,6 +55,16 @@ final class PostgresShardWriting: PostgresWriting {
         pipe.send(PostgresShardStatements.putNotified, PostgresParameters(zone.zone, zone.seq))
       }
     }
+  }
+
+  func device(_ number: Int64) throws -> DeviceRow? {
+    let number = PostgresParameters(number)
+    let answers = try store.connection.pipeline { pipe in
+      pipe.send(statements.lockDevice, number)
+      pipe.send(PostgresShardStatements.findRefusals, number)
+      pipe.send(PostgresShardStatements.countAcks, number)
+    }
+    return DeviceRow(answers)
   }
 
   func add(_ device: NewDevice) throws {

@@ -74,9 +74,7 @@ package struct PostgresStatements {
     let skip = lane == .fast ? " SKIP LOCKED" : ""
     lockDevices = PostgresStatement(
       """
-      SELECT number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore,
-        clock, session_used
-      FROM holdfast.devices
+      SELECT \(DeviceRow.columns) FROM holdfast.devices
       WHERE number = ANY ($1) ORDER BY number FOR NO KEY UPDATE\(skip)
       """)
     lockZones = PostgresStatement(
@@ -113,7 +111,7 @@ package struct PostgresStatements {
         """),
       find: PostgresStatement(
         """
-        SELECT r.id, r.zone, \(PostgresWorkingSet.Place.state), \(PostgresWorkingSet.Place.columns)\(columns)
+        SELECT r.id, r.zone, \(RecordPlace.stateSQL), \(RecordPlace.columnsSQL)\(columns)
         FROM holdfast.records r LEFT JOIN \(relation.name) t
         ON t.id = r.id\(relation.idKey) AND r.state = 0\(relation.hasZone ? " AND t.zone = r.zone" : "")
         WHERE r.record_table = \(table) AND r.id = ANY ($1)

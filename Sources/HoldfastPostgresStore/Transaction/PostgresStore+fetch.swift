@@ -1,4 +1,4 @@
-package import HoldfastCore
+import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
@@ -28,14 +28,13 @@ extension PostgresStore {
 
   /// Begins the transaction, locks and reads in one round trip.
   ///
-  /// - Returns: the commands whose device, zone or record somebody else has locked.
-  package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+  package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
     var found: [(table: Int, number: Int)] = []
     var (devices, refusals, acks, zones, there, roles, names) = (-1, -1, -1, -1, -1, -1, -1)
     var (configured, history) = (-1, -1)
-    var requests = PostgresRequests.Asked()
+    var requests: PostgresRequests.Asked?
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
       configured = pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
@@ -48,7 +47,7 @@ extension PostgresStore {
         refusals = pipe.send(PostgresStatements.findRefusals, numbers)
         acks = pipe.send(PostgresStatements.countAcks, numbers)
       }
-      requests = requestTable.ask(footprints, pipe)
+      requests = PostgresRequests.Asked(footprints, schema, pipe)
       for (table, ids) in joined.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
         // No record of the table has any other; its type would not even take one.
@@ -76,189 +75,127 @@ extension PostgresStore {
     }
     transaction = answers[configured].int64(0, 0)
     try learn(history: answers[history])
-    if devices >= 0 { learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks]) }
-    requestTable.learn(requests, answers)
+    var fetched = Fetched()
+    for device in joined.devices { fetched.devices[device] = .some(nil) }
+    if devices >= 0 {
+      fetched.learn(devices: answers[devices], refusals: answers[refusals], acks: answers[acks])
+    }
+    requests?.learn(answers, &fetched)
     var held: TextSet = []
     if zones >= 0 {
-      held = learn(zones: answers[zones], there: answers[there], joined.zones)
-      learn(roles: answers[roles], of: Array(zoneTable.known.keys), users: joined.users)
-      learn(names: answers[names])
+      held = fetched.learn(zones: answers[zones], there: answers[there], joined.zones)
+      fetched.learn(roles: answers[roles], of: fetched.zones.keys.sorted(), users: joined.users)
+      accountTable.learn(names: answers[names])
     }
     for (table, number) in found {
-      learn(answers[number], of: table, ids: joined.wanted[table] ?? [])
+      let ids = joined.wanted[table] ?? []
+      for (id, entry) in zip(ids, entries(answers[number], of: table, ids)) {
+        fetched.records[Footprint.Key(table: table, id: id)] = entry
+      }
     }
     var busy: Set<Footprint.Key> = []
     for (table, number) in locked {
       let free = TextSet(answers[number].indices.map { answers[number].text($0, 0) })
       for id in joined.written[table] ?? [] where !free.contains(id) {
         let key = Footprint.Key(table: table, id: id)
-        if working[key]?.home != nil { busy.insert(key) }
+        if fetched.records[key]?.home != nil { busy.insert(key) }
       }
     }
-    return waiting(footprints, held: held, busy: busy)
+    fetched.wait(footprints, held: held, busy: busy)
+    return fetched
   }
 
-  package func waiting(
-    _ footprints: [Footprint], held: TextSet, busy: Set<Footprint.Key>
-  ) -> Set<Int> {
-    var waiting: Set<Int> = []
+  /// Records by rows of the ledger of one table, with their values, in the order of some ids.
+  func entries(_ rows: PostgresRows, of table: Int, _ ids: [String]) -> [RecordEntry] {
+    var entries: TextMap<RecordEntry> = [:]
+    for row in rows.indices {
+      entries[rows.text(row, 0), default: RecordEntry()].add(rows, row, layout.relations[table].columns)
+    }
+    return ids.map { entries[$0] ?? RecordEntry() }
+  }
+}
+
+extension Fetched {
+  /// Notes the commands whose device, zone or record somebody else has locked.
+  mutating func wait(_ footprints: [Footprint], held: TextSet, busy: Set<Footprint.Key>) {
     for (index, footprint) in footprints.enumerated() {
-      let isDeviceHeld = footprint.device.map { deviceTable.rows[$0.number] == nil } ?? false
+      let isDeviceHeld = footprint.device.map { (devices[$0.number] ?? nil) == nil } ?? false
+      func isHeld(_ key: Footprint.Key) -> Bool {
+        records[key]?.places.contains { $0.place.state != .departed && held.contains($0.zone) } ?? false
+      }
       let isZoneHeld =
         !held.isEmpty
         && (footprint.zones.contains { held.contains($0) }
-          || (footprint.records + footprint.parents).contains { key in
-            working[key]?.places.contains { $0.value.state != .departed && held.contains($0.key) } ?? false
-          })
+          || footprint.records.contains(where: isHeld) || footprint.parents.contains(where: isHeld))
       let isRecordHeld = !busy.isEmpty && footprint.records.contains { busy.contains($0) }
       if isDeviceHeld || isZoneHeld || isRecordHeld { waiting.insert(index) }
     }
-    return waiting
   }
 
-  func learn(devices: PostgresRows, refusals: PostgresRows, acks: PostgresRows) {
-    for row in devices.indices {
-      deviceTable.rows[devices.int64(row, 0)] = PostgresDevices.Row(
-        id: devices.text(row, 1), user: devices.text(row, 2), token: devices.optionalBytes(row, 3),
-        confirmed: devices.int64(row, 4), chain: devices.int64(row, 5),
-        acknowledgedRefusals: devices.int64(row, 6),
-        applied: devices.bytes(row, 7),
-        issuedAfter: devices.isNull(row, 8) ? nil : devices.int64(row, 8), clock: devices.int64(row, 11),
-        isSessionUsed: devices.bool(row, 12), hasPurgedAcks: devices.bool(row, 9),
-        isUnseenSinceRestore: devices.bool(row, 10))
-    }
+  mutating func learn(devices rows: PostgresRows, refusals: PostgresRows, acks: PostgresRows) {
+    for row in rows.indices { devices[rows.int64(row, 0)] = .some(DeviceRow(rows, row)) }
     for row in refusals.indices {
-      deviceTable.rows[refusals.int64(row, 0)]?.refusals.append(refusals.int64(row, 1))
+      devices[refusals.int64(row, 0)]??.refusals.append(refusals.int64(row, 1))
     }
-    for row in acks.indices { deviceTable.rows[acks.int64(row, 0)]?.ackCount = acks.int64(row, 1) }
+    for row in acks.indices { devices[acks.int64(row, 0)]??.ackCount = Int(acks.int64(row, 1)) }
   }
 
   /// - Returns: the zones that somebody else has locked.
-  func learn(zones: PostgresRows, there: PostgresRows, _ named: [String]) -> TextSet {
+  mutating func learn(zones rows: PostgresRows, there: PostgresRows, _ named: [String]) -> TextSet {
     let existing = TextSet(there.indices.map { there.text($0, 0) })
-    for zone in named where !existing.contains(zone) { zoneTable.known[zone] = .some(nil) }
-    for row in zones.indices {
-      zoneTable.known[zones.text(row, 0)] = PostgresZones.Zone(zones, row)
-    }
-    return existing.filter { !zoneTable.isLocked($0) }
-  }
-
-  func learn(roles: PostgresRows, of zones: [String], users: [String]) {
-    for zone in zones where zoneTable.isLocked(zone) {
-      for user in users { zoneTable.roles[PostgresZones.Membership(zone: zone, user: user)] = .some(nil) }
-    }
-    for row in roles.indices {
-      let membership = PostgresZones.Membership(zone: roles.text(row, 0), user: roles.text(row, 1))
-      if zoneTable.isLocked(membership.zone) {
-        zoneTable.roles[membership] = .some(Role(rawValue: roles.text(row, 2)))
-      }
-    }
-  }
-
-  func learn(names: PostgresRows) {
-    for row in names.indices { accountTable.names[names.text(row, 0)] = names.text(row, 1) }
-  }
-
-  /// Takes in rows of the ledger of one table, with their values.
-  func learn(_ rows: PostgresRows, of table: Int, ids: [String]) {
-    var entries: TextMap<PostgresWorkingSet.Entry> = [:]
-    for id in ids { entries[id] = PostgresWorkingSet.Entry() }
-    let columns = layout.relations[table].columns
+    for zone in named where !existing.contains(zone) { zones[zone] = .some(nil) }
     for row in rows.indices {
-      let id = rows.text(row, 0)
-      let place = PostgresWorkingSet.Place(rows, row)
-      entries[id, default: .init()].places[rows.text(row, 1)] = place
-      if place.state == .live {
-        entries[id]?.values = columns.indices.map {
-          rows.value(row, PostgresWorkingSet.Place.end + $0, columns[$0].type)
-        }
-      }
+      zones[rows.text(row, 0)] = .some(LockedZone(rows, row))
+      clock = max(clock, Stamp(rawValue: rows.int64(row, 3)))
     }
-    for (id, entry) in entries { working.learn(Footprint.Key(table: table, id: id), entry) }
+    return existing.filter { (zones[$0] ?? nil) == nil }
   }
 
-  /// A record as it is now, as far as that can be said without the lock of its zone.
-  func glance(_ key: Footprint.Key) throws -> PostgresWorkingSet.Entry {
-    if let known = working[key] { return known }
-    try writing.read([key.id], of: key.table)
-    return working[key] ?? PostgresWorkingSet.Entry()
-  }
-
-  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked. A zone that is not
-  /// there can't be: its records can be read, and a change of one fails.
-  package func entry(_ key: Footprint.Key) throws -> PostgresWorkingSet.Entry {
-    var asked: TextSet = []
-    while true {
-      let entry = try glance(key)
-      let open = unlocked(entry).subtracting(asked)
-      if open.isEmpty || working.changed[key] != nil { return entry }
-      for zone in open.sorted() { try zoneTable.lock(zone) }
-      asked.formUnion(open)
-      // It may have changed before the lock was had.
-      try writing.read([key.id], of: key.table)
+  mutating func learn(roles rows: PostgresRows, of names: [String], users: [String]) {
+    for zone in names where (zones[zone] ?? nil) != nil {
+      for user in users { roles[ZoneUser(zone: zone, user: user)] = .some(nil) }
     }
-  }
-
-  /// Reads records that are looked at soon, and locks their zones.
-  func prefetch(_ table: Int, _ ids: [String]) throws {
-    let unknown = ids.filter { working[Footprint.Key(table: table, id: $0)] == nil }
-    if unknown.isEmpty { return }
-    try writing.read(unknown, of: table)
-    var open: TextSet = []
-    for id in unknown {
-      if let entry = working[Footprint.Key(table: table, id: id)] { open.formUnion(unlocked(entry)) }
+    for row in rows.indices {
+      let member = ZoneUser(zone: rows.text(row, 0), user: rows.text(row, 1))
+      if (zones[member.zone] ?? nil) != nil { roles[member] = .some(Role(rawValue: rows.text(row, 2))) }
     }
-    if open.isEmpty { return }
-    for zone in open.sorted() { try zoneTable.lock(zone) }
-    // They may have changed before the locks were had.
-    try writing.read(unknown, of: table)
-  }
-
-  /// The zones that hold a record or its tombstone, and are not locked yet.
-  private func unlocked(_ entry: PostgresWorkingSet.Entry) -> TextSet {
-    TextSet(
-      entry.places.lazy.filter { [zoneTable] in $0.value.state != .departed && !zoneTable.isLocked($0.key) }
-        .map(\.key))
   }
 }
 
-extension PostgresWorkingSet.Place {
-  /// The state of a row of the ledger, `r`, whose record is looked up as `t`: one that its table lacks, as it was changed behind the triggers,
-  /// is deleted to who edits it.
-  package static let state = "CASE WHEN r.state = 0 AND t.id IS NULL THEN 1 ELSE r.state END"
+extension DeviceRow {
+  /// The columns of a device that is locked.
+  package static let columns = """
+    number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, \
+    unseen_since_restore, clock, session_used
+    """
 
-  /// What follows `id`, `zone` and `state` where `r` is read as a place, and how many columns these are together.
-  package static let columns = "r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq, r.size"
-  package static let end = 10
+  /// A device by its row, its refusals and the count of its acks; nil when there is none.
+  init?(_ answers: [PostgresRows]) {
+    if answers[0].isEmpty { return nil }
+    self.init(answers[0], 0)
+    refusals = answers[1].indices.map { answers[1].int64($0, 1) }
+    ackCount = answers[2].isEmpty ? 0 : Int(answers[2].int64(0, 1))
+  }
 
-  /// A row of the ledger, read as `columns` says.
+  /// A device of a row, read as `columns` says. Its acks are counted by rows of their own.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
-      state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
-      rev: rows.int64(row, 4),
-      stamps: rows.optionalText(row, 5), stamp: rows.optionalInt64(row, 6),
-      device: rows.optionalInt64(row, 7),
-      deletedSeq: rows.optionalInt64(row, 8), size: rows.int64(row, 9))
-    if state == .deleted, let stamps { (stamp, self.stamps) = (Self.last(of: stamps), nil) }
-  }
-
-  /// The stamp of the last change of a record.
-  private static func last(of stamps: String) -> Int64? {
-    stamps.split(separator: ";").compactMap { change in
-      RecordStamps(String(change.split(separator: "=").last ?? ""))?.creation.stamp.rawValue
-    }.max()
+      DeviceState(
+        id: rows.text(row, 1), user: rows.text(row, 2), confirmed: rows.int64(row, 4),
+        chain: Fingerprint(value: UInt64(bitPattern: rows.int64(row, 5))),
+        acknowledgedRefusals: rows.int64(row, 6), applied: AppliedChangeSets(bytes: rows.bytes(row, 7)),
+        clock: Stamp(rawValue: rows.int64(row, 11)), isSessionUsed: rows.bool(row, 12),
+        issuedAfter: rows.isNull(row, 8) ? nil : rows.int64(row, 8), hasPurgedAcks: rows.bool(row, 9),
+        isUnseenSinceRestore: rows.bool(row, 10)),
+      token: rows.optionalBytes(row, 3), ackCount: 0)
   }
 }
 
-extension PostgresRows {
-  /// A column's value.
-  package func value(_ row: Int, _ column: Int, _ type: ColumnType) -> Value {
-    if isNull(row, column) { return .null }
-    return switch type {
-    case .integer: .integer(int64(row, column))
-    case .real: .real(double(row, column))
-    case .boolean: .integer(bool(row, column) ? 1 : 0)
-    case .text, .timestamp, .json, .reference, .position: .text(text(row, column))
-    }
+extension LockedZone {
+  /// A zone of a row: its name, then seq, public, clock, records and bytes.
+  package init(_ rows: PostgresRows, _ row: Int) {
+    self.init(
+      seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),
+      counts: ZoneCounts(records: rows.int64(row, 4), bytes: rows.int64(row, 5)))
   }
 }

@@ -33,9 +33,9 @@ extension PostgresStore {
     """
   private static let moveDevices: PostgresStatement = """
     UPDATE holdfast.devices d SET confirmed = u.confirmed, chain = u.chain, acknowledged_refusals = u.acknowledged_refusals, clock = u.clock,
-      seen_at = u.seen_at, session_used = true, unseen_since_restore = false, applied = u.applied
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
-      AS u (number, confirmed, chain, acknowledged_refusals, clock, applied, seen_at) WHERE d.number = u.number
+      seen_at = u.seen_at, session_used = u.session_used, unseen_since_restore = false, applied = u.applied
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[], $8::boolean[])
+      AS u (number, confirmed, chain, acknowledged_refusals, clock, applied, seen_at, session_used) WHERE d.number = u.number
     """
   private static let dropRefusals: PostgresStatement = """
     DELETE FROM holdfast.refusals r USING unnest($1::bigint[], $2::bigint[]) AS u (device, last)
@@ -68,80 +68,74 @@ extension PostgresStore {
     WHERE a.id = u.account
     """
 
-  /// Writes all that has changed, in one round trip; see `PostgresWriting`.
-  package func write(andCommit changes: ZoneChanges?) throws(PostgresError) {
-    let changed = working.changed
-    if changed.isEmpty, changes == nil { return }
-    let parking = PostgresParking(self)
+  /// Writes what has changed, in one round trip; see `PostgresWriting`.
+  package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
+    let parking = PostgresParking(delta.records, schema, layout)
     try connection.pipeline { pipe in
-      writeZones(pipe)
-      if !changed.isEmpty {
-        writePlaces(changed, pipe)
-        parking.send(self, pipe)
-        writeRecords(changed, parking, pipe)
+      writeZones(delta, pipe)
+      if !delta.records.isEmpty {
+        writePlaces(delta.records, pipe)
+        parking.send(pipe)
+        writeRecords(delta.records, parking, pipe)
       }
       if let changes {
-        writeRoles(pipe)
-        consentTable.write(to: pipe)
-        writeDevices(pipe)
-        writeAcks(pipe)
-        PostgresRequestStatements.write(requestTable, isDistributed: false, pipe)
+        writeRoles(delta.roles, pipe)
+        PostgresConsents.write(delta.left, pipe)
+        writeDevices(delta, pipe)
+        writeAcks(delta, pipe)
+        PostgresRequestStatements.write(delta.requests, isDistributed: false, pipe)
         for payload in changes.payloads(from: node) {
           pipe.send(PostgresStatements.notify, PostgresParameters(payload))
         }
         pipe.send(PostgresStatements.commit)
       }
     }
-    working.settle()
-    lists.removeAll()
   }
 
-  private func writeRoles(_ pipe: PostgresPipeline) {
-    let changes = zoneTable.changed
-    let (given, taken) = (changes.filter { $0.value != nil }, changes.filter { $0.value == nil }.keys)
+  private func writeRoles(_ roles: [(member: ZoneUser, role: Role?)], _ pipe: PostgresPipeline) {
+    let (given, taken) = (roles.filter { $0.role != nil }, roles.filter { $0.role == nil })
     if !given.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: given.lazy.map(\.key.zone))
-      parameters.append(array: given.lazy.map(\.key.user))
-      parameters.append(array: given.lazy.map { $0.value?.rawValue })
+      parameters.append(array: given.lazy.map(\.member.zone))
+      parameters.append(array: given.lazy.map(\.member.user))
+      parameters.append(array: given.lazy.map { $0.role?.rawValue })
       pipe.send(Self.putRoles, parameters)
     }
     if !taken.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: taken.lazy.map(\.zone))
-      parameters.append(array: taken.lazy.map(\.user))
+      parameters.append(array: taken.lazy.map(\.member.zone))
+      parameters.append(array: taken.lazy.map(\.member.user))
       pipe.send(Self.dropRoles, parameters)
     }
   }
 
-  private func writeZones(_ pipe: PostgresPipeline) {
-    let made = zonesMade[zonesWritten...]
-    if !made.isEmpty {
+  private func writeZones(_ delta: Delta, _ pipe: PostgresPipeline) {
+    if !delta.newZones.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: made)
+      parameters.append(array: delta.newZones)
       pipe.send(Self.addZones, parameters)
-      zonesWritten = zonesMade.count
     }
-    if !zonesMoved.isEmpty {
+    let moved = delta.movedZones
+    if !moved.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: zonesMoved.lazy.map(\.zone))
-      parameters.append(array: zonesMoved.lazy.map(\.seq))
-      parameters.append(array: zonesMoved.lazy.map(\.clock))
-      parameters.append(array: zonesMoved.lazy.map(\.counts.records))
-      parameters.append(array: zonesMoved.lazy.map(\.counts.bytes))
+      parameters.append(array: moved.lazy.map(\.zone))
+      parameters.append(array: moved.lazy.map(\.seq))
+      parameters.append(array: moved.lazy.map { _ in delta.clock.rawValue })
+      parameters.append(array: moved.lazy.map(\.counts.records))
+      parameters.append(array: moved.lazy.map(\.counts.bytes))
       pipe.send(Self.moveZones, parameters)
     }
   }
 
-  private func writePlaces(
-    _ changed: [Footprint.Key: PostgresWorkingSet.Entry], _ pipe: PostgresPipeline
-  ) {
+  private func writePlaces(_ changes: [ChangedRecord], _ pipe: PostgresPipeline) {
     var dropped: [(key: Footprint.Key, zone: String)] = []
-    var put: [(key: Footprint.Key, zone: String, place: PostgresWorkingSet.Place)] = []
-    for (key, entry) in changed {
-      let before = working.stored[key]?.places ?? [:]
-      for zone in before.keys where entry.places[zone] == nil { dropped.append((key, zone)) }
-      for (zone, place) in entry.places where before[zone] != place { put.append((key, zone, place)) }
+    var put: [(key: Footprint.Key, zone: String, place: RecordPlace)] = []
+    for change in changes {
+      let before = change.before?.places ?? RecordPlaces()
+      for (zone, _) in before where change.now.places[zone] == nil { dropped.append((change.key, zone)) }
+      for (zone, place) in change.now.places where before[zone] != place {
+        put.append((change.key, zone, place))
+      }
     }
     if !dropped.isEmpty {
       var parameters = PostgresParameters()
@@ -168,15 +162,14 @@ extension PostgresStore {
 
   /// Writes the tables: new records parents first, then changes, then deletions children first.
   private func writeRecords(
-    _ changed: [Footprint.Key: PostgresWorkingSet.Entry], _ parking: PostgresParking,
-    _ pipe: PostgresPipeline
+    _ changes: [ChangedRecord], _ parking: PostgresParking, _ pipe: PostgresPipeline
   ) {
     var added: [Int: [Row]] = [:]
     var edited: [Int: [[Int]: [Row]]] = [:]
     var removed: [Int: [String]] = [:]
     var touched: Set<Int> = []
-    for (key, entry) in changed {
-      let before = working.stored[key]
+    for change in changes {
+      let (key, before, entry) = (change.key, change.before, change.now)
       if let home = before?.home, home != entry.home { touched.insert(key.table) }
       switch (before?.values, entry.values) {
       case (nil, nil): continue
@@ -236,27 +229,27 @@ extension PostgresStore {
     pipe.send(statement, parameters)
   }
 
-  private func writeDevices(_ pipe: PostgresPipeline) {
-    let moved = deviceTable.rows.filter(\.value.hasMoved).sorted { $0.key < $1.key }
+  private func writeDevices(_ delta: Delta, _ pipe: PostgresPipeline) {
+    let moved = delta.movedDevices
     if !moved.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: moved.lazy.map(\.key))
-      parameters.append(array: moved.lazy.map(\.value.confirmed))
-      parameters.append(array: moved.lazy.map(\.value.chain))
-      parameters.append(array: moved.lazy.map(\.value.acknowledgedRefusals))
-      parameters.append(array: moved.lazy.map(\.value.clock))
-      parameters.append(array: moved.lazy.map(\.value.applied))
-      parameters.append(array: moved.lazy.map(\.value.seenAt))
+      parameters.append(array: moved.lazy.map(\.number))
+      parameters.append(array: moved.lazy.map(\.state.confirmed))
+      parameters.append(array: moved.lazy.map { Int64(bitPattern: $0.state.chain.value) })
+      parameters.append(array: moved.lazy.map(\.state.acknowledgedRefusals))
+      parameters.append(array: moved.lazy.map(\.state.clock.rawValue))
+      parameters.append(array: moved.lazy.map(\.state.applied.bytes))
+      parameters.append(array: moved.lazy.map(\.seenAt))
+      parameters.append(array: moved.lazy.map(\.state.isSessionUsed))
       pipe.send(Self.moveDevices, parameters)
     }
-    let purging = deviceTable.rows.filter { $0.value.purged > 0 }
-    if !purging.isEmpty {
+    if !delta.purgedRefusals.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: purging.lazy.map(\.key))
-      parameters.append(array: purging.lazy.map(\.value.purged))
+      parameters.append(array: delta.purgedRefusals.lazy.map(\.device))
+      parameters.append(array: delta.purgedRefusals.lazy.map(\.last))
       pipe.send(Self.dropRefusals, parameters)
     }
-    let refusals = deviceTable.newRefusals
+    let refusals = delta.refusals
     if !refusals.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: refusals.lazy.map(\.device))
@@ -268,37 +261,36 @@ extension PostgresStore {
     }
   }
 
-  private func writeAcks(_ pipe: PostgresPipeline) {
-    let cleared = deviceTable.rows.filter(\.value.clearsAcks).keys
-    if !cleared.isEmpty {
+  private func writeAcks(_ delta: Delta, _ pipe: PostgresPipeline) {
+    if !delta.clearedAcks.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: cleared)
+      parameters.append(array: delta.clearedAcks)
       pipe.send(Self.clearAcks, parameters)
     }
-    let gone = deviceTable.acks.filter { $0.value == nil }
+    let gone = delta.acks.filter { $0.ack == nil }
     if !gone.isEmpty {
       var parameters = PostgresParameters()
       parameters.append(array: gone.lazy.map(\.key.device))
       parameters.append(array: gone.lazy.map(\.key.zone))
       pipe.send(Self.dropAcks, parameters)
     }
-    let put = deviceTable.acks.compactMap { key, ack in ack.map { (key, $0) } }
+    let put = delta.acks.compactMap { new in new.ack.map { (new, $0) } }
     if !put.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: put.lazy.map(\.0.device))
-      parameters.append(array: put.lazy.map(\.0.zone))
+      parameters.append(array: put.lazy.map(\.0.key.device))
+      parameters.append(array: put.lazy.map(\.0.key.zone))
       parameters.append(array: put.lazy.map(\.1.epoch))
       parameters.append(array: put.lazy.map(\.1.seq))
       parameters.append(array: put.lazy.map(\.1.purged))
-      parameters.append(array: put.lazy.map { self.deviceTable.doubtedAcks.contains($0.0) })
+      parameters.append(array: put.lazy.map(\.0.isDoubted))
       pipe.send(Self.putAcks, parameters)
     }
-    if !deviceTable.losses.isEmpty {
+    if !delta.losses.isEmpty {
       var parameters = PostgresParameters()
-      parameters.append(array: deviceTable.losses.lazy.map(\.zone))
-      parameters.append(array: deviceTable.losses.lazy.map(\.user))
+      parameters.append(array: delta.losses.lazy.map(\.zone))
+      parameters.append(array: delta.losses.lazy.map(\.user))
       pipe.send(Self.noteLosses, parameters)
-      let sums = deviceTable.lossesByUser
+      let sums = delta.lossesByUser
       var counted = PostgresParameters()
       counted.append(array: sums.lazy.map(\.user))
       counted.append(array: sums.lazy.map(\.sum))

@@ -17,42 +17,20 @@ package final class PostgresStore: StoreWriter {
   package let lane: Lane
   /// Who this server is among those on the database.
   package let node: String
-  package private(set) var tables: [any RecordTable] = []
-  package private(set) lazy var tombstones: any TombstoneTable = PostgresTombstones(self)
-  private(set) lazy var zoneTable = PostgresZones(self)
-  private(set) lazy var deviceTable = PostgresDevices(self)
-  private(set) lazy var accountTable = PostgresAccounts(self)
-  private(set) lazy var requestTable = PostgresRequests(self)
+  package private(set) lazy var zones: any ZoneTable = PostgresZones(self)
+  package private(set) lazy var devices: any DeviceTable = PostgresDevices(self)
+  package private(set) lazy var requests: any RequestTable = PostgresRequests(self)
+  package private(set) lazy var consents: any ConsentTable = PostgresConsents(self)
   package private(set) lazy var results: any ResultTable = PostgresResults(self)
   package private(set) lazy var purging: any PurgeTable = PostgresPurgeTable(self)
   package private(set) lazy var invitations: any InvitationTable = PostgresInvitations(self)
-  private(set) lazy var consentTable = PostgresConsents(self)
   package private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
+  private(set) lazy var accountTable = PostgresAccounts(self)
+  package var accounts: any AccountTable { accountTable }
   /// How it reaches the tables.
   package private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
-  package var zones: any ZoneTable { zoneTable }
-  package var consents: any ConsentTable { consentTable }
-  package var devices: any DeviceTable { deviceTable }
-  package var accounts: any AccountTable { accountTable }
-  package var requests: any RequestTable { requestTable }
-  /// The indexes of the built-in table `members`, and of its columns.
-  package let members: Int
-  let memberUser: Int
-  let memberRole: Int
-  let memberGroup: Int
-  let memberInviter: Int
-
-  var working = PostgresWorkingSet()
-  /// The lists of what has changed.
-  package var lists: PostgresLists
-  /// Zones that the transaction makes.
-  var zonesMade: [String] = []
-  /// How many of them are in the database already.
-  var zonesWritten = 0
-  /// Zones whose seq moved.
-  var zonesMoved: [(zone: String, seq: Int64, counts: ZoneCounts, clock: Int64)] = []
-  package private(set) var clockSeen = Stamp.zero
+  package let isAlone = false
   package private(set) var history: History
   private let known: KnownHistory
   package var prover: Prover { known.prover }
@@ -63,16 +41,6 @@ package final class PostgresStore: StoreWriter {
   private let open: () throws(PostgresError) -> PostgresConnection
   private let openDirectly: () throws(PostgresError) -> PostgresConnection
   private var opened: PostgresConnection?
-  private var isCareful = false
-  /// How much there was to take back when the part began.
-  private var part = Part()
-
-  private struct Part {
-    var zonesMade = 0
-    var losses = 0
-    var roles: [PostgresZones.Membership: Role?] = [:]
-    var left: [PostgresZones.Membership: Bool] = [:]
-  }
 
   private static let savepoint: PostgresStatement = "SAVEPOINT change_set"
   private static let release: PostgresStatement = "RELEASE SAVEPOINT change_set"
@@ -93,7 +61,6 @@ package final class PostgresStore: StoreWriter {
     self.schema = schema
     self.known = known
     history = known.now
-    lists = PostgresLists(schema)
     self.layout = layout
     self.lane = lane
     self.node = node
@@ -101,13 +68,6 @@ package final class PostgresStore: StoreWriter {
     self.open = open
     self.openDirectly = openDirectly
     statements = PostgresStatements(schema, layout, lane)
-    guard let members = schema.index(of: TableSchema.members.name),
-      let user = TableSchema.members.index(of: "user"),
-      let role = TableSchema.members.index(of: "role"), let group = TableSchema.members.index(of: "group"),
-      let inviter = TableSchema.members.index(of: TableSchema.inviterColumn)
-    else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, memberUser, memberRole, memberGroup, memberInviter) = (members, user, role, group, inviter)
-    tables = schema.tables.indices.map { PostgresRecordTable($0, self) }
   }
 
   /// The connection, made when there is none.
@@ -122,31 +82,14 @@ package final class PostgresStore: StoreWriter {
 
   package func latestClock() throws -> Stamp { try writing.latestClock() }
 
-  package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
-    do { return try start(footprints, isCareful: isCareful) } catch let error as PostgresError {
+  package func begin(_ footprints: [Footprint]) throws -> Fetched {
+    accountTable.begin()
+    do throws(PostgresError) { return try writing.fetch(footprints) } catch {
       // The database may have been started again since the last use. Nothing was written yet.
       guard error.isConnectionLost, opened != nil else { throw error }
       rollBack()
-      return try start(footprints, isCareful: isCareful)
+      return try writing.fetch(footprints)
     }
-  }
-
-  private func start(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
-    working.removeAll()
-    lists.removeAll()
-    zonesMade.removeAll(keepingCapacity: true)
-    zonesWritten = 0
-    zonesMoved.removeAll(keepingCapacity: true)
-    zoneTable.begin()
-    consentTable.begin()
-    accountTable.begin()
-    deviceTable.begin()
-    requestTable.begin()
-    part = Part()
-    self.isCareful = isCareful
-    let waiting = try writing.fetch(footprints)
-    clockSeen = Stamp(rawValue: zoneTable.known.values.compactMap { $0?.clock }.max() ?? 0)
-    return waiting
   }
 
   /// Takes what the transaction has read of the history.
@@ -167,8 +110,10 @@ package final class PostgresStore: StoreWriter {
     return true
   }
 
-  package func commit(announcing changes: ZoneChanges) throws {
-    try writing.write(andCommit: changes)
+  package func write(_ delta: Delta) throws { try writing.write(delta, andCommit: nil) }
+
+  package func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
+    try writing.write(delta, andCommit: changes)
     confirmed(transaction, history.epoch)
   }
 
@@ -180,43 +125,46 @@ package final class PostgresStore: StoreWriter {
     self.opened = nil
   }
 
-  package func beginPart() throws {
-    working.beginPart()
-    part = Part(
-      zonesMade: zonesMade.count, losses: deviceTable.losses.count, roles: zoneTable.changed,
-      left: consentTable.changed)
-    if isCareful { try connection.run(Self.savepoint) }
-  }
-
-  package func settle(unless isBlocked: () throws -> Bool) throws {
-    if isCareful, try !isBlocked() { try writing.write(andCommit: nil) }
-  }
-
-  package var blamesParts: Bool { isCareful }
+  package func beginSavepoint() throws { try connection.run(Self.savepoint) }
 
   package let hasEnded = false
 
-  package func keepPart() throws {
-    guard isCareful else { return }
-    // What is checked at the commit is checked now, while it is known whose fault it is.
+  package func keepSavepoint() throws { try run(Self.check, Self.uncheck, Self.release) }
+
+  package func undoSavepoint() throws { try run(Self.undo, Self.release) }
+
+  private func run(_ statements: PostgresStatement...) throws {
     try connection.pipeline { pipe in
-      for statement in [Self.check, Self.uncheck, Self.release] { pipe.send(statement) }
+      for statement in statements { pipe.send(statement) }
     }
   }
 
-  package func undoPart() throws {
-    working.undoPart()
-    lists.removeAll()
-    zonesMade.removeLast(zonesMade.count - part.zonesMade)
-    zonesWritten = min(zonesWritten, part.zonesMade)
-    zoneTable.changed = part.roles
-    consentTable.changed = part.left
-    deviceTable.losses.removeLast(deviceTable.losses.count - part.losses)
-    if isCareful {
-      try connection.pipeline { pipe in
-        for statement in [Self.undo, Self.release] { pipe.send(statement) }
-      }
-    }
+  // MARK: Records
+
+  package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
+    try writing.read(ids, of: table)
+  }
+
+  package func references(
+    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
+  ) throws -> [(id: String, value: String)] {
+    try writing.references(of: table, by: column, to: values, limit: limit, zones: zones)
+  }
+
+  package func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    try writing.ids(of: table, sharing: group, values, in: zone)
+  }
+
+  package func positions(_ side: RecordList.Side, _ mark: String, in list: RecordList, limit: Int) throws
+    -> [(
+      id: String, position: String
+    )]
+  {
+    let statements = PostgresListStatements(list: list, relation: layout.relations[list.table])
+    guard let parameters = statements.parameters(PostgresParameters(list.zone, mark, Int64(limit)))
+    else { return [] }
+    let rows = try connection.query(statements.near(side), parameters)
+    return rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) }
   }
 
   package func probe(_ text: String) throws {

@@ -63,21 +63,23 @@ final class PostgresWholeWriting: PostgresWriting {
     Stamp(rawValue: try store.connection.query(Self.findClock).int64(0, 0))
   }
 
-  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int> {
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     try store.fetch(footprints)
   }
 
-  func read(_ ids: [String], of table: Int) throws {
+  func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
     var parameters = PostgresParameters()
     parameters.append(array: ids)
     let rows = try store.connection.query(store.statements.records[table].find, parameters)
-    store.learn(rows, of: table, ids: ids)
+    return store.entries(rows, of: table, ids)
   }
 
-  func write(andCommit changes: ZoneChanges?) throws(PostgresError) { try store.write(andCommit: changes) }
+  func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
+    try store.write(delta, andCommit: changes)
+  }
 
   func references(
-    of table: Int, by column: Int, to values: [String], limit: Int
+    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
   ) throws -> [(id: String, value: String)] {
     guard let statement = findWhere[table][column] else { return [] }
     var parameters = PostgresParameters()
@@ -97,6 +99,17 @@ final class PostgresWholeWriting: PostgresWriting {
     parameters.append(array: zones.lazy.map(\.zone))
     parameters.append(array: zones.lazy.map(\.seq))
     try store.connection.run(Self.putNotified, parameters)
+  }
+
+  func device(_ number: Int64) throws -> DeviceRow? {
+    var numbers = PostgresParameters()
+    numbers.append(array: [number])
+    let answers = try store.connection.pipeline { pipe in
+      pipe.send(store.statements.lockDevices, numbers)
+      pipe.send(PostgresStatements.findRefusals, numbers)
+      pipe.send(PostgresStatements.countAcks, numbers)
+    }
+    return DeviceRow(answers)
   }
 
   func add(_ device: NewDevice) throws {

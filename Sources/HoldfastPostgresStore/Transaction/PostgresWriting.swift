@@ -12,21 +12,20 @@ package protocol PostgresWriting: AnyObject {
   func latestClock() throws -> Stamp
 
   /// Begins the transaction, locks and reads.
+  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched
+
+  /// Records of a table, in the order of their ids.
+  func read(_ ids: [String], of table: Int) throws -> [RecordEntry]
+
+  /// Writes what has changed, in one round trip.
   ///
-  /// - Returns: the commands whose device, zone or record somebody else has locked.
-  func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Set<Int>
+  /// - Parameter changes: what other servers are told, when that ends the transaction; else only zones and records are written.
+  func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError)
 
-  /// Reads records of a table into the working set.
-  func read(_ ids: [String], of table: Int) throws
-
-  /// Writes all that has changed.
-  ///
-  /// - Parameter moves: what other servers are told, when that ends the transaction; else only records are written.
-  func write(andCommit changes: ZoneChanges?) throws(PostgresError)
-
-  /// The ids of the records in the database whose column has one of some values, each with the value.
+  /// The ids of the records in the database whose column has one of some values, each with the value; `zones` says where those of a value
+  /// can be, empty for all.
   func references(
-    of table: Int, by column: Int, to values: [String], limit: Int
+    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
   ) throws -> [(id: String, value: String)]
 
   /// The ids of the records in the database that have the values of a unique group, `values`, in a record's zone.
@@ -34,6 +33,9 @@ package protocol PostgresWriting: AnyObject {
 
   /// Remembers up to where the team's program was told of zones.
   func setNotified(_ zones: [NotifiedZone]) throws
+
+  /// A device whose row is locked, with its refusals and how many acks it has; nil when there is none.
+  func device(_ number: Int64) throws -> DeviceRow?
 
   /// Adds a device.
   func add(_ device: NewDevice) throws

@@ -3,14 +3,14 @@ import HoldfastService
 
 /// The statements that read lists in their order.
 extension SQLiteTables {
-  /// The position nearest to `?2` in a list of the zone `?1`, but for that of the record `?3`.
-  package static func position(_ side: RecordList.Side, in list: RecordList, of table: TableSchema) -> String
+  /// The records whose positions are the nearest to `?2` in a list of the zone `?1`, `?3` at the most.
+  package static func positions(_ side: RecordList.Side, in list: RecordList, of table: TableSchema) -> String
   {
     let position = "\"\(table.columns[list.position].name)\""
     let (sign, order) = side == .before ? ("<", " DESC") : (">", "")
     return """
-      SELECT \(position) FROM \(records(of: list, table)) AND \(position) \(sign) ?2 AND "id" <> ?3 \
-      ORDER BY \(position)\(order) LIMIT 1
+      SELECT "id", \(position) FROM \(records(of: list, table)) AND \(position) \(sign) ?2 \
+      ORDER BY \(position)\(order) LIMIT ?3
       """
   }
 

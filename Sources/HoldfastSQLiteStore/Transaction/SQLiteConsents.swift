@@ -20,11 +20,12 @@ final class SQLiteConsents: ConsentTable {
     try texts("SELECT user FROM holdfast_left WHERE zone = ?", zone)
   }
 
-  func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws {
+  /// Writes that a user has left a zone, or came back.
+  func set(_ hasLeft: Bool, _ member: ZoneUser) throws {
     try connection.run(
       hasLeft
         ? "INSERT OR IGNORE INTO holdfast_left (zone, user) VALUES (?, ?)"
-        : "DELETE FROM holdfast_left WHERE zone = ? AND user = ?", [.text(zone), .text(user)])
+        : "DELETE FROM holdfast_left WHERE zone = ? AND user = ?", [.text(member.zone), .text(member.user)])
   }
 
   func hasBlocked(_ user: String, _ other: String) throws -> Bool {
@@ -47,37 +48,46 @@ final class SQLiteConsents: ConsentTable {
         : "DELETE FROM holdfast_blocks WHERE user = ? AND blocked = ?", [.text(user), .text(other)])
   }
 
-  func share(_ user: String, _ other: String) throws -> Bool {
-    try has(
+  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool {
+    try connection.value(
       """
-      holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
-      JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 0 WHERE a.user = ?1
-      """, user, other)
+      SELECT 1 FROM holdfast_access a JOIN holdfast_access b ON b.zone = a.zone AND b.user = ?2
+      JOIN holdfast_zones z ON z.zone = a.zone AND z.public = 0 WHERE a.user = ?1 AND \(Self.isOther("?3")) LIMIT 1
+      """, [.text(user), .text(other), Self.list(zones)]) != nil
   }
 
-  func zoneCount(of user: String, upTo limit: Int) throws -> Int {
+  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int {
     let count = try connection.value(
-      "SELECT count(*) FROM (SELECT 1 FROM holdfast_access WHERE user = ? LIMIT ?)",
-      [.text(user), .integer(Int64(limit))])
+      "SELECT count(*) FROM (SELECT 1 FROM holdfast_access a WHERE user = ?1 AND \(Self.isOther("?2")) LIMIT ?3)",
+      [.text(user), Self.list(zones), .integer(Int64(limit))])
     return Int(count?.integer ?? 0)
   }
 
-  func endedZoneCount(of user: String) throws -> Int {
+  func endedZoneCount(of user: String, besides zones: [String]) throws -> Int {
     let isLive = (roots.map { "SELECT id FROM \"\($0)\"" } + ["SELECT id FROM holdfast_accounts"]).map {
       " AND NOT EXISTS (\($0) WHERE id = a.zone)"
     }
     let count = try connection.value(
       """
       SELECT count(*) FROM holdfast_access a JOIN holdfast_zones z ON z.zone = a.zone
-      WHERE a.user = ? AND z.public = 0\(isLive.joined())
-      """, [.text(user)])
+      WHERE a.user = ?1 AND z.public = 0 AND \(Self.isOther("?2"))\(isLive.joined())
+      """, [.text(user), Self.list(zones)])
     return Int(count?.integer ?? 0)
   }
 
-  func inviters(of user: String) throws -> [String] {
+  func inviters(of user: String) throws -> [(id: String, inviter: String)] {
     try connection.rows(
-      "SELECT invited_by FROM members WHERE user = ? AND invited_by IS NOT NULL", [.text(user)]
-    ).compactMap { $0[0].text }
+      "SELECT id, invited_by FROM members WHERE user = ? AND invited_by IS NOT NULL", [.text(user)]
+    ).map { ($0[0].text ?? "", $0[1].text ?? "") }
+  }
+
+  /// Whether a zone of `holdfast_access`, `a`, is none of a list.
+  private static func isOther(_ list: String) -> String {
+    "a.zone NOT IN (SELECT value FROM json_each(\(list)))"
+  }
+
+  private static func list(_ texts: [String]) -> SQLiteValue {
+    .text(String(decoding: JSONValue.array(texts.map { .string($0) }).bytes, as: UTF8.self))
   }
 
   private func has(_ source: String, _ one: String, _ other: String) throws -> Bool {

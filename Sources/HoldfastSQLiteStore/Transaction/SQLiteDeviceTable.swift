@@ -8,7 +8,7 @@ final class SQLiteDeviceTable: DeviceTable {
   private let move: Statement
   private let dropRefusals: Statement
   private let addRefusal: Statement
-  private let countRefusals: Statement
+  private let findRefusals: Statement
   private let findAckBeyond: Statement
   private let dropAcks: Statement
   private let dropAck: Statement
@@ -25,22 +25,22 @@ final class SQLiteDeviceTable: DeviceTable {
     self.connection = connection
     find = try connection.statement(
       """
-      SELECT id, user, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore, clock, session_used
-      FROM holdfast_devices
-      WHERE number = ? AND token_hash = ?
+      SELECT id, user, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, unseen_since_restore, clock, session_used,
+        token_hash
+      FROM holdfast_devices WHERE number = ?
       """
     )
     move = try connection.statement(
       """
       UPDATE holdfast_devices SET confirmed = ?, chain = ?, clock = ?, seen_at = ?, acknowledged_refusals = ?, applied = ?,
-        session_used = 1, unseen_since_restore = 0
+        session_used = ?, unseen_since_restore = 0
       WHERE number = ?
       """)
     dropRefusals = try connection.statement("DELETE FROM holdfast_refusals WHERE device = ? AND last <= ?")
     addRefusal = try connection.statement(
       "INSERT INTO holdfast_refusals (device, first, last, operation, problem) VALUES (?, ?, ?, ?, ?)")
-    countRefusals = try connection.statement(
-      "SELECT count(*) FROM holdfast_refusals WHERE device = ? AND last > ?")
+    findRefusals = try connection.statement(
+      "SELECT last FROM holdfast_refusals WHERE device = ? ORDER BY first")
     findAckBeyond = try connection.statement("SELECT 1 FROM holdfast_acks WHERE device = ? LIMIT 1 OFFSET ?")
     dropAcks = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND lost = 0")
     dropAck = try connection.statement("DELETE FROM holdfast_acks WHERE device = ? AND zone = ?")
@@ -67,52 +67,90 @@ final class SQLiteDeviceTable: DeviceTable {
     findOwner = try connection.statement("SELECT id, user FROM holdfast_devices WHERE number = ?")
   }
 
-  func device(_ key: DeviceKey) throws -> DeviceState? {
-    try find.bind(key.number, at: 1)
-    try key.token.withBytes { (bytes: UnsafeRawBufferPointer) in try find.bind(blob: bytes, at: 2) }
+  func row(_ number: Int64) throws -> DeviceRow? {
+    try find.bind(number, at: 1)
     defer { find.reset() }
     guard try find.step() else { return nil }
-    return DeviceState(
+    let state = DeviceState(
       id: find.text(0), user: find.text(1), confirmed: find.integer(2),
       chain: Fingerprint(value: UInt64(bitPattern: find.integer(3))), acknowledgedRefusals: find.integer(4),
       applied: AppliedChangeSets(bytes: find.blob(5)), clock: Stamp(rawValue: find.integer(9)),
       isSessionUsed: find.integer(10) == 1,
       issuedAfter: find.columnValue(6).integer, hasPurgedAcks: find.integer(7) == 1,
       isUnseenSinceRestore: find.integer(8) == 1)
+    try findRefusals.bind(number, at: 1)
+    defer { findRefusals.reset() }
+    var refusals: [Int64] = []
+    while try findRefusals.step() { refusals.append(findRefusals.integer(0)) }
+    return DeviceRow(state, token: find.isNull(11) ? nil : find.blob(11), refusals: refusals)
   }
 
-  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
+  // MARK: Writing
+
+  /// Writes what a transaction has changed.
+  func write(_ delta: Delta) throws {
+    for device in delta.movedDevices { try advance(device) }
+    for (device, last) in delta.purgedRefusals {
+      try dropRefusals.bind(device, at: 1)
+      try dropRefusals.bind(last, at: 2)
+      try dropRefusals.run()
+    }
+    for refusal in delta.refusals { try add(refusal) }
+    for number in delta.clearedAcks {
+      try dropAcks.bind(number, at: 1)
+      try dropAcks.run()
+    }
+    for ack in delta.acks { try set(ack) }
+    for loss in delta.losses {
+      try addLoss.bind(loss.zone, at: 1)
+      try addLoss.bind(loss.user, at: 2)
+      try addLoss.run()
+    }
+    for (user, sum) in delta.lossesByUser {
+      try countLoss.bind(sum, at: 1)
+      try countLoss.bind(user, at: 2)
+      try countLoss.run()
+    }
+  }
+
+  private func advance(_ device: MovedDevice) throws {
+    let state = device.state
     try move.bind(state.confirmed, at: 1)
     try move.bind(Int64(bitPattern: state.chain.value), at: 2)
-    try move.bind(clock.rawValue, at: 3)
-    try move.bind(now, at: 4)
+    try move.bind(state.clock.rawValue, at: 3)
+    try move.bind(device.seenAt, at: 4)
     try move.bind(state.acknowledgedRefusals, at: 5)
     try move.bind(.blob(state.applied.bytes), at: 6)
-    try move.bind(number, at: 7)
+    try move.bind(state.isSessionUsed ? 1 : 0, at: 7)
+    try move.bind(device.number, at: 8)
     try move.run()
   }
 
-  func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
-    try dropRefusals.bind(number, at: 1)
-    try dropRefusals.bind(last, at: 2)
-    try dropRefusals.run()
-  }
-
-  func refusals(_ number: Int64, after last: Int64) throws -> Int {
-    try countRefusals.bind(number, at: 1)
-    try countRefusals.bind(last, at: 2)
-    defer { countRefusals.reset() }
-    return try countRefusals.step() ? Int(countRefusals.integer(0)) : 0
-  }
-
-  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
-    try addRefusal.bind(number, at: 1)
-    try addRefusal.bind(first, at: 2)
-    try addRefusal.bind(first + Int64(count) - 1, at: 3)
-    try addRefusal.bind(first + Int64(min(refused.index, count - 1)), at: 4)
-    try addRefusal.bind(.blob(refused.problem.document), at: 5)
+  private func add(_ refusal: NewRefusal) throws {
+    try addRefusal.bind(refusal.device, at: 1)
+    try addRefusal.bind(refusal.first, at: 2)
+    try addRefusal.bind(refusal.last, at: 3)
+    try addRefusal.bind(refusal.operation, at: 4)
+    try addRefusal.bind(.blob(refusal.problem), at: 5)
     try addRefusal.run()
   }
+
+  private func set(_ new: NewAck) throws {
+    guard let ack = new.ack else {
+      try dropAck.bind(new.key.device, at: 1)
+      try dropAck.bind(new.key.zone, at: 2)
+      return try dropAck.run()
+    }
+    try putAck.bind(new.key.device, at: 1)
+    try putAck.bind(new.key.zone, at: 2)
+    try putAck.bind(ack.epoch, at: 3)
+    try putAck.bind(ack.seq, at: 4)
+    try putAck.bind(ack.purged, at: 5)
+    try putAck.bind(new.isDoubted ? 1 : 0, at: 6)
+    try putAck.run()
+  }
+
+  // MARK: Reading
 
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
     try findAckBeyond.bind(number, at: 1)
@@ -120,10 +158,11 @@ final class SQLiteDeviceTable: DeviceTable {
     return try findAckBeyond.hasRow()
   }
 
-  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
-    try connection.value(
-      "SELECT 1 FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 LIMIT 1",
-      [.integer(number), .text(epoch)]) != nil
+  func ackedZones(of number: Int64, notOf epoch: String) throws -> [String] {
+    try connection.rows(
+      "SELECT zone FROM holdfast_acks WHERE device = ? AND epoch NOT IN ('', ?) AND lost = 0 ORDER BY zone",
+      [.integer(number), .text(epoch)]
+    ).compactMap { $0[0].text }
   }
 
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
@@ -132,26 +171,6 @@ final class SQLiteDeviceTable: DeviceTable {
       SELECT 1 FROM holdfast_devices d JOIN holdfast_acks a ON a.device = d.number AND a.zone = ?2
       WHERE d.user = ?1 AND a.epoch NOT IN ('', ?3) AND a.lost = 0 LIMIT 1
       """, [.text(user), .text(zone), .text(epoch)]) != nil
-  }
-
-  func purgeAcks(_ number: Int64) throws {
-    try dropAcks.bind(number, at: 1)
-    try dropAcks.run()
-  }
-
-  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) throws {
-    guard let ack else {
-      try dropAck.bind(number, at: 1)
-      try dropAck.bind(zone, at: 2)
-      return try dropAck.run()
-    }
-    try putAck.bind(number, at: 1)
-    try putAck.bind(zone, at: 2)
-    try putAck.bind(ack.epoch, at: 3)
-    try putAck.bind(ack.seq, at: 4)
-    try putAck.bind(ack.purged, at: 5)
-    try putAck.bind(isDoubted && !ack.epoch.isEmpty ? 1 : 0, at: 6)
-    try putAck.run()
   }
 
   func setClient(_ client: ClientVersion, of number: Int64) throws {
@@ -222,15 +241,6 @@ final class SQLiteDeviceTable: DeviceTable {
     try findAck.bind(zone, at: 2)
     try findAck.bind(seq, at: 3)
     return try findAck.hasRow()
-  }
-
-  func noteLoss(of zone: String, by user: String, at seq: Int64) throws {
-    try addLoss.bind(zone, at: 1)
-    try addLoss.bind(user, at: 2)
-    try addLoss.run()
-    try countLoss.bind(seq &+ 1, at: 1)
-    try countLoss.bind(user, at: 2)
-    try countLoss.run()
   }
 
   func add(_ device: NewDevice) throws {

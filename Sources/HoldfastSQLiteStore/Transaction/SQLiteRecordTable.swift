@@ -2,19 +2,20 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The records of one table in SQLite: its statements, prepared once.
-final class SQLiteRecordTable: RecordTable {
-  let table: TableSchema
-  private let index: Int
+/// The records of one table in SQLite, with what stays of those that are gone: the statements, prepared once.
+final class SQLiteRecordTable {
+  private let table: TableSchema
   private let connection: SQLiteConnection
   private let find: Statement
   private let findZone: Statement
   private let add: Statement
   private let change: Statement
   private let drop: Statement
+  private let findTombstones: Statement
+  private let putTombstone: Statement
+  private let dropTombstone: Statement
 
   init(_ index: Int, of schema: SyncSchema, on connection: SQLiteConnection) throws {
-    self.index = index
     self.connection = connection
     table = schema.tables[index]
     let name = "\"\(table.name)\""
@@ -28,51 +29,120 @@ final class SQLiteRecordTable: RecordTable {
     change = try connection.statement(
       "UPDATE \(name) SET zone = ?, seq = ?, rev = ?, stamps = ?\(settings) WHERE id = ?")
     drop = try connection.statement("DELETE FROM \(name) WHERE id = ?")
+    findTombstones = try connection.statement(
+      """
+      SELECT zone, seq, rev, stamp, device, deleted_seq, departed FROM holdfast_tombstones
+      WHERE id = ? AND record_table = ? ORDER BY zone
+      """)
+    // A record has one tombstone in a zone: a later one replaces the earlier.
+    putTombstone = try connection.statement(
+      """
+      INSERT OR REPLACE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed, deleted_seq)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    dropTombstone = try connection.statement(
+      "DELETE FROM holdfast_tombstones WHERE id = ? AND record_table = ? AND zone = ?")
   }
 
-  func record(_ id: String) throws -> StoredRecord? {
+  func entry(_ id: String) throws -> RecordEntry {
+    var entry = RecordEntry()
+    try readRecord(id, into: &entry)
+    try findTombstones.bind(id, at: 1)
+    try findTombstones.bind(table.name, at: 2)
+    defer { findTombstones.reset() }
+    while try findTombstones.step() {
+      entry.places[findTombstones.text(0)] = RecordPlace(
+        state: findTombstones.integer(6) == 1 ? .departed : .deleted, seq: findTombstones.integer(1),
+        rev: findTombstones.integer(2), stamp: findTombstones.integer(3), device: findTombstones.integer(4),
+        deletedSeq: findTombstones.integer(5))
+    }
+    return entry
+  }
+
+  private func readRecord(_ id: String, into entry: inout RecordEntry) throws {
     try find.bind(id, at: 1)
     defer { find.reset() }
     guard try find.step() else {
       // The index on ids names the row's place: that alone says whether there is one.
-      if let zone = try zone(of: id) { throw DamagedDatabase.missing(id, of: table.name, in: zone) }
-      return nil
+      try findZone.bind(id, at: 1)
+      if let zone = try findZone.firstText() { throw DamagedDatabase.missing(id, of: table.name, in: zone) }
+      return
     }
-    return StoredRecord(
-      table: index, id: id, zone: find.text(0), seq: find.integer(1), rev: find.integer(2),
-      stamps: find.text(3),
-      values: table.columns.indices.map { find.columnValue(4 + $0) })
+    let values = table.columns.indices.map { find.columnValue(4 + $0) }
+    entry.places[find.text(0)] = RecordPlace(
+      state: .live, seq: find.integer(1), rev: find.integer(2), stamps: find.text(3),
+      size: StoredRecord.bytes(id, values))
+    entry.values = values
   }
 
-  func zone(of id: String) throws -> String? {
-    try findZone.bind(id, at: 1)
-    return try findZone.firstText()
+  // MARK: Writing
+
+  func write(_ change: ChangedRecord) throws {
+    let id = change.key.id
+    for (zone, place) in change.before?.places ?? RecordPlaces() where place.state != .live {
+      let now = change.now.places[zone]
+      if now == nil || now?.state == .live { try removeTombstone(of: id, in: zone) }
+    }
+    for (zone, place) in change.now.places where place.state != .live {
+      if change.before?.places[zone] != place { try put(place, of: id, in: zone) }
+    }
+    let before = change.before?.home
+    guard let zone = change.now.home, let place = change.now.places[zone], let values = change.now.values
+    else {
+      if before != nil { try remove(id) }
+      return
+    }
+    if before == nil { return try insert(id, in: zone, place, values) }
+    if before == zone, change.before?.places[zone] == place { return }
+    try update(id, in: zone, place, values)
   }
 
-  func insert(_ record: StoredRecord) throws {
-    try add.bind(record.id, at: 1)
-    try add.bind(record.zone, at: 2)
-    try add.bind(record.seq, at: 3)
-    try add.bind(record.rev, at: 4)
-    try add.bind(record.stamps, at: 5)
-    for (index, value) in record.values.enumerated() { try add.bind(value, at: 6 + index) }
+  private func insert(_ id: String, in zone: String, _ place: RecordPlace, _ values: [Value]) throws {
+    try add.bind(id, at: 1)
+    try add.bind(zone, at: 2)
+    try add.bind(place.seq, at: 3)
+    try add.bind(place.rev, at: 4)
+    try add.bind(place.stamps ?? "", at: 5)
+    for (index, value) in values.enumerated() { try add.bind(value, at: 6 + index) }
     try add.run()
   }
 
-  func update(_ record: StoredRecord) throws {
-    try change.bind(record.zone, at: 1)
-    try change.bind(record.seq, at: 2)
-    try change.bind(record.rev, at: 3)
-    try change.bind(record.stamps, at: 4)
-    for (index, value) in record.values.enumerated() { try change.bind(value, at: 5 + index) }
-    try change.bind(record.id, at: 5 + record.values.count)
+  private func update(_ id: String, in zone: String, _ place: RecordPlace, _ values: [Value]) throws {
+    try change.bind(zone, at: 1)
+    try change.bind(place.seq, at: 2)
+    try change.bind(place.rev, at: 3)
+    try change.bind(place.stamps ?? "", at: 4)
+    for (index, value) in values.enumerated() { try change.bind(value, at: 5 + index) }
+    try change.bind(id, at: 5 + values.count)
     try change.run()
   }
 
-  func remove(_ id: String) throws {
+  private func remove(_ id: String) throws {
     try drop.bind(id, at: 1)
     try drop.run()
   }
+
+  private func put(_ tombstone: RecordPlace, of id: String, in zone: String) throws {
+    try putTombstone.bind(zone, at: 1)
+    try putTombstone.bind(tombstone.seq, at: 2)
+    try putTombstone.bind(table.name, at: 3)
+    try putTombstone.bind(id, at: 4)
+    try putTombstone.bind(tombstone.rev, at: 5)
+    try putTombstone.bind(tombstone.stamp ?? 0, at: 6)
+    try putTombstone.bind(tombstone.device ?? 0, at: 7)
+    try putTombstone.bind(tombstone.state == .departed ? 1 : 0, at: 8)
+    try putTombstone.bind(tombstone.deletedSeq ?? tombstone.seq, at: 9)
+    try putTombstone.run()
+  }
+
+  private func removeTombstone(of id: String, in zone: String) throws {
+    try dropTombstone.bind(id, at: 1)
+    try dropTombstone.bind(table.name, at: 2)
+    try dropTombstone.bind(zone, at: 3)
+    try dropTombstone.run()
+  }
+
+  // MARK: Looking up
 
   func references(by column: Int, to values: [String], limit: Int) throws -> [(id: String, value: String)] {
     let statement = try connection.statement(
@@ -86,32 +156,32 @@ final class SQLiteRecordTable: RecordTable {
     return found
   }
 
-  func prefetch(_ ids: [String]) throws {}
-
-  func position(
-    _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
-  ) throws -> String? {
-    let statement = try connection.statement(SQLiteTables.position(side, in: list, of: table))
+  func positions(_ side: RecordList.Side, _ mark: String, in list: RecordList, limit: Int) throws -> [(
+    id: String, position: String
+  )] {
+    let statement = try connection.statement(SQLiteTables.positions(side, in: list, of: table))
     try statement.bind(list.zone, at: 1)
     try statement.bind(mark, at: 2)
-    try statement.bind(id, at: 3)
+    try statement.bind(Int64(limit), at: 3)
     if let parent = list.parent { try statement.bind(parent.value, at: 4) }
-    return try statement.firstText()
+    defer { statement.reset() }
+    var found: [(id: String, position: String)] = []
+    while try statement.step() { found.append((statement.text(0), statement.text(1))) }
+    return found
   }
 
-  func holder(of columns: [String], like record: StoredRecord) throws -> String? {
-    guard let number = table.unique.firstIndex(of: columns) else { return nil }
-    let same = columns.map { " AND \"\($0)\" = ?" }.joined()
+  func ids(sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    let same = table.unique[group].map { " AND \"\($0)\" = ?" }.joined()
     let statement = try connection.statement(
       """
-      SELECT id FROM "\(table.name)" INDEXED BY \(SQLiteTables.uniqueIndex(number, of: table.name))
-      WHERE zone = ? AND id <> ?\(same)
+      SELECT id FROM "\(table.name)" INDEXED BY \(SQLiteTables.uniqueIndex(group, of: table.name))
+      WHERE zone = ?\(same)
       """)
-    try statement.bind(record.zone, at: 1)
-    try statement.bind(record.id, at: 2)
-    for (place, name) in columns.enumerated() {
-      try statement.bind(table.index(of: name).map { record.values[$0] } ?? .null, at: 3 + place)
-    }
-    return try statement.firstText()
+    try statement.bind(zone, at: 1)
+    for (place, value) in values.enumerated() { try statement.bind(value, at: 2 + place) }
+    defer { statement.reset() }
+    var found: [String] = []
+    while try statement.step() { found.append(statement.text(0)) }
+    return found
   }
 }

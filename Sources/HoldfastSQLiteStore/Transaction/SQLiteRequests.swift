@@ -55,7 +55,16 @@ final class SQLiteRequests: RequestTable {
       """)
   }
 
-  func answer(to id: String, of device: Int64) throws -> AnsweredRequest? {
+  func request(_ id: String, of device: Int64) throws -> RememberedRequest {
+    try findLast.bind(device, at: 1)
+    defer { findLast.reset() }
+    let (last, end) = try findLast.step() ? (findLast.integer(0), findLast.integer(1)) : (0, 0)
+    return try RememberedRequest(
+      answer: answer(to: id, of: device), created: created(by: id, of: device),
+      line: RequestLine(oldest: last == 0 ? [] : oldest(of: device), number: last, end: end))
+  }
+
+  private func answer(to id: String, of device: Int64) throws -> AnsweredRequest? {
     try find.bind(device, at: 1)
     try find.bind(id, at: 2)
     defer { find.reset() }
@@ -65,7 +74,7 @@ final class SQLiteRequests: RequestTable {
       answer: RestAnswer(status: Int(find.integer(2)), head: find.text(3), body: find.blob(4)))
   }
 
-  func created(by id: String, of device: Int64) throws -> (request: RequestKey, records: [CreatedRecord])? {
+  private func created(by id: String, of device: Int64) throws -> CreatedRecords? {
     try findCreated.bind(device, at: 1)
     try findCreated.bind(id, at: 2)
     defer { findCreated.reset() }
@@ -77,52 +86,19 @@ final class SQLiteRequests: RequestTable {
         CreatedRecord(
           place: Int(findCreated.integer(1)), table: findCreated.text(2), id: findCreated.text(3)))
     }
-    return records.isEmpty ? nil : (RequestKey(id: id, fingerprint: fingerprint), records)
+    return records.isEmpty
+      ? nil : CreatedRecords(request: RequestKey(id: id, fingerprint: fingerprint), records: records)
   }
 
-  func creator(of record: Footprint.Key, for user: String) throws -> String? {
-    try findCreator.bind(record.id, at: 1)
-    try findCreator.bind(tables[record.table], at: 2)
-    try findCreator.bind(user, at: 3)
-    return try findCreator.firstText()
-  }
-
-  func add(_ answered: AnsweredRequest, to device: Int64) throws {
-    if answered.answer.progress != nil, try replace(answered, of: device) { return }
-    try findLast.bind(device, at: 1)
-    let (last, before) = try findLast.step() ? (findLast.integer(0), findLast.integer(1)) : (0, 0)
-    findLast.reset()
-    if let expired = RequestRetention.expired(
-      try oldest(of: device), number: last + 1, total: before + answered.answer.size, now: answered.at)
-    {
-      try purge.bind(device, at: 1)
-      try purge.bind(expired, at: 2)
-      try purge.run()
+  func creators(of ids: [String], in table: Int, for user: String) throws -> TextMap<String> {
+    var creators: TextMap<String> = [:]
+    for id in ids {
+      try findCreator.bind(id, at: 1)
+      try findCreator.bind(tables[table], at: 2)
+      try findCreator.bind(user, at: 3)
+      creators[id] = try findCreator.firstText()
     }
-    try put.bind(device, at: 1)
-    try put.bind(answered.request.id, at: 2)
-    try put.bind(last + 1, at: 3)
-    try put.bind(before, at: 4)
-    try put.bind(answered.answer.size, at: 5)
-    try put.bind(answered.at, at: 6)
-    try put.bind(.blob(answered.request.fingerprint), at: 7)
-    try put.bind(Int64(answered.answer.status), at: 8)
-    try put.bind(answered.answer.head, at: 9)
-    try put.bind(.blob(answered.answer.body), at: 10)
-    try put.run()
-  }
-
-  /// Replaces what is remembered of a request that is not done yet; false when that is nothing.
-  private func replace(_ answered: AnsweredRequest, of device: Int64) throws -> Bool {
-    guard try answer(to: answered.request.id, of: device)?.answer.progress != nil else { return false }
-    try change.bind(device, at: 1)
-    try change.bind(answered.request.id, at: 2)
-    try change.bind(answered.at, at: 3)
-    try change.bind(.blob(answered.request.fingerprint), at: 4)
-    try change.bind(answered.answer.head, at: 5)
-    try change.bind(.blob(answered.answer.body), at: 6)
-    try change.run()
-    return true
+    return creators
   }
 
   private func oldest(of device: Int64) throws -> [RequestRetention.Entry] {
@@ -138,16 +114,51 @@ final class SQLiteRequests: RequestTable {
     return entries
   }
 
-  func add(_ records: [CreatedRecord], by request: RequestKey, of device: Int64, user: String) throws {
-    for record in records {
-      try putCreated.bind(device, at: 1)
-      try putCreated.bind(request.id, at: 2)
-      try putCreated.bind(Int64(record.place), at: 3)
-      try putCreated.bind(user, at: 4)
-      try putCreated.bind(.blob(request.fingerprint), at: 5)
-      try putCreated.bind(record.table, at: 6)
-      try putCreated.bind(record.id, at: 7)
-      try putCreated.run()
+  /// Writes what a transaction has changed.
+  func write(_ delta: RequestDelta) throws {
+    for (device, number) in delta.purged {
+      try purge.bind(device, at: 1)
+      try purge.bind(number, at: 2)
+      try purge.run()
     }
+    for addition in delta.additions { try add(addition) }
+    for (device, answered) in delta.changes { try replace(answered, of: device) }
+    for creation in delta.created { try add(creation) }
+  }
+
+  private func add(_ addition: RequestAddition) throws {
+    let answered = addition.answered
+    try put.bind(addition.device, at: 1)
+    try put.bind(answered.request.id, at: 2)
+    try put.bind(addition.number, at: 3)
+    try put.bind(addition.before, at: 4)
+    try put.bind(answered.answer.size, at: 5)
+    try put.bind(answered.at, at: 6)
+    try put.bind(.blob(answered.request.fingerprint), at: 7)
+    try put.bind(Int64(answered.answer.status), at: 8)
+    try put.bind(answered.answer.head, at: 9)
+    try put.bind(.blob(answered.answer.body), at: 10)
+    try put.run()
+  }
+
+  private func replace(_ answered: AnsweredRequest, of device: Int64) throws {
+    try change.bind(device, at: 1)
+    try change.bind(answered.request.id, at: 2)
+    try change.bind(answered.at, at: 3)
+    try change.bind(.blob(answered.request.fingerprint), at: 4)
+    try change.bind(answered.answer.head, at: 5)
+    try change.bind(.blob(answered.answer.body), at: 6)
+    try change.run()
+  }
+
+  private func add(_ creation: NewCreation) throws {
+    try putCreated.bind(creation.device, at: 1)
+    try putCreated.bind(creation.request.id, at: 2)
+    try putCreated.bind(Int64(creation.record.place), at: 3)
+    try putCreated.bind(creation.user, at: 4)
+    try putCreated.bind(.blob(creation.request.fingerprint), at: 5)
+    try putCreated.bind(creation.record.table, at: 6)
+    try putCreated.bind(creation.record.id, at: 7)
+    try putCreated.run()
   }
 }

@@ -4,21 +4,23 @@ import HoldfastService
 
 /// The store in SQLite: one connection, which is the only one that writes.
 final class SQLiteStore: StoreWriter {
-  let tables: [any RecordTable]
-  let tombstones: any TombstoneTable
-  let zones: any ZoneTable
-  let devices: any DeviceTable
+  var zones: any ZoneTable { zoneTable }
+  var devices: any DeviceTable { deviceTable }
+  var requests: any RequestTable { requestTable }
+  var consents: any ConsentTable { consentTable }
   let accounts: any AccountTable
-  let requests: any RequestTable
   let results: any ResultTable
   let purging: any PurgeTable
   let invitations: any InvitationTable
   let recovery: any RecoveryTable
-  let consents: any ConsentTable
   /// The connection that writes.
   let connection: SQLiteConnection
-  /// Nobody else writes, so nothing is to be learned about the time.
-  let clockSeen = Stamp.zero
+  let isAlone = true
+  private let tables: [SQLiteRecordTable]
+  private let zoneTable: SQLiteZones
+  private let deviceTable: SQLiteDeviceTable
+  private let requestTable: SQLiteRequests
+  private let consentTable: SQLiteConsents
   private(set) var history: History
   private let schema: SyncSchema
   private let known: KnownHistory
@@ -49,16 +51,15 @@ final class SQLiteStore: StoreWriter {
     findHistory = try connection.statement(
       "SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys), \(SQLiteHistory.keys))")
     tables = try schema.tables.indices.map { try SQLiteRecordTable($0, of: schema, on: connection) }
-    tombstones = try SQLiteTombstones(on: connection)
-    zones = try SQLiteZones(schema, on: connection)
-    devices = try SQLiteDeviceTable(on: connection)
+    zoneTable = try SQLiteZones(schema, on: connection)
+    deviceTable = try SQLiteDeviceTable(on: connection)
     accounts = try SQLiteAccounts(on: connection)
-    requests = try SQLiteRequests(schema, on: connection)
+    requestTable = try SQLiteRequests(schema, on: connection)
     results = SQLiteResults(on: connection)
     purging = SQLitePurge(on: connection)
     invitations = SQLiteInvitations(on: connection)
     recovery = SQLiteRecovery(on: connection)
-    consents = SQLiteConsents(schema, on: connection)
+    consentTable = SQLiteConsents(schema, on: connection)
     begin = try connection.statement("BEGIN IMMEDIATE")
     end = try connection.statement("COMMIT")
     beginSet = try connection.statement("SAVEPOINT change_set")
@@ -76,7 +77,7 @@ final class SQLiteStore: StoreWriter {
     Stamp(rawValue: try connection.value("SELECT max(clock) FROM holdfast_devices")?.integer ?? 0)
   }
 
-  func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
+  func begin(_ footprints: [Footprint]) throws -> Fetched {
     try damage.requireNone()
     if keeper != nil { try checkPlace() }
     try begin.run()
@@ -84,7 +85,8 @@ final class SQLiteStore: StoreWriter {
     history = try SQLiteEpoch.history(rows)
     known.see(history)
     try keeper?.requireSame(SQLiteHistory(rows))
-    return []
+    // To ask for one thing after the other costs no more.
+    return Fetched()
   }
 
   /// - Throws: `SQLiteError` when others have moved the files away. Where only the log is gone, what it held is brought into the file first: it
@@ -106,7 +108,18 @@ final class SQLiteStore: StoreWriter {
     return true
   }
 
-  func commit(announcing changes: ZoneChanges) throws {
+  func write(_ delta: Delta) throws {
+    for zone in delta.newZones { try zoneTable.add(zone) }
+    for change in delta.records { try tables[change.key.table].write(change) }
+  }
+
+  func commit(_ delta: Delta, announcing changes: ZoneChanges) throws {
+    try write(delta)
+    for zone in delta.movedZones { try zoneTable.move(zone) }
+    for (member, role) in delta.roles { try zoneTable.set(role, of: member) }
+    for (member, hasLeft) in delta.left { try consentTable.set(hasLeft, member) }
+    try deviceTable.write(delta)
+    try requestTable.write(delta.requests)
     let commits = try count.onlyInteger()
     try end.run()
     if let commits { keeper?.advance(to: commits) }
@@ -117,23 +130,38 @@ final class SQLiteStore: StoreWriter {
     if connection.isInTransaction { try? connection.execute("ROLLBACK") }
   }
 
-  func beginPart() throws { try beginSet.run() }
+  func beginSavepoint() throws { try beginSet.run() }
 
-  func settle(unless isBlocked: () throws -> Bool) throws {}
-
-  func keepPart() throws {
-    // What is checked at the commit is checked now, while it is known whose fault it is.
+  func keepSavepoint() throws {
     try connection.checkForeignKeys()
     try endSet.run()
   }
 
-  let blamesParts = true
+  func undoSavepoint() throws {
+    try undoSet.run()
+    try endSet.run()
+  }
 
   var hasEnded: Bool { !connection.isInTransaction }
 
-  func undoPart() throws {
-    try undoSet.run()
-    try endSet.run()
+  // MARK: Records
+
+  func read(_ ids: [String], of table: Int) throws -> [RecordEntry] { try ids.map(tables[table].entry) }
+
+  func references(
+    of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
+  ) throws -> [(id: String, value: String)] {
+    try tables[table].references(by: column, to: values, limit: limit)
+  }
+
+  func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String] {
+    try tables[table].ids(sharing: group, values, in: zone)
+  }
+
+  func positions(_ side: RecordList.Side, _ mark: String, in list: RecordList, limit: Int) throws -> [(
+    id: String, position: String
+  )] {
+    try tables[list.table].positions(side, mark, in: list, limit: limit)
   }
 
   func probe(_ text: String) throws {

@@ -9,11 +9,11 @@ final class SQLiteZones: ZoneTable {
   private let findRoles: Statement
   private let putRole: Statement
   private let dropRole: Statement
-  private let findOwnRole: Statement
+  private let findOwnMember: Statement
   private let findMembers: Statement
   private let findGroups: Statement
   private let countMembers: Statement
-  private let findOwner: Statement
+  private let findOwners: Statement
   private let addZone: Statement
   private let write: Statement
   private let writeNotified: Statement
@@ -31,16 +31,15 @@ final class SQLiteZones: ZoneTable {
       ON CONFLICT (zone, user) DO UPDATE SET role = excluded.role
       """)
     dropRole = try connection.statement("DELETE FROM holdfast_access WHERE zone = ? AND user = ?")
-    findOwnRole = try connection.statement(
-      "SELECT role FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ? AND invited_by IS NULL")
+    findOwnMember = try connection.statement(
+      "SELECT id, role FROM \(SQLiteTables.membersByUser) WHERE zone = ? AND user = ? AND invited_by IS NULL")
     findMembers = try connection.statement(
       "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND invited_by IS NULL")
     findGroups = try connection.statement(
       "SELECT id, user, \"group\", role FROM members WHERE zone = ? AND \"group\" > ''")
     countMembers = try connection.statement("SELECT count(*) FROM members WHERE zone = ?")
-    findOwner = try connection.statement(
-      "SELECT 1 FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL LIMIT 1"
-    )
+    findOwners = try connection.statement(
+      "SELECT id FROM members WHERE zone = ? AND role = 'owner' AND user IS NOT NULL AND invited_by IS NULL")
     addZone = try connection.statement("INSERT INTO holdfast_zones (zone, seq) VALUES (?, 0)")
     writeNotified = try connection.statement(
       """
@@ -55,7 +54,7 @@ final class SQLiteZones: ZoneTable {
     }
   }
 
-  func zone(_ name: String) throws -> LockedZone? {
+  func lock(_ name: String) throws -> LockedZone? {
     try find.bind(name, at: 1)
     defer { find.reset() }
     guard try find.step() else { return nil }
@@ -82,11 +81,11 @@ final class SQLiteZones: ZoneTable {
     try writeErased.run()
   }
 
-  func set(_ seq: Int64, _ counts: ZoneCounts, of name: String, clock: Stamp) throws {
-    try write.bind(seq, at: 1)
-    try write.bind(counts.records, at: 2)
-    try write.bind(counts.bytes, at: 3)
-    try write.bind(name, at: 4)
+  func move(_ zone: MovedZone) throws {
+    try write.bind(zone.seq, at: 1)
+    try write.bind(zone.counts.records, at: 2)
+    try write.bind(zone.counts.bytes, at: 3)
+    try write.bind(zone.zone, at: 4)
     try write.run()
   }
 
@@ -112,18 +111,19 @@ final class SQLiteZones: ZoneTable {
     return roles
   }
 
-  func setRole(_ role: Role?, of user: String, in zone: String) throws {
+  func set(_ role: Role?, of member: ZoneUser) throws {
     let statement = role == nil ? dropRole : putRole
-    try statement.bind(zone, at: 1)
-    try statement.bind(user, at: 2)
+    try statement.bind(member.zone, at: 1)
+    try statement.bind(member.user, at: 2)
     if let role { try statement.bind(role.rawValue, at: 3) }
     try statement.run()
   }
 
-  func ownRole(of user: String, in zone: String) throws -> Role? {
-    try findOwnRole.bind(zone, at: 1)
-    try findOwnRole.bind(user, at: 2)
-    return try findOwnRole.firstText().flatMap(Role.init)
+  func ownMember(_ user: String, of zone: String) throws -> (id: String, role: Role?)? {
+    try findOwnMember.bind(zone, at: 1)
+    try findOwnMember.bind(user, at: 2)
+    defer { findOwnMember.reset() }
+    return try findOwnMember.step() ? (findOwnMember.text(0), Role(rawValue: findOwnMember.text(1))) : nil
   }
 
   func members(of zone: String) throws -> [Member] { try members(findMembers, of: zone) }
@@ -152,8 +152,11 @@ final class SQLiteZones: ZoneTable {
   /// A database has one server.
   func hasUnknownRoot(_ name: String) -> Bool { false }
 
-  func hasOwner(_ zone: String) throws -> Bool {
-    try findOwner.bind(zone, at: 1)
-    return try findOwner.hasRow()
+  func owners(of zone: String) throws -> [String] {
+    try findOwners.bind(zone, at: 1)
+    defer { findOwners.reset() }
+    var owners: [String] = []
+    while try findOwners.step() { owners.append(findOwners.text(0)) }
+    return owners
   }
 }

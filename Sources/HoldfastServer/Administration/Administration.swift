@@ -92,13 +92,11 @@ public final class Administration {
     let store = operators.store
     let stores = RecordStores(schema, on: store, random: environment.random)
     let clock = try ServiceClock(of: store, environment)
-    stores.ledger.beginBatch()
-    _ = try store.begin([Footprint(zones: [zone])], isCareful: true)
+    _ = try stores.transaction.begin([Footprint(zones: [zone])], isCareful: false)
     do {
-      let now = clock.advance(milliseconds: environment.now(), past: store.clockSeen)
+      let now = clock.advance(milliseconds: environment.now(), past: stores.transaction.clockSeen)
       try body(stores, now)
-      try stores.ledger.flush(at: now)
-      try store.commit(announcing: stores.ledger.changes)
+      try stores.transaction.commit(at: now, announcing: stores.ledger.changes)
     } catch {
       store.rollBack()
       throw error

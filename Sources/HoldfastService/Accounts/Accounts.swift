@@ -42,7 +42,7 @@ package struct Accounts {
       return session
     }
     work.changes.users.insert(signIn.user)
-    try work.store.devices.beginSession(
+    try work.stores.devices.beginSession(
       session, of: device, name: signIn.deviceName, token: signIn.token,
       at: work.clock.trusted.written())
     return NewSession(
@@ -133,7 +133,7 @@ package struct Accounts {
   }
 
   package func revoke(_ number: Int64) throws {
-    try work.store.devices.revoke(number, at: work.environment.now())
+    try work.stores.devices.revoke(number, at: work.environment.now())
     work.changes.devices.insert(number)
   }
 

@@ -30,17 +30,17 @@ extension ChangeSetRun {
   /// Requires that the author may delete a record. Everybody may delete the own membership, and owners of a group what names it.
   func requireDelete(of live: StoredRecord, as proven: Role? = nil) throws {
     let isMember = schema.tables[live.table].zone == .explicit
-    if isMember, live.values[stores.memberUser] == .text(author.user) { return }
+    if isMember, live.values[stores.memberColumns.user] == .text(author.user) { return }
     if try isMember && isOwnGroup(live) { return }
     try require(.delete, of: live.table, in: live.zone, as: proven)
   }
 
   /// Whether a membership is that of a group of which the author is an owner: its owners take it back from any zone.
   private func isOwnGroup(_ live: StoredRecord) throws -> Bool {
-    guard let group = live.values[stores.memberGroup].text,
+    guard let group = live.values[stores.memberColumns.group].text,
       try ledger.exists(group)
     else { return false }
-    return try stores.store.zones.ownRole(of: author.user, in: group) == .owner
+    return try stores.memberList.ownRole(of: author.user, in: group) == .owner
   }
 
   /// Requires that a record may leave one zone for another.

@@ -13,8 +13,8 @@ extension ChangeSetRun {
   private func log(_ overlap: Overlap, of id: String, table: Int, zone: String) throws {
     let column = schema.tables[table].columns[overlap.column]
     let (winner, loser) = (
-      try stores.store.devices.owner(of: overlap.winner.device),
-      try stores.store.devices.owner(of: overlap.loser.device)
+      try stores.devices.owner(of: overlap.winner.device),
+      try stores.devices.owner(of: overlap.loser.device)
     )
     let (kept, lost) = (json(overlap.winner.value, column), json(overlap.loser.value, column))
     work.addLogged(kept, lost)

@@ -22,7 +22,7 @@ extension ChangeSetRun {
     Trace.took(.restored)
     if zone != tombstone.zone {
       try requireTaking(of: operation.table, from: tombstone.zone)
-      try stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
+      stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
     }
     try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
   }
@@ -32,7 +32,7 @@ extension ChangeSetRun {
   private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
     if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
-    return try stores.store.devices.hasAcked(
+    return try stores.devices.hasAcked(
       tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
   }
 
@@ -50,7 +50,7 @@ extension ChangeSetRun {
     try log(lost, of: record.id, table: record.table, zone: zone)
     if table.zone == .explicit {
       Trace.took(.joined)
-      if let group = values[stores.memberGroup].text { try spareBlockers(of: group, from: zone) }
+      if let group = values[stores.memberColumns.group].text { try spareBlockers(of: group, from: zone) }
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root, !isNew { try stores.followRoot(of: zone) }

@@ -22,7 +22,7 @@ extension ChangeSetRun {
   private func deleteNothing(_ operation: RecordOperation) throws {
     if operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
-      try stores.store.devices.hasAcks(author.device, notOf: history.epoch)
+      try stores.devices.hasAcks(author.device, notOf: history.epoch)
     {
       Trace.took(.deletedUnknown)
       throw Problem(.recordUnknown)
@@ -34,7 +34,7 @@ extension ChangeSetRun {
   func removeMember(_ live: StoredRecord) throws {
     guard schema.tables[live.table].zone == .explicit else { return }
     try stores.followMember(live.values, in: live.zone)
-    if live.values[stores.memberRole] == .text(Role.owner.rawValue) {
+    if live.values[stores.memberColumns.role] == .text(Role.owner.rawValue) {
       ownerLosses.append((live.zone, current))
     }
   }
@@ -45,7 +45,9 @@ extension ChangeSetRun {
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
     let known = deletedRev(live.table, live.id) ?? 0
     let columns = schema.tables[live.table].columns
-    let edited = live.table == stores.members ? stores.memberRole..<stores.memberRole + 1 : columns.indices
+    let edited =
+      live.table == stores.members
+      ? stores.memberColumns.role..<stores.memberColumns.role + 1 : columns.indices
     return edited.compactMap { index in
       let last = stamps[columns[index].name]
       guard last.rev > known, last.device != author.device, live.values[index] != .null else {

@@ -4,12 +4,12 @@ extension ChangeSetRun {
   /// Fills in what the create of a membership leaves out: the user of a name, or the name of a user; and checks that of a group.
   func completeMember(_ values: inout [Value], in zone: String) throws {
     try stores.requireRoomForMember(of: zone)
-    let (user, name) = (stores.memberUser, stores.memberName)
-    if let group = values[stores.memberGroup].text {
+    let (user, name) = (stores.memberColumns.user, stores.memberColumns.name)
+    if let group = values[stores.memberColumns.group].text {
       guard values[user] == .null, values[name] == .null else {
         throw Problem(.invalidValue, "members takes a user or a group, not both.")
       }
-      values[stores.memberInviter] = .null
+      values[stores.memberColumns.inviter] = .null
       return try checkGroup(group, of: zone)
     }
     if let id = values[user].text {
@@ -22,7 +22,7 @@ extension ChangeSetRun {
       throw Problem(.valueMissing, "members takes user, name or group.")
     }
     guard let id = values[user].text else { return }
-    values[stores.memberInviter] = try mustAsk(id, for: zone) ? .text(author.user) : .null
+    values[stores.memberColumns.inviter] = try mustAsk(id, for: zone) ? .text(author.user) : .null
   }
 
   /// Whether a user becomes a member by accepting: docs/SHARING.md, section 2.
@@ -31,18 +31,18 @@ extension ChangeSetRun {
     if user == author.user || author.device == 0 || ledger.scope != nil { return false }
     let consents = stores.store.consents
     if let history = stores.history, history.previous != nil,
-      try stores.store.devices.hasAck(of: zone, by: user, notOf: history.epoch)
+      try stores.devices.hasAck(of: zone, by: user, notOf: history.epoch)
     {
       // The user's own device says that it had the zone before the restore.
       return false
     }
-    if try !consents.hasBlocked(user, author.user), try !consents.hasLeft(user, zone),
-      try consents.share(user, author.user),
+    if try !consents.hasBlocked(user, author.user), try !stores.consents.hasLeft(user, zone),
+      try stores.consents.share(user, author.user),
       try stores.hasRoomForZone(user)
     {
       return false
     }
-    let inviters = try consents.inviters(of: user)
+    let inviters = try stores.memberList.inviters(of: user)
     if inviters.count(where: { $0 == author.user }) >= stores.limits.invitationsOfInviter {
       throw Problem(
         .sharingLimit,
@@ -59,30 +59,30 @@ extension ChangeSetRun {
   private func checkGroup(_ group: String, of zone: String) throws {
     guard group != zone else { throw Problem(.invalidValue, "A zone can't be its own group.") }
     guard try ledger.exists(group), ledger.scope?.has(zone: group) ?? true,
-      try stores.store.zones.ownRole(of: author.user, in: group) == .owner, try stores.isLive(group)
+      try stores.memberList.ownRole(of: author.user, in: group) == .owner, try stores.isLive(group)
     else { throw Problem(.referenceMissing, "members.group") }
-    if try stores.store.zones.groups(of: zone).count >= RecordStores.groupsOfZone {
+    if try stores.memberList.groups(of: zone).count >= RecordStores.groupsOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(RecordStores.groupsOfZone) groups.")
     }
     let zones = try stores.zones(naming: group).count
     if zones >= RecordStores.zonesOfGroup {
       throw Problem(.sharingLimit, "A zone is the group of at most \(RecordStores.zonesOfGroup) others.")
     }
-    try stores.requireAccess(members: stores.store.zones.memberCount(of: group), zones: zones + 1)
+    try stores.requireAccess(members: stores.memberList.count(of: group), zones: zones + 1)
   }
 
   /// A zone that somebody names as a group is not given to those of its members who have blocked that user.
   func spareBlockers(of group: String, from zone: String) throws {
     let blockers = try stores.store.consents.blockers(of: author.user)
     if blockers.isEmpty { return }
-    for user in try stores.store.zones.members(of: group).compactMap(\.user) where blockers.contains(user) {
-      if try ledger.role(of: user, in: zone) == nil { try stores.store.consents.setLeft(true, user, zone) }
+    for user in try stores.memberList.members(of: group).compactMap(\.user) where blockers.contains(user) {
+      if try ledger.role(of: user, in: zone) == nil { stores.consents.setLeft(true, user, zone) }
     }
   }
 
   /// A membership is one of one user in one zone: only its role can change.
   func checkMember(_ operation: RecordOperation, _ live: StoredRecord) throws {
-    for column in [stores.memberUser, stores.memberName, stores.memberGroup] {
+    for column in [stores.memberColumns.user, stores.memberColumns.name, stores.memberColumns.group] {
       if let value = operation.value(of: column), value != .null, value != live.values[column] {
         throw Problem(.invalidOperation, "Only the role of a member can change.")
       }
@@ -95,7 +95,8 @@ extension ChangeSetRun {
   package func setRole(_ role: Role, of member: StoredRecord) throws {
     var merge = RecordMerge(member)
     merge.set(
-      stores.memberRole, named: TableSchema.members.columns[stores.memberRole].name, to: .text(role.rawValue),
+      stores.memberColumns.role, named: TableSchema.members.columns[stores.memberColumns.role].name,
+      to: .text(role.rawValue),
       by: author.clock, of: author.device)
     var next = merge.next
     next.seq = try ledger.next(member.zone)

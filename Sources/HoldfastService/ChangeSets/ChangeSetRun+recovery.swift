@@ -36,7 +36,7 @@ extension ChangeSetRun {
       }
       guard isUntouched else {
         if live.table == stores.members, !item.isDeletion, try hasRecovered(live.zone) {
-          try take([stores.memberRole], of: item, into: live, rev: max(item.rev, live.rev) + 1)
+          try take([stores.memberColumns.role], of: item, into: live, rev: max(item.rev, live.rev) + 1)
           return 0
         }
         return try merge(item, into: live, base: known?.base)
@@ -144,7 +144,8 @@ extension ChangeSetRun {
       Overlap(column: $0.column, policy: $0.policy, base: nil, winner: $0.loser, loser: $0.winner)
     }
     // Of a membership only the role is anybody's edit.
-    let edits = table.zone == .explicit ? replaced.filter { $0.column == stores.memberRole } : replaced
+    let edits =
+      table.zone == .explicit ? replaced.filter { $0.column == stores.memberColumns.role } : replaced
     try log(edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: live.zone)
   }
 
@@ -154,7 +155,7 @@ extension ChangeSetRun {
     var record = live
     var stamps =
       RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
-    let changed = columns.filter { table.zone != .explicit || $0 == stores.memberRole }
+    let changed = columns.filter { table.zone != .explicit || $0 == stores.memberColumns.role }
     for index in changed {
       record.values[index] = item.values?[index] ?? .null
       // The value is older than every edit that still waits on a device.
@@ -240,7 +241,7 @@ extension ChangeSetRun {
       // A departure has the rev that the record has in the other zone, a deletion a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
       if item.rev <= tombstone.rev, !isDeparted { return nil }
-      try stores.tombstones.becomeDeparture(
+      stores.tombstones.becomeDeparture(
         item.id, of: schema.tables[item.table].name, in: tombstone.zone)
       return try insert(item)
     }
@@ -273,9 +274,11 @@ extension ChangeSetRun {
     let zone = try home(of: item)
     if table.zone == .explicit {
       try completeMember(&values, in: zone)
-      if let user = values[stores.memberUser].text, let member = try stores.membership(of: user, in: zone) {
+      if let user = values[stores.memberColumns.user].text,
+        let member = try stores.membership(of: user, in: zone)
+      {
         if user != author.user, try hasRecovered(zone) {
-          try take([stores.memberRole], of: item, into: member, rev: member.rev &+ 1)
+          try take([stores.memberColumns.role], of: item, into: member, rev: member.rev &+ 1)
         }
         // Who has recovered the zone is a member by another record.
         let tombstone = Tombstone(zone: zone, rev: item.rev &+ 1, stamp: author.clock, device: author.device)
@@ -291,7 +294,7 @@ extension ChangeSetRun {
     )
     try insert(record)
     if table.zone == .explicit {
-      if let group = values[stores.memberGroup].text { try spareBlockers(of: group, from: zone) }
+      if let group = values[stores.memberColumns.group].text { try spareBlockers(of: group, from: zone) }
       try stores.followMember(values, in: zone)
     }
     if table.zone == .root { try stores.followRoot(of: zone) }

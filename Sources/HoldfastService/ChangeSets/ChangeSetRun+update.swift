@@ -24,7 +24,7 @@ extension ChangeSetRun {
     var merge = RecordMerge(live)
     let isAgain = isAgain(operation, live)
     for setting in operation.settings {
-      if table.zone == .explicit, setting.column != stores.memberRole { continue }
+      if table.zone == .explicit, setting.column != stores.memberColumns.role { continue }
       // A create lists all columns; a null among them says nothing.
       if operation.kind == .create, setting.value == .null { continue }
       let column = table.columns[setting.column]

@@ -106,7 +106,7 @@ package final class ChangeSetRun {
     for index in operations.indices {
       try run(index)
       // What holds for the set as a whole is looked at with its last piece.
-      if isUnfinished { return try stores.store.settle { false } }
+      if isUnfinished { return try stores.transaction.settle { false } }
     }
     try checkOpenReferences()
     try checkUnique()
@@ -117,11 +117,11 @@ package final class ChangeSetRun {
       current = max(0, operations.count - 1)
       try ledger.requireRoom(stores.zoneLimits)
     }
-    try stores.store.settle { false }
+    try stores.transaction.settle { false }
   }
 
   /// Says that one operation has written all that it writes.
-  package func settle() throws { try stores.store.settle(unless: hasUniqueClash) }
+  package func settle() throws { try stores.transaction.settle(unless: hasUniqueClash) }
 
   private func run(_ index: Int) throws {
     if isDone[index] { return }
@@ -185,11 +185,11 @@ package final class ChangeSetRun {
   private func checkOwners() throws {
     for (zone, operation) in ownerLosses {
       // A public zone needs no owner, and of a zone whose root is deleted everybody may take leave.
-      if try !stores.store.zones.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
+      if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))
       }
       if let owner = try stores.recoverer(of: zone), owner != author.user, author.device != 0,
-        try stores.store.zones.ownRole(of: owner, in: zone) != .owner
+        try stores.memberList.ownRole(of: owner, in: zone) != .owner
       {
         throw blame(
           operation,

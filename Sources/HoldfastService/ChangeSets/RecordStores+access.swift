@@ -13,7 +13,7 @@ extension RecordStores {
   ///
   /// - Throws: `Problem.sharingLimit`.
   func requireRoomForMember(of zone: String) throws {
-    let members = try store.zones.memberCount(of: zone)
+    let members = try memberList.count(of: zone)
     work.addCounted(rows: members)
     if members >= Self.membersOfZone {
       throw Problem(.sharingLimit, "A zone has at most \(Self.membersOfZone) members and groups.")
@@ -34,10 +34,10 @@ extension RecordStores {
 
   /// A member of a zone came, went or has another role: access follows, here and in the zones of which this one is a group.
   func followMember(_ values: [Value], in zone: String) throws {
-    if values[memberGroup] != .null { return try settleAccess(to: zone) }
-    guard let user = values[memberUser].text else { return }
+    if values[memberColumns.group] != .null { return try settleAccess(to: zone) }
+    guard let user = values[memberColumns.user].text else { return }
     // Who has not accepted gets nothing by it.
-    if values[memberInviter] != .null { return ledger.changedMember(user) }
+    if values[memberColumns.inviter] != .null { return ledger.changedMember(user) }
     _ = try settleAccess(of: user, to: zone)
     try followGroups(of: zone, user)
     // Own devices are told of a role that is another, too.
@@ -72,7 +72,7 @@ extension RecordStores {
   /// The records of `members` that name a zone as a group; the zones that they are in are locked.
   package func zones(naming group: String) throws -> [StoredRecord] {
     let table = tables[members]
-    return try table.references(by: memberGroup, to: [group]).compactMap { try table.record($0.id) }
+    return try table.references(by: memberColumns.group, to: [group]).compactMap { try table.record($0.id) }
       .sorted { $0.zone < $1.zone }
   }
 
@@ -83,14 +83,14 @@ extension RecordStores {
     work.addAccess()
     // From here on nobody else changes who belongs to the zone.
     guard try ledger.exists(zone) else { return false }
-    var roles = try [store.zones.ownRole(of: user, in: zone)].compactMap { $0 }
-    let groups = try store.zones.groups(of: zone)
-    for member in try groups.isEmpty || store.consents.hasLeft(user, zone) ? [] : groups {
-      guard let group = member.group, try store.zones.ownRole(of: user, in: group) != nil, try isLive(group)
+    var roles = try [memberList.ownRole(of: user, in: zone)].compactMap { $0 }
+    let groups = try memberList.groups(of: zone)
+    for member in try groups.isEmpty || consents.hasLeft(user, zone) ? [] : groups {
+      guard let group = member.group, try memberList.ownRole(of: user, in: group) != nil, try isLive(group)
       else { continue }
       roles.append(member.role)
     }
-    let before = try store.zones.role(of: user, in: zone)
+    let before = try ledger.memberRole(of: user, in: zone)
     try write(roles.max(), over: before, of: user, in: zone)
     return before != nil && !roles.isEmpty && before != roles.max()
   }
@@ -98,16 +98,16 @@ extension RecordStores {
   /// Works out again what everybody may do in a zone: nothing in one that is not there.
   package func settleAccess(to zone: String) throws {
     var roles: TextMap<Role> = [:]
-    let leavers = try store.consents.leavers(of: zone)
-    for member in try ledger.exists(zone) ? store.zones.members(of: zone) : [] {
+    let leavers = try consents.leavers(of: zone)
+    for member in try ledger.exists(zone) ? memberList.members(of: zone) : [] {
       var users = [member.user].compactMap { $0 }
       // Who joins the group or leaves it meanwhile waits for its lock.
       if let group = member.group, try ledger.exists(group), try isLive(group) {
-        users = try store.zones.members(of: group).compactMap(\.user).filter { !leavers.contains($0) }
+        users = try memberList.members(of: group).compactMap(\.user).filter { !leavers.contains($0) }
       }
       for user in users { roles[user] = max(roles[user] ?? member.role, member.role) }
     }
-    let before = try store.zones.roles(in: zone)
+    let before = try ledger.roles(in: zone)
     work.addAccess(users: max(before.count, roles.count))
     for user in TextSet(before.keys).union(roles.keys).sorted() {
       try write(roles[user], over: before[user], of: user, in: zone)
@@ -116,9 +116,9 @@ extension RecordStores {
 
   private func write(_ role: Role?, over before: Role?, of user: String, in zone: String) throws {
     if role == before { return }
-    try store.zones.setRole(role, of: user, in: zone)
+    ledger.setRole(role, of: user, in: zone)
     ledger.changedMember(user)
-    if role == nil { try store.devices.noteLoss(of: zone, by: user, at: ledger.seq(of: zone)) }
+    if role == nil { devices.noteLoss(of: zone, by: user, at: try ledger.seq(of: zone)) }
   }
 
   /// Sends a zone's group again: a device learns its role with the zone's next change, and there may be no other.

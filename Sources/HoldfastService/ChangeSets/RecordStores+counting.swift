@@ -3,13 +3,13 @@ import HoldfastCore
 /// Writes records, and counts what they come to in their zones.
 extension RecordStores {
   package func insert(_ record: StoredRecord) throws {
-    try tables[record.table].insert(record)
+    tables[record.table].put(record)
     try count(record, 1, record.bytes)
   }
 
   /// - Parameter old: what the record was, as the store gave it.
   package func update(_ record: StoredRecord, over old: StoredRecord) throws {
-    try tables[record.table].update(record)
+    tables[record.table].put(record)
     if record.zone == old.zone { return try count(record, 0, record.bytes - old.storedBytes) }
     try count(old, -1, -old.storedBytes)
     try count(record, 1, record.bytes)
@@ -17,7 +17,7 @@ extension RecordStores {
 
   /// - Parameter record: as the store gave it.
   package func remove(_ record: StoredRecord) throws {
-    try tables[record.table].remove(record.id)
+    tables[record.table].remove(record.id)
     try count(record, -1, -record.storedBytes)
   }
 
@@ -25,7 +25,7 @@ extension RecordStores {
   package func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool)
     throws
   {
-    try tombstones.insert(tombstone, seq: seq, of: id, in: table, isDeparture: isDeparture)
+    tombstones.insert(tombstone, seq: seq, of: id, in: table, isDeparture: isDeparture)
     if tombstone.counted == 0 { return }
     let isLog = schema.index(of: table) == conflicts
     let growth = ZoneCounts(records: isLog ? 0 : -1, bytes: -tombstone.counted)

@@ -15,9 +15,9 @@ extension RecordStores {
   /// Whether a user may be in one more zone. Those that have ended are looked for only where they decide.
   func hasRoomForZone(_ user: String) throws -> Bool {
     let most = max(limits.zones, limits.zonesOfDevice)
-    let count = try store.consents.zoneCount(of: user, upTo: most)
+    let count = try consents.zoneCount(of: user, upTo: most)
     if count < limits.zones { return true }
-    return try count < most && count - store.consents.endedZoneCount(of: user) < limits.zones
+    return try count < most && count - consents.endedZoneCount(of: user, isLive: isLive) < limits.zones
   }
 
   /// A user accepts the own membership: from here on it counts.
@@ -27,15 +27,17 @@ extension RecordStores {
   package func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
     try checkZoneCount(of: author.user)
     var merge = RecordMerge(member)
-    merge.set(memberInviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
+    merge.set(
+      memberColumns.inviter, named: TableSchema.inviterColumn, to: .null, by: author.clock, of: author.device)
     if let role {
-      let name = TableSchema.members.columns[memberRole].name
-      merge.set(memberRole, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
+      let name = TableSchema.members.columns[memberColumns.role].name
+      merge.set(
+        memberColumns.role, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
     }
     var next = merge.next
     next.seq = try ledger.next(member.zone)
     try update(next, over: member)
-    try store.consents.setLeft(false, author.user, member.zone)
+    consents.setLeft(false, author.user, member.zone)
     try followMember(next.values, in: next.zone)
   }
 }

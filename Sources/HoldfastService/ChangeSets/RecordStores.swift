@@ -2,24 +2,25 @@ package import HoldfastCore
 
 /// All that change sets are applied to: the records, the tombstones and the zones of a store, with what the schema says of them.
 package final class RecordStores {
-  package let schema: SyncSchema
-  package let store: any StoreWriter
-  package let tables: [any RecordTable]
-  package let tombstones: any TombstoneTable
-  package let ledger: ZoneLedger
+  package let transaction: Transaction
+  package var schema: SyncSchema { transaction.schema }
+  package var store: any StoreWriter { transaction.store }
+  package var tables: [RecordTable] { transaction.tables }
+  var tombstones: TombstoneTable { transaction.tombstones }
+  package var ledger: ZoneLedger { transaction.zones }
+  var devices: DeviceLedger { transaction.devices }
+  var requests: RequestLedger { transaction.requests }
+  var consents: ConsentLedger { transaction.consents }
+  var memberList: MemberList { transaction.memberList }
   /// The transaction's; nil for an operator, whom no device tells of another.
   package var history: History?
   /// The time of the transaction, in milliseconds since 1970.
   package var now: Int64 = 0
   package let rules: RulesInForce
-  /// The indexes of the built-in tables, and of their columns.
-  package let members: Int
+  /// The indexes of the built-in tables, and of the columns of `members`.
+  package var members: Int { memberColumns.table }
   package let conflicts: Int
-  package let memberUser: Int
-  let memberName: Int
-  package let memberRole: Int
-  package let memberGroup: Int
-  package let memberInviter: Int
+  package let memberColumns: MemberColumns
   /// What one user may have.
   package let limits: UserLimits
   /// How much the change set at work has done.
@@ -38,26 +39,15 @@ package final class RecordStores {
     workLimit: Int = ChangeSetWork.limit, pieceLimit: Int = .max,
     random: @escaping @Sendable (Int) -> [UInt8]
   ) {
-    self.schema = schema
     self.rules = rules
     self.limits = limits
     self.workLimit = workLimit
     self.pieceLimit = pieceLimit
     self.zoneLimits = zoneLimits
     self.random = random
-    self.store = store
-    tables = store.tables
-    tombstones = store.tombstones
-    ledger = ZoneLedger(store.zones)
-    guard let members = schema.index(of: TableSchema.members.name),
-      let conflicts = schema.index(of: TableSchema.conflicts.name),
-      let user = TableSchema.members.index(of: "user"), let name = TableSchema.members.index(of: "name"),
-      let role = TableSchema.members.index(of: "role"), let group = TableSchema.members.index(of: "group"),
-      let inviter = TableSchema.members.index(of: TableSchema.inviterColumn)
-    else { preconditionFailure("Every schema has the built-in tables.") }
-    (self.members, self.conflicts, memberUser, memberName, memberRole, memberGroup, memberInviter) = (
-      members, conflicts, user, name, role, group, inviter
-    )
+    transaction = Transaction(store, schema)
+    memberColumns = transaction.members
+    conflicts = schema.index(of: TableSchema.conflicts.name) ?? 0
   }
 
   /// Whether a zone still stands: of a user, or of a root record that is live.
@@ -83,9 +73,9 @@ package final class RecordStores {
     -> String
   {
     var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
-    values[memberUser] = .text(user)
-    values[memberName] = .text(name)
-    values[memberRole] = .text(role.rawValue)
+    values[memberColumns.user] = .text(user)
+    values[memberColumns.name] = .text(name)
+    values[memberColumns.role] = .text(role.rawValue)
     let stamps = RecordStamps(creation: ColumnStamp(rev: 1, stamp: author.clock, device: author.device)).text
     let id = newID(at: author.clock)
     try insert(
@@ -93,7 +83,7 @@ package final class RecordStores {
         table: members, id: id, zone: zone, seq: ledger.next(zone), rev: 1,
         stamps: stamps,
         values: values))
-    try store.consents.setLeft(false, user, zone)
+    consents.setLeft(false, user, zone)
     _ = try settleAccess(of: user, to: zone)
     ledger.changedMember(user)
     return id
@@ -102,7 +92,7 @@ package final class RecordStores {
   /// The record of a user's own membership of a zone, also of one that is not accepted yet; or nil.
   package func membership(of user: String, in zone: String) throws -> StoredRecord? {
     var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
-    values[memberUser] = .text(user)
+    values[memberColumns.user] = .text(user)
     let wanted = StoredRecord(table: members, id: "", zone: zone, seq: 0, rev: 0, stamps: "", values: values)
     return try tables[members].holder(of: ["user"], like: wanted).flatMap { try tables[members].record($0) }
   }

@@ -20,7 +20,7 @@ package struct Erasing {
     // The account first: who signs in at this moment waits for it, and finds it gone, or its device is among these.
     try work.store.accounts.beginErasure(of: user)
     let numbers = try work.store.devices.devices(of: user).map(\.number)
-    try work.store.devices.strip(numbers)
+    try work.stores.devices.strip(numbers)
     work.changes.users.insert(user)
     work.changes.devices.formUnion(numbers)
   }
@@ -31,11 +31,11 @@ package struct Erasing {
     guard try work.stores.ledger.exists(zone), let own = try work.stores.membership(of: user, in: zone) else {
       return Purged()
     }
-    if own.values[work.stores.memberInviter] != .null {
+    if own.values[work.stores.memberColumns.inviter] != .null {
       // It was never accepted: nobody hangs on it.
     } else if try isShared(zone, besides: user) {
       guard try hasHeir(zone, of: user, by: author) else { return Purged() }
-    } else if try work.store.zones.hasRecords(zone) {
+    } else if try work.stores.transaction.hasRecords(zone) {
       return Purged()
     }
     try remove(own, of: zone, by: author)
@@ -47,14 +47,16 @@ package struct Erasing {
   package func erase(_ records: [Footprint.Key], of zone: String, _ user: String, at now: Stamp) throws
     -> Purged
   {
-    guard try work.stores.ledger.exists(zone), try work.store.zones.ownRole(of: user, in: zone) != nil,
+    guard try work.stores.ledger.exists(zone), try work.stores.memberList.ownRole(of: user, in: zone) != nil,
       try !isShared(zone, besides: user)
     else { return Purged() }
     var purged = Purged()
     for key in records {
       guard let live = try work.stores.tables[key.table].record(key.id), live.zone == zone else { continue }
       // By it the zone is found: it goes last.
-      if key.table == work.stores.members, live.values[work.stores.memberUser] == .text(user) { continue }
+      if key.table == work.stores.members, live.values[work.stores.memberColumns.user] == .text(user) {
+        continue
+      }
       try remove(live, of: zone, by: author(user, at: now))
       purged.erasedRecords += 1
     }
@@ -64,7 +66,7 @@ package struct Erasing {
   private func author(_ user: String, at now: Stamp) -> Author { Author(device: 0, user: user, clock: now) }
 
   private func isShared(_ zone: String, besides user: String) throws -> Bool {
-    try work.stores.ledger.isPublic(zone) || work.store.zones.roles(in: zone).keys.contains { $0 != user }
+    try work.stores.ledger.isPublic(zone) || work.stores.ledger.roles(in: zone).keys.contains { $0 != user }
   }
 
   /// Deletes a record, and logs of it and of what goes with it in its zone nothing.
@@ -81,7 +83,7 @@ package struct Erasing {
   /// - Returns: false when all who are left are being erased as well: then it is for the last of them.
   private func hasHeir(_ zone: String, of user: String, by author: Author) throws -> Bool {
     if try work.stores.ledger.isPublic(zone) { return true }
-    let others = try work.store.zones.members(of: zone).filter { $0.user != user }
+    let others = try work.stores.memberList.members(of: zone).filter { $0.user != user }
     let people = others.filter { $0.user != nil }
     if people.contains(where: { $0.role == .owner }) { return true }
     if let heir = people.min(by: Self.comesFirst),
@@ -94,7 +96,7 @@ package struct Erasing {
       guard let name = group.group, try work.stores.ledger.exists(name), try work.stores.isLive(name) else {
         continue
       }
-      for member in try work.store.zones.members(of: name).sorted(by: Self.comesFirst) {
+      for member in try work.stores.memberList.members(of: name).sorted(by: Self.comesFirst) {
         guard let heir = member.user, heir != user, let heirName = try work.store.accounts.name(ofID: heir)
         else {
           continue

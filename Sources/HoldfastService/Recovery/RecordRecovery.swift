@@ -64,8 +64,7 @@ package struct RecordRecovery {
       work.recovery.add(taken)
       return nil
     } catch let problem as Problem {
-      try work.store.undoPart()
-      work.stores.ledger.rollBackChangeSet()
+      try work.transaction.undoPart()
       return problem
     }
   }

@@ -22,7 +22,7 @@ package struct ZoneRecovery {
         shown.epoch == epoch
       else { continue }
       // A zone never goes, nor does its seq go down.
-      if try shown.seq > work.store.zones.zone(claim.zone)?.seq ?? 0 { throw HistoryWentBack(epoch: epoch) }
+      if try shown.seq > work.stores.ledger.storedSeq(of: claim.zone) { throw HistoryWentBack(epoch: epoch) }
     }
   }
 
@@ -67,8 +67,7 @@ package struct ZoneRecovery {
   private func inPart(_ body: () throws -> Void) throws {
     work.stores.ledger.beginChangeSet(by: 0)
     do { _ = try work.part(body) } catch is Problem {
-      try work.store.undoPart()
-      work.stores.ledger.rollBackChangeSet()
+      try work.transaction.undoPart()
     }
   }
 
@@ -104,7 +103,7 @@ package struct ZoneRecovery {
       guard let moment = zoneClaim.moment, moment > best else { return }
     } else if others.contains(where: { $0.state == .granted }) {
       return
-    } else if try work.store.zones.ownRole(of: zoneClaim.user, in: zone) != .owner {
+    } else if try work.stores.memberList.ownRole(of: zoneClaim.user, in: zone) != .owner {
       // Who has made it since can show nothing.
       try removeMembers(of: zone, at: now)
     }
@@ -118,10 +117,10 @@ package struct ZoneRecovery {
     let author = Author(device: 0, user: user, clock: now)
     if let member = try work.stores.membership(of: user, in: zone) {
       // Who proves to be the owner has not to be asked any more.
-      if member.values[work.stores.memberInviter] != .null {
+      if member.values[work.stores.memberColumns.inviter] != .null {
         return try work.stores.accept(member, as: .owner, by: author)
       }
-      if member.values[work.stores.memberRole] == .text(Role.owner.rawValue) { return }
+      if member.values[work.stores.memberColumns.role] == .text(Role.owner.rawValue) { return }
       return try ChangeSetRun([], by: author, on: work.stores).setRole(.owner, of: member)
     }
     try work.stores.addMember(user, named: name, role: .owner, to: zone, by: author)
@@ -130,7 +129,7 @@ package struct ZoneRecovery {
 
   private func removeMembers(of zone: String, at now: Stamp) throws {
     let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: work.stores, isErasing: true)
-    for member in try work.store.zones.members(of: zone) {
+    for member in try work.stores.memberList.members(of: zone) {
       guard let record = try work.stores.tables[work.stores.members].record(member.id) else { continue }
       try run.remove(record, at: now) { _ in false }
       try run.removeMember(record)

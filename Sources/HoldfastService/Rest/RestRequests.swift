@@ -28,16 +28,16 @@ package struct RestRequests {
     // A request that found no room is done again when it is repeated.
     if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
       if !run.created.isEmpty {
-        try work.store.requests.add(run.created, by: request, of: number, user: device.user)
+        try work.stores.requests.add(run.created, by: request, of: number, user: device.user)
       }
       // It may show what was seen when it was begun.
       if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
       let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
-      try work.store.requests.add(
+      try work.stores.requests.add(
         AnsweredRequest(request: request, at: work.clock.trusted.written(), answer: kept), to: number)
     }
     // The clock of a database that is opened goes on from what devices wrote last.
-    try work.store.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
+    try work.stores.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
     return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 
@@ -77,7 +77,7 @@ package struct RestRequests {
     _ request: RequestKey, of command: RestCommand, _ run: RestRun
   ) throws -> Earlier? {
     let device = command.key.number
-    if let known = try work.store.requests.answer(to: request.id, of: device),
+    if let known = try work.stores.requests.answer(to: request.id, of: device),
       RequestRetention.isKept(known.at, now: work.clock.trusted.now())
     {
       guard known.request == request else { throw Problem(.requestIDReused) }
@@ -86,7 +86,7 @@ package struct RestRequests {
     }
     // What is under way is not over, though nothing of it is kept.
     if command.progress.done > 0 { return nil }
-    guard let known = try work.store.requests.created(by: request.id, of: device) else { return nil }
+    guard let known = try work.stores.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
     return .answer(text.answer(try run.recall(known.records), command.form, in: work.store.history))
   }
@@ -96,7 +96,7 @@ package struct RestRequests {
     _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
   ) throws -> RestAnswer {
     if let shown = try run.replay(answer) { return shown }
-    let made = try work.store.requests.created(by: request.id, of: command.key.number)?.records ?? []
+    let made = try work.stores.requests.created(by: request.id, of: command.key.number)?.records ?? []
     return text.answer(try run.recall(made), command.form, in: work.store.history)
   }
 }

@@ -91,7 +91,7 @@ extension RestRun {
 
   private func shown(_ key: Footprint.Key) throws -> RestResult {
     guard let record = try stores.tables[key.table].record(key.id) else { return .nothing }
-    let creator = try work.store.requests.creator(of: key, for: author.user)
+    let creator = try work.stores.requests.creator(of: key, for: author.user)
     return .record(show(record, creator), isNew: false)
   }
 }

@@ -199,7 +199,7 @@ final class RestRun {
     if let record = try stores.tables[item.key.table].record(item.key.id) {
       let creator =
         try isNew
-        ? command.request?.id : work.store.requests.creator(of: item.key, for: author.user)
+        ? command.request?.id : work.stores.requests.creator(of: item.key, for: author.user)
       return .record(show(record, creator), isNew: isNew)
     }
     guard
@@ -226,7 +226,7 @@ final class RestRun {
   func failure(_ problem: Problem, _ item: RestItem) throws -> RestFailure {
     switch (problem.code, try look(item.key)) {
     case (.preconditionFailed, .live(let record)):
-      let creator = try work.store.requests.creator(of: item.key, for: author.user)
+      let creator = try work.stores.requests.creator(of: item.key, for: author.user)
       return RestFailure(problem: problem, now: .record(show(record, creator)))
     case (.recordDeleted, .deleted(let tombstone)):
       return RestFailure(problem: problem, now: .deleted(item.key, tombstone))
@@ -267,7 +267,7 @@ final class RestRun {
   private func recall(_ key: Footprint.Key, _ verb: RestItem.Verb, isNew: Bool) throws -> RestResult {
     switch try look(key) {
     case .live(let record):
-      let creator = try work.store.requests.creator(of: key, for: author.user)
+      let creator = try work.stores.requests.creator(of: key, for: author.user)
       return .record(show(record, creator), isNew: isNew)
     case .deleted(let tombstone):
       if verb == .delete { return .deleted(key, tombstone) }

@@ -36,8 +36,8 @@ package struct Invitations {
       .membership(Membership(id: id, zone: zone, user: user, name: name, role: role), isNew: isNew)
     }
     let member = try work.stores.membership(of: user, in: zone)
-    let role = member?.values[work.stores.memberRole].text.flatMap(Role.init)
-    let isPending = member.map { $0.values[work.stores.memberInviter] != .null } ?? false
+    let role = member?.values[work.stores.memberColumns.role].text.flatMap(Role.init)
+    let isPending = member.map { $0.values[work.stores.memberColumns.inviter] != .null } ?? false
     // Also when it is used up: the answer to the one who did it may have been lost.
     if let member, let role, !isPending, role >= invitation.role {
       return outcome(member.id, role, isNew: false)

@@ -54,17 +54,19 @@ package struct Memberships {
 
   private func accept(_ id: String, by author: Author) throws -> Outcome {
     let member = try invitation(id, of: author.user)
-    let isPending = member.values[work.stores.memberInviter] != .null
+    let isPending = member.values[work.stores.memberColumns.inviter] != .null
     if isPending { try work.stores.accept(member, by: author) }
     return .membership(
       Membership(
-        id: id, zone: member.zone, user: author.user, name: member.values[work.stores.memberName].text ?? "",
-        role: member.values[work.stores.memberRole].text.flatMap(Role.init) ?? .viewer), isNew: isPending)
+        id: id, zone: member.zone, user: author.user,
+        name: member.values[work.stores.memberColumns.name].text ?? "",
+        role: member.values[work.stores.memberColumns.role].text.flatMap(Role.init) ?? .viewer),
+      isNew: isPending)
   }
 
   private func decline(_ id: String, by author: Author) throws {
     let member = try invitation(id, of: author.user)
-    guard member.values[work.stores.memberInviter] != .null else { throw Problem(.notFound) }
+    guard member.values[work.stores.memberColumns.inviter] != .null else { throw Problem(.notFound) }
     let run = ChangeSetRun([], by: author, on: work.stores)
     try run.remove(member, at: author.clock, isLogged: { _ in false })
     work.stores.ledger.changedMember(author.user)
@@ -73,7 +75,8 @@ package struct Memberships {
   /// A user's own membership, accepted or not, of a zone that stands.
   private func invitation(_ id: String, of user: String) throws -> StoredRecord {
     guard let member = try work.stores.tables[work.stores.members].record(id),
-      member.values[work.stores.memberUser] == .text(user), try work.stores.ledger.exists(member.zone),
+      member.values[work.stores.memberColumns.user] == .text(user),
+      try work.stores.ledger.exists(member.zone),
       try work.stores.ledger.isPublic(member.zone) || work.stores.isLive(member.zone)
     else { throw Problem(.notFound) }
     return member
@@ -81,21 +84,22 @@ package struct Memberships {
 
   private func leave(_ zone: String, by author: Author) throws {
     let user = author.user
-    guard try work.stores.ledger.exists(zone), try work.store.zones.role(of: user, in: zone) != nil else {
+    guard try work.stores.ledger.exists(zone), try work.stores.ledger.memberRole(of: user, in: zone) != nil
+    else {
       throw Problem(.notFound)
     }
     let own = try work.stores.membership(of: user, in: zone)
-    if let own, own.values[work.stores.memberRole] == .text(Role.owner.rawValue),
+    if let own, own.values[work.stores.memberColumns.role] == .text(Role.owner.rawValue),
       try !work.stores.ledger.isPublic(zone), try work.stores.isLive(zone)
     {
-      let others = try work.store.zones.members(of: zone).filter { $0.user != nil && $0.user != user }
+      let others = try work.stores.memberList.members(of: zone).filter { $0.user != nil && $0.user != user }
       guard others.contains(where: { $0.role == .owner }) else { throw Problem(.lastOwner) }
     }
     if let own {
       let run = ChangeSetRun([], by: author, on: work.stores)
       try run.remove(own, at: author.clock, isLogged: { _ in false })
     }
-    try work.store.consents.setLeft(true, user, zone)
+    work.stores.consents.setLeft(true, user, zone)
     _ = try work.stores.settleAccess(of: user, to: zone)
     try work.stores.followGroups(of: zone, user)
     work.stores.ledger.changedMember(user)
@@ -103,11 +107,11 @@ package struct Memberships {
 
   private func withdraw(_ id: String, of group: String, by author: Author) throws {
     guard try work.stores.ledger.exists(group),
-      let role = try work.store.zones.ownRole(of: author.user, in: group)
+      let role = try work.stores.memberList.ownRole(of: author.user, in: group)
     else { throw Problem(.notFound) }
     if role < .owner { throw Problem(.roleInsufficient, "To take a group back takes the role owner.") }
     guard let grant = try work.stores.tables[work.stores.members].record(id),
-      grant.values[work.stores.memberGroup] == .text(group)
+      grant.values[work.stores.memberColumns.group] == .text(group)
     else { throw Problem(.notFound) }
     let run = ChangeSetRun([], by: author, on: work.stores)
     try run.remove(grant, at: author.clock, isLogged: { _ in false })

@@ -1,15 +1,12 @@
 package import HoldfastCore
 
-/// What users have agreed to, and what not: docs/SHARING.md, sections 2 and 3.
+/// What users have agreed to, and what not, as the database has it: docs/SHARING.md, sections 2 and 3.
 package protocol ConsentTable: AnyObject {
   /// Whether a user has left a zone, and so is in it by an own membership alone.
   func hasLeft(_ user: String, _ zone: String) throws -> Bool
 
   /// The users who have left a zone.
   func leavers(of zone: String) throws -> TextSet
-
-  /// Remembers that a user has left a zone, or came back.
-  func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) throws
 
   /// Whether a user has blocked another.
   func hasBlocked(_ user: String, _ other: String) throws -> Bool
@@ -23,17 +20,17 @@ package protocol ConsentTable: AnyObject {
   /// Blocks a user for another, or ends that.
   func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws
 
-  /// Whether two users are in one zone that is not public.
-  func share(_ user: String, _ other: String) throws -> Bool
+  /// Whether two users are in one zone that is not public, besides some zones.
+  func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool
 
-  /// How many zones a user is in; those beyond a limit are not counted.
-  func zoneCount(of user: String, upTo limit: Int) throws -> Int
+  /// How many zones a user is in, besides some; those beyond a limit are not counted.
+  func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int
 
   /// How many of them have ended: their root record is deleted.
-  func endedZoneCount(of user: String) throws -> Int
+  func endedZoneCount(of user: String, besides zones: [String]) throws -> Int
 
-  /// The ids of those who have invited a user and have no answer yet, once for each invitation.
-  func inviters(of user: String) throws -> [String]
+  /// The memberships of a user who has no answer yet, each with who made it.
+  func inviters(of user: String) throws -> [(id: String, inviter: String)]
 }
 
 /// A membership that waits for the word of its user.

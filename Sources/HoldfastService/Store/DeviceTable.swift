@@ -11,12 +11,12 @@ package struct DeviceState {
   /// Its last change sets that took effect.
   package var applied: AppliedChangeSets
   /// When its last request was written, but for old ones that brought nothing, and whether one was in this session.
-  package let clock: Stamp
-  package let isSessionUsed: Bool
+  package var clock: Stamp
+  package var isSessionUsed: Bool
   /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
   package let issuedAfter: Int64?
   /// Whether its acks were purged, as it was dead, and it has not said all of them since.
-  package let hasPurgedAcks: Bool
+  package var hasPurgedAcks: Bool
   /// Whether it has not said its acks since the database was restored.
   package let isUnseenSinceRestore: Bool
 
@@ -35,33 +35,34 @@ package struct DeviceState {
   }
 }
 
-/// The devices, their acks and their refusals.
+/// The row of a device.
+package struct DeviceRow {
+  package var state: DeviceState
+  /// The hash of its token; nil when it has none.
+  package var token: [UInt8]?
+  /// The last numbers of the refusals that it has not dealt with.
+  package var refusals: [Int64]
+  /// How many acks it has, where that was counted.
+  package var ackCount: Int?
+
+  package init(_ state: DeviceState, token: [UInt8]?, refusals: [Int64] = [], ackCount: Int? = nil) {
+    (self.state, self.token, self.refusals, self.ackCount) = (state, token, refusals, ackCount)
+  }
+}
+
+/// The devices, their acks and their refusals, as the database has them.
 package protocol DeviceTable: AnyObject {
-  /// The device of a key whose token is still valid, or nil.
-  func device(_ key: DeviceKey) throws -> DeviceState?
+  /// A device, or nil. Nobody else changes it before the transaction has ended.
+  func row(_ number: Int64) throws -> DeviceRow?
 
-  /// The ids of a device and of its user; nil for the server itself.
+  /// The ids of a device and of its user, or nil.
   func owner(of number: Int64) throws -> (id: String, user: String)?
-
-  /// Writes how far a device has come, and that it is alive.
-  ///
-  /// - Parameter now: what the clock shows, in milliseconds since 1970, here and in what follows.
-  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws
-
-  /// How many refusals will be left when the device has dealt with those up to `last`.
-  func refusals(_ number: Int64, after last: Int64) throws -> Int
-
-  /// Purges the refusals that the device has dealt with.
-  func purgeRefusals(_ number: Int64, upTo last: Int64) throws
-
-  /// Remembers why a change set was refused, until the device acks it.
-  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws
 
   /// Whether a device has more acks than `limit`.
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool
 
-  /// Whether a device has an ack of another history than that of an epoch, of a zone that it did not lose since.
-  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool
+  /// The zones of which a device has an ack of another history than that of an epoch, without those that it lost since.
+  func ackedZones(of number: Int64, notOf epoch: String) throws -> [String]
 
   /// Whether a user's device has an ack of a zone of another history than that of an epoch, and the user did not lose the zone since.
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool
@@ -69,24 +70,11 @@ package protocol DeviceTable: AnyObject {
   /// Whether a device has a zone up to some seq, and did not lose it since.
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool
 
-  /// Purges all acks of a device but those of zones that were lost.
-  func purgeAcks(_ number: Int64) throws
-
-  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be resynced, or given up.
-  ///
-  /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
-  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) throws
-
   /// Writes what a device says of itself.
   func setClient(_ client: ClientVersion, of number: Int64) throws
 
   /// A device whose acks were purged has said all of them.
   func remember(_ number: Int64) throws
-
-  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they resync it.
-  ///
-  /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
-  func noteLoss(of zone: String, by user: String, at seq: Int64) throws
 
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws

@@ -1,4 +1,4 @@
-import HoldfastCore
+package import HoldfastCore
 
 /// A request of REST to which its sender gave an id: PROTOCOL.md, section 9.4.
 package struct RequestKey: Sendable, Hashable {
@@ -66,21 +66,63 @@ package struct CreatedRecord: Sendable, Equatable {
   }
 }
 
-/// The requests that devices gave an id: how they were answered, for a while, and what they created, as long as that or its tombstone is.
+/// The records that a request created, in the order of its items.
+package struct CreatedRecords: Sendable {
+  package let request: RequestKey
+  package let records: [CreatedRecord]
+
+  package init(request: RequestKey, records: [CreatedRecord]) {
+    (self.request, self.records) = (request, records)
+  }
+}
+
+/// A request of a device by its id.
+package struct RequestPlace: Hashable {
+  package let device: Int64
+  package let id: String
+
+  package init(device: Int64, id: String) { (self.device, self.id) = (device, id) }
+}
+
+/// A user who may have created a record.
+package struct Creator: Hashable {
+  package let record: Footprint.Key
+  package let user: String
+
+  package init(record: Footprint.Key, user: String) { (self.record, self.user) = (record, user) }
+}
+
+/// The answers of a device that are kept: the oldest, and the number and the end of the last.
+package struct RequestLine {
+  package var oldest: [RequestRetention.Entry] = []
+  package var number: Int64 = 0
+  package var end: Int64 = 0
+
+  package init(oldest: [RequestRetention.Entry] = [], number: Int64 = 0, end: Int64 = 0) {
+    (self.oldest, self.number, self.end) = (oldest, number, end)
+  }
+}
+
+/// What is known of a request of a device.
+package struct RememberedRequest {
+  /// How it was answered, or how far it has come; nil when that is not known any more.
+  package var answer: AnsweredRequest?
+  /// Nil when it is not known, or created none.
+  package var created: CreatedRecords?
+  /// The answers of the device.
+  package let line: RequestLine
+
+  package init(answer: AnsweredRequest?, created: CreatedRecords?, line: RequestLine) {
+    (self.answer, self.created, self.line) = (answer, created, line)
+  }
+}
+
+/// The requests that devices gave an id, as the database has them: how they were answered, for a while, and what they created, as long as that or
+/// its tombstone is.
 package protocol RequestTable: AnyObject {
-  /// How a request of a device was answered; nil when that is not known any more.
-  func answer(to id: String, of device: Int64) throws -> AnsweredRequest?
+  /// What is known of a request of a device.
+  func request(_ id: String, of device: Int64) throws -> RememberedRequest
 
-  /// The records that a request of a device created, in the order of its items; nil when it is not known, or created none.
-  func created(by id: String, of device: Int64) throws -> (request: RequestKey, records: [CreatedRecord])?
-
-  /// The id of the request by which a user created a record, or nil.
-  func creator(of record: Footprint.Key, for user: String) throws -> String?
-
-  /// Remembers how a request was answered, or how far it has come, and purges some of those that need not be known any more. What is remembered
-  /// of a request that is not done yet is replaced, and keeps its place among the others.
-  func add(_ answered: AnsweredRequest, to device: Int64) throws
-
-  /// Remembers what a request of a user's device created.
-  func add(_ records: [CreatedRecord], by request: RequestKey, of device: Int64, user: String) throws
+  /// The ids of the requests by which a user created records of a table, by the records.
+  func creators(of ids: [String], in table: Int, for user: String) throws -> TextMap<String>
 }

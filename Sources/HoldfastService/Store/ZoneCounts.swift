@@ -43,7 +43,10 @@ package struct LockedZone {
 
 extension StoredRecord {
   /// The bytes that it comes to in its zone: those of its id and its texts in UTF-8, and 8 for each other value that is not null.
-  package var bytes: Int64 {
+  package var bytes: Int64 { Self.bytes(id, values) }
+
+  /// The same of an id and values.
+  package static func bytes(_ id: String, _ values: [Value]) -> Int64 {
     values.reduce(Int64(id.utf8.count)) { sum, value in
       switch value {
       case .null: sum

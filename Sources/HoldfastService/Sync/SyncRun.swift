@@ -26,19 +26,19 @@ package struct SyncRun {
       return .synced(refusedRecoveries: nil)
     }
     if replays < request.changeSets.count,
-      try work.store.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
+      try work.stores.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
     {
       // All of them are in each answer. A device that reads its answers never gets here.
       throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
     }
     if !command.acks.isEmpty, !request.isComplete,
-      try work.store.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
+      try work.stores.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
     {
       throw Problem(
         .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
     }
     if request.acknowledgedRefusals > 0 {
-      try work.store.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
+      try work.stores.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
     }
     let ahead = try records.zonesAhead(command.acks)
     let isOld = command.isOld(device)
@@ -56,7 +56,7 @@ package struct SyncRun {
     if !ahead.isEmpty {
       // What it sends may build on what the restore has lost: it hands that back first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-      try work.store.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
+      try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
       return .synced(refusedRecoveries: nil)
     }
     if replays > 0 { Trace.took(.replaySkipped) }
@@ -78,14 +78,14 @@ package struct SyncRun {
         break
       }
       if let refusal {
-        try work.store.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
+        try work.stores.devices.addRefusal(number, first: device.confirmed + 1, count: set.count, refusal)
       }
       Trace.took(refusal == nil ? .setApplied : .setRefused)
       device.move(past: set, chain: command.chains[index])
       device.applied.add(.init(last: device.confirmed, chain: device.chain), isRefused: refusal != nil)
     }
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
-    try work.store.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
+    try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
     return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
   }
 
@@ -96,16 +96,16 @@ package struct SyncRun {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
       Trace.took(.completeAcks)
-      try work.store.devices.purgeAcks(number)
+      try work.stores.devices.purgeAcks(number)
     }
     for (zone, ack) in command.acks {
       // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore, and may have
       // purged deletions there.
       let mayHandBack = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
-      try work.store.devices.setAck(
+      work.stores.devices.setAck(
         number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayHandBack)
     }
-    if device.hasPurgedAcks, isComplete { try work.store.devices.remember(number) }
+    if device.hasPurgedAcks, isComplete { try work.stores.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
       // It may have begun or ended to follow a public zone.
       work.changes.devices.insert(number)
@@ -118,7 +118,7 @@ package struct SyncRun {
     for case (let zone, let ack?) in command.acks where work.history.isForeign(ack) {
       guard try work.stores.ledger.exists(zone),
         let member = try work.stores.membership(of: author.user, in: zone),
-        member.values[work.stores.memberInviter] != .null
+        member.values[work.stores.memberColumns.inviter] != .null
       else { continue }
       // Beyond a limit it waits for the user's word.
       do { try work.stores.accept(member, by: author) } catch is Problem {}

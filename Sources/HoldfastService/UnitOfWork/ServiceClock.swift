@@ -20,12 +20,12 @@ package final class ServiceClock: Sendable {
     if stored == nil {
       // What devices write from now on by a clock that is wrong must not stand in for it at the next start.
       do {
-        _ = try store.begin([], isCareful: false)
+        _ = try store.begin([])
         // Another node may have done it.
         if try store.purging.lockTime() == nil {
           try store.purging.setTime(TrustedTime(time: trusted.now()))
         }
-        try store.commit(announcing: ZoneChanges())
+        try store.commit(Delta(newZones: [], records: []), announcing: ZoneChanges())
       } catch {
         store.rollBack()
         throw error

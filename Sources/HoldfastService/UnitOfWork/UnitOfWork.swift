@@ -2,8 +2,9 @@ package import HoldfastCore
 
 /// The transaction at work, in parts that are kept or taken back by themselves: one change set each. Many commands share it.
 package final class UnitOfWork {
-  package let store: any StoreWriter
   package let stores: RecordStores
+  package var store: any StoreWriter { stores.store }
+  package var transaction: Transaction { stores.transaction }
   package let environment: ServerEnvironment
   package let clock: ServiceClock
   /// That of the transaction.
@@ -31,7 +32,6 @@ package final class UnitOfWork {
     _ store: any StoreWriter, _ schema: SyncSchema, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) {
-    self.store = store
     self.environment = environment
     self.clock = clock
     self.log = log
@@ -46,21 +46,19 @@ package final class UnitOfWork {
   /// - Parameter isCareful: whether parts are taken back one by one, so that it is known whose fault a failure is.
   /// - Returns: the commands that are put off, as somebody else is in their way; and the stamp of what is written.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> (waiting: Set<Int>, now: Stamp) {
-    stores.ledger.beginBatch()
     recovery = RecoveryLedger()
     turn = 0
-    let waiting = try store.begin(footprints, isCareful: isCareful)
+    let waiting = try transaction.begin(footprints, isCareful: isCareful)
     began = environment.measured()
     (stores.history, stores.now) = (history, clock.trusted.now())
-    return (waiting, clock.advance(milliseconds: environment.now(), past: store.clockSeen))
+    return (waiting, clock.advance(milliseconds: environment.now(), past: transaction.clockSeen))
   }
 
   /// Writes what was counted in memory, and commits.
   package func commit(at now: Stamp) throws {
-    try stores.ledger.flush(at: now)
     try recovery.flush(to: store.recovery)
     changes.add(stores.ledger.changes)
-    try store.commit(announcing: changes)
+    try transaction.commit(at: now, announcing: changes)
   }
 
   /// Remembers what ended the whole transaction: done again, that part is refused at its turn. Nil forgets all.
@@ -80,7 +78,7 @@ package final class UnitOfWork {
   ///
   /// - Throws: `Problem.tokenInvalid` when its token is not good any more.
   package func device(_ key: DeviceKey) throws -> DeviceState {
-    guard let device = try store.devices.device(key), key.use.isTaken(after: device.issuedAfter) else {
+    guard let device = try stores.devices.device(key), key.use.isTaken(after: device.issuedAfter) else {
       throw Problem(.tokenInvalid)
     }
     return device
@@ -110,8 +108,7 @@ package final class UnitOfWork {
     if !isCut {
       let whole = ChangeSetRun(operations, by: author, on: stores, mayBeCut: true, prepare: prepare)
       do { return (try perform(whole, keeper), false) } catch is LongDeletion {
-        try store.undoPart()
-        stores.ledger.rollBackChangeSet()
+        try transaction.undoPart()
       }
     }
     let piece = ChangeSetRun(operations, by: author, on: stores, isPiece: true, prepare: prepare)
@@ -138,15 +135,15 @@ package final class UnitOfWork {
   {
     turn += 1
     if let refusal = condemned[turn] { return refusal }
-    try store.beginPart()
+    try transaction.beginPart()
     do {
       try body()
-      try store.keepPart()
+      try transaction.keepPart()
       return nil
     } catch let problem as Problem {
       throw problem
     } catch {
-      guard store.blamesParts, case .rule(let code) = store.meaning(of: error) else { throw error }
+      guard transaction.isCareful, case .rule(let code) = store.meaning(of: error) else { throw error }
       // A trigger or check that a team added in SQL. To fail would block the device's queue for ever.
       log("A change set broke a rule of the database: \(error)")
       let problem = Problem(.invalidOperation, "A rule of the server's database forbids it (\(code)).")
@@ -159,8 +156,7 @@ package final class UnitOfWork {
 
   private func refuse(_ run: ChangeSetRun, _ problem: Problem) throws -> RefusedOperation {
     if let transition = Transition(refusal: problem.code) { Trace.took(transition) }
-    try store.undoPart()
-    stores.ledger.rollBackChangeSet()
+    try transaction.undoPart()
     return RefusedOperation(index: run.current, problem: problem)
   }
 }

@@ -49,8 +49,9 @@ struct ListIndexTests {
       let list = try Self.list(table, parent, schema)
       let definition = schema.tables[list.table]
       for sql in [
-        SQLiteTables.position(.before, in: list, of: definition),
-        SQLiteTables.position(.after, in: list, of: definition), SQLiteTables.ranks(in: list, of: definition),
+        SQLiteTables.positions(.before, in: list, of: definition),
+        SQLiteTables.positions(.after, in: list, of: definition),
+        SQLiteTables.ranks(in: list, of: definition),
       ] {
         let plan = try server.connection.rows(
           "EXPLAIN QUERY PLAN " + sql,

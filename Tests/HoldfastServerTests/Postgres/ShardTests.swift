@@ -113,11 +113,11 @@ import Testing
     #expect(!all.isEmpty)
     #expect(try database.read { try $0.unnotified(all.map(\.zone), limit: 100) }.count == all.count)
     let store = try database.store()
-    _ = try store.begin([Footprint()], isCareful: false)
+    _ = try store.begin([Footprint()])
     // Asked for after a restore alone.
     #expect(try !store.devices.hasAck(of: "none", by: "nobody", notOf: ""))
     try store.zones.setNotified(all.map { NotifiedZone(zone: $0.zone, seq: $0.seq) })
-    try store.commit(announcing: ZoneChanges())
+    try store.commit(Delta(newZones: [], records: []), announcing: ZoneChanges())
     try store.close()
     #expect(try database.read { try $0.unnotified(nil, limit: 100) }.isEmpty)
   }
@@ -212,11 +212,11 @@ import Testing
     let (one, two) = (try database.store(), try database.store())
     var footprint = Footprint()
     footprint.zones = [list]
-    #expect(try one.begin([footprint], isCareful: false).isEmpty)
-    #expect(try two.begin([footprint, Footprint()], isCareful: false) == [0])
+    #expect(try one.begin([footprint]).waiting.isEmpty)
+    #expect(try two.begin([footprint, Footprint()]).waiting == [0])
     one.rollBack()
     two.rollBack()
-    #expect(try two.begin([footprint], isCareful: false).isEmpty)
+    #expect(try two.begin([footprint]).waiting.isEmpty)
     try one.close()
     try two.close()
   }
@@ -232,16 +232,16 @@ import Testing
     let (one, patient) = (try database.store(), try #require(try database.slowStore()))
     var footprint = Footprint()
     footprint.zones = [list]
-    #expect(try one.begin([footprint], isCareful: false).isEmpty)
+    #expect(try one.begin([footprint]).waiting.isEmpty)
     do {
-      _ = try patient.begin([footprint], isCareful: false)
+      _ = try patient.begin([footprint])
       Issue.record("It did not wait.")
     } catch {
       guard case .transient = patient.meaning(of: error) else { throw error }
     }
     one.rollBack()
     patient.rollBack()
-    #expect(try patient.begin([footprint], isCareful: false).isEmpty)
+    #expect(try patient.begin([footprint]).waiting.isEmpty)
     try one.close()
     try patient.close()
   }

@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastService
 
 /// The records that a transaction has changed and not written, in the order of the lists that were asked for: so that many places in one list
 /// take little time.
-package struct PostgresLists {
+struct ChangedLists {
   fileprivate struct Place: Comparable {
     let position: String
     let id: String
@@ -28,7 +27,7 @@ package struct PostgresLists {
   }
 
   /// A record has changed.
-  mutating func put(_ key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?) {
+  mutating func put(_ key: Footprint.Key, _ entry: RecordEntry?) {
     if places.isEmpty { return }
     for (list, place) in known.removeValue(forKey: key) ?? [] {
       if let index = places[list]?.lowerBound(of: place) { places[list]?.remove(at: index) }
@@ -43,7 +42,7 @@ package struct PostgresLists {
   /// The position nearest to a mark among the records that have changed.
   mutating func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String,
-    _ changed: [Footprint.Key: PostgresWorkingSet.Entry]
+    _ changed: [Footprint.Key: RecordEntry]
   ) -> String? {
     if places[list] == nil { learn(list, changed) }
     guard let places = places[list] else { return nil }
@@ -63,7 +62,7 @@ package struct PostgresLists {
     return nil
   }
 
-  private mutating func learn(_ list: RecordList, _ changed: [Footprint.Key: PostgresWorkingSet.Entry]) {
+  private mutating func learn(_ list: RecordList, _ changed: [Footprint.Key: RecordEntry]) {
     var found: [Place] = []
     for (key, entry) in changed where key.table == list.table {
       for (other, place) in Self.all(of: key, entry, schema) where other == list {
@@ -76,7 +75,7 @@ package struct PostgresLists {
 
   /// The lists that a record is in, and its places there.
   private static func all(
-    of key: Footprint.Key, _ entry: PostgresWorkingSet.Entry?, _ schema: SyncSchema
+    of key: Footprint.Key, _ entry: RecordEntry?, _ schema: SyncSchema
   ) -> [(list: RecordList, place: Place)] {
     guard let entry, let zone = entry.home, let values = entry.values else { return [] }
     let columns = schema.tables[key.table].columns
@@ -90,9 +89,9 @@ package struct PostgresLists {
   }
 }
 
-extension [PostgresLists.Place] {
+extension [ChangedLists.Place] {
   /// Where a place is, or would be.
-  fileprivate func lowerBound(of place: PostgresLists.Place) -> Int {
+  fileprivate func lowerBound(of place: ChangedLists.Place) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2

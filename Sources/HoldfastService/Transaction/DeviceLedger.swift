@@ -1,0 +1,217 @@
+import HoldfastCore
+
+/// The devices that a transaction touches, with their acks and refusals; what it changes is written at its end.
+package final class DeviceLedger {
+  private struct Device {
+    var row: DeviceRow
+    /// When it was last seen, where it has moved.
+    var seenAt: Int64?
+    /// Up to where refusals are to be purged.
+    var purged: Int64 = 0
+    var clearsAcks = false
+  }
+
+  private let table: any DeviceTable
+  /// By number; nil for those that are not there.
+  private var devices: [Int64: Device?] = [:]
+  private var acks: [AckKey: ZoneAck?] = [:]
+  /// Those that count as of a zone that was lost in between, if they are not known.
+  private var doubted: Set<AckKey> = []
+  private var refusals: [NewRefusal] = []
+  /// Zones that all devices of a user lose.
+  private var losses: [LostZone] = []
+  private var lossesBefore = 0
+
+  init(_ table: any DeviceTable) { self.table = table }
+
+  /// A transaction begins, with what was fetched for it.
+  func begin(_ fetched: Fetched) {
+    devices = fetched.devices.mapValues { $0.map { Device(row: $0) } }
+    acks.removeAll(keepingCapacity: true)
+    doubted.removeAll(keepingCapacity: true)
+    refusals.removeAll(keepingCapacity: true)
+    losses.removeAll(keepingCapacity: true)
+    beginPart()
+  }
+
+  func beginPart() { lossesBefore = losses.count }
+
+  func undoPart() { losses.removeLast(losses.count - lossesBefore) }
+
+  /// What is written right before the commit.
+  func fill(_ delta: inout Delta) {
+    for (number, device) in devices.sorted(by: { $0.key < $1.key }) {
+      guard let device else { continue }
+      if let seenAt = device.seenAt {
+        delta.movedDevices.append(MovedDevice(number: number, state: device.row.state, seenAt: seenAt))
+      }
+      if device.purged > 0 { delta.purgedRefusals.append((number, device.purged)) }
+      if device.clearsAcks { delta.clearedAcks.append(number) }
+    }
+    delta.refusals = refusals
+    delta.acks = acks.sorted { $0.key < $1.key }.map {
+      NewAck(key: $0, ack: $1, isDoubted: doubted.contains($0))
+    }
+    delta.losses = losses
+  }
+
+  private func known(_ number: Int64) throws -> Device? {
+    if let known = devices[number] { return known }
+    let found = try table.row(number).map { Device(row: $0) }
+    devices[number] = .some(found)
+    return found
+  }
+
+  private func change(_ number: Int64, _ body: (inout Device) -> Void) throws {
+    guard var device = try known(number) else { return }
+    body(&device)
+    devices[number] = .some(device)
+  }
+
+  /// The device of a key whose token is still valid, or nil.
+  func device(_ key: DeviceKey) throws -> DeviceState? {
+    guard let row = try known(key.number)?.row, row.token == key.token.withBytes({ Array($0) }) else {
+      return nil
+    }
+    return row.state
+  }
+
+  /// The ids of a device and of its user; nil for the server itself.
+  func owner(of number: Int64) throws -> (id: String, user: String)? {
+    if let row = (devices[number] ?? nil)?.row { return (row.state.id, row.state.user) }
+    return number == 0 ? nil : try table.owner(of: number)
+  }
+
+  /// Writes how far a device has come, and that it is alive.
+  ///
+  /// - Parameter now: what the clock shows, in milliseconds since 1970.
+  func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
+    try change(number) { device in
+      device.row.state = state
+      device.row.state.clock = clock
+      device.row.state.isSessionUsed = true
+      device.seenAt = now
+    }
+  }
+
+  // MARK: Refusals
+
+  /// How many refusals will be left when the device has dealt with those up to `last`.
+  func refusals(_ number: Int64, after last: Int64) throws -> Int {
+    try known(number)?.row.refusals.count { $0 > last } ?? 0
+  }
+
+  /// Purges the refusals that the device has dealt with.
+  func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
+    guard try known(number)?.row.refusals.contains(where: { $0 <= last }) == true else { return }
+    try change(number) { device in
+      device.row.refusals.removeAll { $0 <= last }
+      device.purged = last
+    }
+    refusals.removeAll { $0.device == number && $0.last <= last }
+  }
+
+  /// Remembers why a change set was refused, until the device acks it.
+  func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
+    let last = first + Int64(count) - 1
+    try change(number) { $0.row.refusals.append(last) }
+    refusals.append(
+      NewRefusal(
+        device: number, first: first, last: last, operation: first + Int64(min(refused.index, count - 1)),
+        problem: refused.problem.document))
+  }
+
+  // MARK: Acks
+
+  /// Whether a device has more acks than `limit`.
+  func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool {
+    if let count = (devices[number] ?? nil)?.row.ackCount { return count > limit }
+    return try table.hasAcks(number, beyond: limit)
+  }
+
+  /// Whether a device has an ack of another history than that of an epoch, of a zone that it did not lose since.
+  func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
+    if acks.contains(where: { $0.key.device == number && isForeign($0.key, $0.value, epoch) }) { return true }
+    if (devices[number] ?? nil)?.clearsAcks == true { return false }
+    return try table.ackedZones(of: number, notOf: epoch).contains { zone in
+      acks[AckKey(device: number, zone: zone)] == nil
+    }
+  }
+
+  /// Whether a user's device has an ack of a zone of another history than that of an epoch, and the user did not lose the zone since.
+  func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
+    let isPending = acks.contains { key, ack in
+      key.zone == zone && (devices[key.device] ?? nil)?.row.state.user == user && isForeign(key, ack, epoch)
+    }
+    return try isPending || table.hasAck(of: zone, by: user, notOf: epoch)
+  }
+
+  private func isForeign(_ key: AckKey, _ ack: ZoneAck?, _ epoch: String) -> Bool {
+    guard let ack, !doubted.contains(key) else { return false }
+    return !ack.epoch.isEmpty && ack.epoch != epoch
+  }
+
+  /// Whether a device has a zone up to some seq, and did not lose it since.
+  func hasAcked(_ seq: Int64, of zone: String, device number: Int64) throws -> Bool {
+    let device = try known(number)
+    if losses.contains(where: { $0.zone == zone && $0.user == device?.row.state.user }) { return false }
+    let key = AckKey(device: number, zone: zone)
+    if let pending = acks[key], !doubted.contains(key) { return pending.map { $0.seq >= seq } ?? false }
+    if device?.clearsAcks == true { return false }
+    return try table.hasAcked(seq, of: zone, device: number)
+  }
+
+  /// Purges all acks of a device but those of zones that were lost.
+  func purgeAcks(_ number: Int64) throws {
+    try change(number) { $0.clearsAcks = true }
+    acks = acks.filter { $0.key.device != number }
+  }
+
+  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be resynced, or given up.
+  ///
+  /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
+  func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) {
+    let key = AckKey(device: number, zone: zone)
+    acks[key] = .some(ack)
+    if isDoubted, ack?.epoch.isEmpty == false { doubted.insert(key) } else { doubted.remove(key) }
+  }
+
+  /// A device whose acks were purged has said all of them.
+  func remember(_ number: Int64) throws {
+    try table.remember(number)
+    try change(number) { $0.row.state.hasPurgedAcks = false }
+  }
+
+  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they resync it.
+  ///
+  /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
+  func noteLoss(of zone: String, by user: String, at seq: Int64) {
+    losses.append(LostZone(zone: zone, user: user, seq: seq))
+  }
+
+  // MARK: Sessions
+
+  /// Begins another session of a device, whose session was asked for.
+  func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
+  {
+    try table.beginSession(number, of: device, name: name, token: token, at: now)
+    for (number, known) in devices where known?.row.state.id == device {
+      try change(number) { device in
+        device.row.token = token.withBytes { Array($0) }
+        device.row.state.isSessionUsed = false
+      }
+    }
+  }
+
+  /// Makes the device's token invalid, or the JWTs that were issued for it until now.
+  func revoke(_ number: Int64, at now: Int64) throws {
+    try table.revoke(number, at: now)
+    if devices[number] != nil { try change(number) { $0.row.token = nil } }
+  }
+
+  /// Takes from devices their tokens for ever, and what says whose they are and what they run.
+  func strip(_ numbers: [Int64]) throws {
+    try table.strip(numbers)
+    for number in numbers where devices[number] != nil { try change(number) { $0.row.token = nil } }
+  }
+}

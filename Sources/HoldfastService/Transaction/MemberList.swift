@@ -1,0 +1,110 @@
+package import HoldfastCore
+
+/// Who belongs to a zone, as the transaction has it: what the database says, and what has changed in memory.
+package final class MemberList {
+  private unowned let transaction: Transaction
+  private var columns: MemberColumns { transaction.members }
+
+  init(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// The role of a zone's own member; nil for others, also for those of its groups, and for who has not accepted yet.
+  package func ownRole(of user: String, in zone: String) throws -> Role? {
+    for entry in changed(in: zone) where entry.values[columns.user] == .text(user) {
+      if entry.values[columns.inviter] != .null { return nil }
+      return entry.values[columns.role].text.flatMap(Role.init)
+    }
+    if transaction.zones.isMade(zone) { return nil }
+    guard let stored = try transaction.store.zones.ownMember(user, of: zone), !isChanged(stored.id) else {
+      return nil
+    }
+    return stored.role
+  }
+
+  /// The own members of a zone who have accepted, and its groups.
+  func members(of zone: String) throws -> [Member] {
+    try all(of: zone) { try transaction.store.zones.members(of: zone) }
+  }
+
+  /// The groups of a zone.
+  func groups(of zone: String) throws -> [Member] {
+    try all(of: zone) { try transaction.store.zones.groups(of: zone) }.filter { $0.group != nil }
+  }
+
+  private func all(of zone: String, _ stored: () throws -> [Member]) throws -> [Member] {
+    let new = changed(in: zone).compactMap { id, values -> Member? in
+      guard values[columns.inviter] == .null else { return nil }
+      return Member(
+        id: id, user: values[columns.user].text, group: values[columns.group].text,
+        role: values[columns.role].text)
+    }
+    if transaction.zones.isMade(zone) { return new }
+    return try new + stored().filter { !isChanged($0.id) }
+  }
+
+  /// How many own members and groups a zone has, those who have not accepted yet included.
+  func count(of zone: String) throws -> Int {
+    var count = try transaction.zones.isMade(zone) ? 0 : transaction.store.zones.memberCount(of: zone)
+    for (key, entry) in transaction.working.changed where key.table == columns.table {
+      if entry.home == zone { count += 1 }
+      if transaction.working.stored[key]?.home == zone { count -= 1 }
+    }
+    return count
+  }
+
+  /// Whether a zone has an owner of its own; those of a group do not count, as the group may lose them.
+  func hasOwner(_ zone: String) throws -> Bool {
+    let isOwned = changed(in: zone).contains { _, values in
+      values[columns.role] == .text(Role.owner.rawValue) && values[columns.user] != .null
+        && values[columns.inviter] == .null
+    }
+    if isOwned { return true }
+    return try transaction.store.zones.owners(of: zone).contains { !isChanged($0) }
+  }
+
+  /// The ids of those who have invited a user and have no answer yet, once for each invitation.
+  func inviters(of user: String) throws -> [String] {
+    var inviters = try transaction.store.consents.inviters(of: user).filter { !isChanged($0.id) }
+      .map(\.inviter)
+    for (key, entry) in transaction.working.changed where key.table == columns.table {
+      guard let values = entry.values, values[columns.user].text == user,
+        let inviter = values[columns.inviter].text
+      else { continue }
+      inviters.append(inviter)
+    }
+    return inviters
+  }
+
+  /// The records of a zone that have changed, in the order of their ids.
+  private func changed(in zone: String) -> [(id: String, values: [Value])] {
+    transaction.working.ids(.zone(table: columns.table), IndexValue(zone: zone, values: [])).compactMap {
+      id in
+      transaction.working.changed[key(id)]?.values.map { (id, $0) }
+    }
+  }
+
+  private func key(_ id: String) -> Footprint.Key { Footprint.Key(table: columns.table, id: id) }
+
+  private func isChanged(_ id: String) -> Bool { transaction.working.changed[key(id)] != nil }
+}
+
+/// The indexes of the built-in table `members`, and of its columns.
+package struct MemberColumns {
+  package let table: Int
+  package let user: Int
+  package let name: Int
+  package let role: Int
+  package let group: Int
+  package let inviter: Int
+
+  package init(_ schema: SyncSchema) {
+    func column(_ name: String) -> Int {
+      guard let index = TableSchema.members.index(of: name) else {
+        preconditionFailure("Every schema has the built-in tables.")
+      }
+      return index
+    }
+    table = schema.index(of: TableSchema.members.name) ?? 0
+    (user, name, role) = (column("user"), column("name"), column("role"))
+    (group, inviter) = (column("group"), column(TableSchema.inviterColumn))
+  }
+}

@@ -1,0 +1,50 @@
+import HoldfastCore
+
+/// What stays of records that are gone, as the transaction has it: a record has at most one tombstone in a zone.
+package final class TombstoneTable {
+  private unowned let transaction: Transaction
+
+  init(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// The tombstone of a deletion; departures are none.
+  package func deletion(_ id: String, of table: String) throws -> Tombstone? {
+    let entry = try transaction.entry(key(table, id))
+    guard let (zone, place) = entry.places.first(where: { $0.place.state == .deleted }) else { return nil }
+    return Tombstone(place, zone: zone)
+  }
+
+  /// Writes a tombstone; a later one replaces the earlier.
+  func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) {
+    transaction.working.change(key(table, id)) { entry in
+      entry.places[tombstone.zone] = RecordPlace(
+        state: isDeparture ? .departed : .deleted, seq: seq, rev: tombstone.rev,
+        stamp: tombstone.stamp.rawValue, device: tombstone.device, deletedSeq: tombstone.deletedSeq ?? seq)
+    }
+  }
+
+  /// Turns the tombstone of a deletion into one of a departure: the record lives on in another zone.
+  package func becomeDeparture(_ id: String, of table: String, in zone: String) {
+    transaction.working.change(key(table, id)) { $0.places[zone]?.state = .departed }
+  }
+
+  /// Removes a record's tombstone from a zone in which it lives again.
+  func remove(_ id: String, of table: String, in zone: String) throws {
+    let key = key(table, id)
+    let place = try transaction.entry(key).places[zone]
+    if place == nil || place?.state == .live { return }
+    transaction.working.change(key) { $0.places[zone] = nil }
+  }
+
+  private func key(_ table: String, _ id: String) -> Footprint.Key {
+    Footprint.Key(table: transaction.schema.index(of: table) ?? 0, id: id)
+  }
+}
+
+extension Tombstone {
+  /// What stays of a record in a zone.
+  package init(_ place: RecordPlace, zone: String) {
+    self.init(
+      zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,
+      deletedSeq: place.deletedSeq, seq: place.seq, counted: place.size)
+  }
+}

@@ -1,0 +1,167 @@
+package import HoldfastCore
+
+/// A transaction of a store, for any engine: what it has read, what it makes of that in memory, and what it writes at its end. Parts of it can
+/// be undone by themselves: docs/ARCHITECTURE.md, "One transaction".
+package final class Transaction {
+  package let store: any StoreWriter
+  package let schema: SyncSchema
+  let members: MemberColumns
+  var working: WorkingSet
+  package private(set) lazy var tables: [RecordTable] = schema.tables.indices.map { RecordTable($0, self) }
+  private(set) lazy var tombstones = TombstoneTable(self)
+  private(set) lazy var memberList = MemberList(self)
+  private(set) lazy var consents = ConsentLedger(self)
+  private(set) lazy var requests = RequestLedger(self)
+  package let zones: ZoneLedger
+  package let devices: DeviceLedger
+  /// Whether each write is made at once, so that a rule of the database that it breaks is known when it is made, and by which part.
+  private(set) var isCareful = false
+  /// The latest stamp that other servers left in what the transaction has locked.
+  package private(set) var clockSeen = Stamp.zero
+
+  init(_ store: any StoreWriter, _ schema: SyncSchema) {
+    self.store = store
+    self.schema = schema
+    members = MemberColumns(schema)
+    working = WorkingSet(schema)
+    zones = ZoneLedger(store.zones)
+    devices = DeviceLedger(store.devices)
+  }
+
+  /// Begins it.
+  ///
+  /// - Parameters:
+  ///   - footprints: what each command will probably touch.
+  ///   - isCareful: see `isCareful`.
+  /// - Returns: which of the commands have to wait for somebody else's transaction; nothing is to be done for them in this one.
+  package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
+    self.isCareful = isCareful
+    working.removeAll()
+    consents.begin()
+    let fetched = try store.begin(footprints)
+    for (key, entry) in fetched.records { working.learn(key, entry) }
+    zones.begin(fetched)
+    devices.begin(fetched)
+    requests.begin(fetched)
+    clockSeen = fetched.clock
+    return fetched.waiting
+  }
+
+  /// Writes all that has changed, and makes it durable.
+  ///
+  /// - Parameter changes: what it changed, for other servers on the same database.
+  package func commit(at clock: Stamp, announcing changes: ZoneChanges) throws {
+    var delta = Delta(newZones: zones.takeMade(), records: working.delta)
+    delta.clock = clock
+    delta.left = consents.left
+    zones.fill(&delta)
+    devices.fill(&delta)
+    requests.fill(&delta)
+    try store.commit(delta, announcing: changes)
+  }
+
+  // MARK: Parts
+
+  /// A part begins that can be undone by itself.
+  func beginPart() throws {
+    working.beginPart()
+    zones.beginPart()
+    consents.beginPart()
+    devices.beginPart()
+    if isCareful { try store.beginSavepoint() }
+  }
+
+  /// One operation of the part has written all that it writes.
+  ///
+  /// - Parameter isBlocked: whether the database must not see it yet, as its rules hold only with operations to come.
+  package func settle(unless isBlocked: () throws -> Bool) throws {
+    guard isCareful, try !isBlocked() else { return }
+    let delta = Delta(newZones: zones.takeMade(), records: working.delta)
+    if delta.records.isEmpty, delta.newZones.isEmpty { return }
+    try store.write(delta)
+    working.settle()
+  }
+
+  /// The part stays.
+  func keepPart() throws { if isCareful { try store.keepSavepoint() } }
+
+  /// Undoes the part.
+  func undoPart() throws {
+    working.undoPart()
+    zones.undoPart()
+    consents.undoPart()
+    devices.undoPart()
+    if isCareful { try store.undoSavepoint() }
+  }
+
+  // MARK: Records
+
+  /// A record as it is now, as far as that can be said without the lock of its zone.
+  func glance(_ key: Footprint.Key) throws -> RecordEntry {
+    if let known = working[key] { return known }
+    try read([key.id], of: key.table)
+    return working[key] ?? RecordEntry()
+  }
+
+  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked. A zone that is not
+  /// there can't be: its records can be read, and a change of one fails.
+  func entry(_ key: Footprint.Key) throws -> RecordEntry {
+    if store.isAlone { return try glance(key) }
+    var asked: TextSet = []
+    while true {
+      let entry = try glance(key)
+      let open = unlocked(entry).subtracting(asked)
+      if open.isEmpty || working.changed[key] != nil { return entry }
+      for zone in open.sorted() { try zones.lock(zone) }
+      asked.formUnion(open)
+      // It may have changed before the lock was had.
+      try read([key.id], of: key.table)
+    }
+  }
+
+  /// Reads records that are looked at soon, and locks their zones.
+  func prefetch(_ table: Int, _ ids: [String]) throws {
+    let unknown = ids.filter { working[Footprint.Key(table: table, id: $0)] == nil }
+    if unknown.isEmpty { return }
+    try read(unknown, of: table)
+    if store.isAlone { return }
+    var open: TextSet = []
+    for id in unknown {
+      if let entry = working[Footprint.Key(table: table, id: id)] { open.formUnion(unlocked(entry)) }
+    }
+    if open.isEmpty { return }
+    for zone in open.sorted() { try zones.lock(zone) }
+    // They may have changed before the locks were had.
+    try read(unknown, of: table)
+  }
+
+  private func read(_ ids: [String], of table: Int) throws {
+    for (id, entry) in zip(ids, try store.read(ids, of: table)) {
+      working.learn(Footprint.Key(table: table, id: id), entry)
+    }
+  }
+
+  /// The zones that hold a record or its tombstone, and are not locked yet.
+  private func unlocked(_ entry: RecordEntry) -> TextSet {
+    TextSet(
+      entry.places.lazy.filter { [zones] in $0.place.state != .departed && !zones.isLocked($0.zone) }
+        .map(\.zone))
+  }
+
+  /// The zones in which records can be that refer to one by a column; empty for all. The record was in one of those that it has a place in,
+  /// and what refers to it inside a zone is where it was.
+  func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
+    guard let link = schema.links(of: table).first(where: { $0.column == column }), link.isInZone else {
+      return []
+    }
+    let key = Footprint.Key(table: link.target, id: id)
+    let entries = [working.stored[key], working.changed[key]].compactMap { $0 }
+    return TextSet(entries.flatMap { $0.places.map(\.zone) }).sorted()
+  }
+
+  /// Whether a zone has records besides its members.
+  func hasRecords(_ zone: String) throws -> Bool {
+    let isChanged = working.changed.contains { $0.key.table != members.table && $0.value.home == zone }
+    return try isChanged || store.zones.hasRecords(zone)
+  }
+}
