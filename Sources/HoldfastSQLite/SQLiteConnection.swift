@@ -159,3 +159,108 @@ public final class SQLiteConnection {
     return prepared.map { Statement($0, of: database, observation, written: outcome.written) }
   }
 }
+
+extension SQLiteConnection {
+  /// A bound that SQLite keeps for one connection. Source: <https://www.sqlite.org/c3ref/limit.html>.
+  public struct Limit: Sendable, Hashable {
+    fileprivate let number: Int32
+
+    /// The largest text, blob or row, in bytes.
+    public static let valueLength = Limit(number: SQLITE_LIMIT_LENGTH)
+    /// The longest statement, in bytes.
+    public static let statementLength = Limit(number: SQLITE_LIMIT_SQL_LENGTH)
+    /// The most columns of a table, index or result.
+    public static let columns = Limit(number: SQLITE_LIMIT_COLUMN)
+    /// The highest parameter number.
+    public static let parameters = Limit(number: SQLITE_LIMIT_VARIABLE_NUMBER)
+    /// The deepest expression.
+    public static let expressionDepth = Limit(number: SQLITE_LIMIT_EXPR_DEPTH)
+    /// The deepest recursion of triggers.
+    public static let triggerDepth = Limit(number: SQLITE_LIMIT_TRIGGER_DEPTH)
+    /// The most attached databases.
+    public static let attached = Limit(number: SQLITE_LIMIT_ATTACHED)
+  }
+
+  /// The present bound.
+  public func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(database, limit.number, -1)) }
+
+  /// Sets a bound; one above what SQLite was built for is brought down to that.
+  ///
+  /// - Parameter value: the new bound, 0 or more.
+  public func setLimit(_ limit: Limit, to value: Int) {
+    sqlite3_limit(database, limit.number, Int32(clamping: max(value, 0)))
+  }
+}
+
+extension SQLiteConnection {
+  /// Runs `body`, whose statements fail with `.interrupt` soon after `isOver` has said yes.
+  ///
+  /// It is asked about once in a millisecond of work, on this thread. Source: <https://www.sqlite.org/c3ref/progress_handler.html>.
+  public func run<Result>(
+    until isOver: () -> Bool, _ body: () throws -> Result
+  ) rethrows -> Result {
+    try withoutActuallyEscaping(isOver) { isOver in
+      let question = Question(isOver)
+      sqlite3_progress_handler(
+        database, 20_000, { context in askQuestion(context) }, Unmanaged.passUnretained(question).toOpaque())
+      defer {
+        sqlite3_progress_handler(database, 0, nil, nil)
+        question.isOver = { false }
+      }
+      return try withExtendedLifetime(question) { try body() }
+    }
+  }
+}
+
+/// What the progress handler asks.
+private final class Question {
+  var isOver: () -> Bool
+
+  init(_ isOver: @escaping () -> Bool) { self.isOver = isOver }
+}
+
+private func askQuestion(_ context: UnsafeMutableRawPointer?) -> Int32 {
+  guard let context else { return 0 }
+  return Unmanaged<Question>.fromOpaque(context).takeUnretainedValue().isOver() ? 1 : 0
+}
+
+/// Moving the write-ahead log into the database file at a time of one's own choice.
+///
+/// Source: <https://www.sqlite.org/c3ref/wal_hook.html>, <https://www.sqlite.org/wal.html#ckpt>.
+extension SQLiteConnection {
+  /// From now on a commit on this connection starts no checkpoint; its user calls `checkpoint()` instead.
+  public func deferCheckpoints() {
+    let context = Unmanaged.passUnretained(observation).toOpaque()
+    sqlite3_wal_hook(
+      database,
+      { context, _, _, pages in
+        if let context {
+          Unmanaged<Observation>.fromOpaque(context).takeUnretainedValue().pagesInLog = Int(pages)
+        }
+        return SQLITE_OK
+      }, context)
+  }
+
+  /// How many pages the write-ahead log had after the last commit of this connection, once checkpoints are deferred.
+  public var pagesInLog: Int { observation.pagesInLog }
+
+  /// Moves what can be moved without waiting for anybody. The data is as durable before as after.
+  ///
+  /// - Throws: `.busy` when another connection does the same, `.ioError`, `.full`.
+  public func checkpoint() throws(SQLiteError) {
+    let result = sqlite3_wal_checkpoint_v2(database, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    observation.pagesInLog = 0
+    if result != SQLITE_OK { throw SQLiteError(result, of: database, statement: nil, while: .running) }
+  }
+
+  /// Brings the write-ahead log to the disk, as it is found at the opening: a process that was killed in its commit leaves one that is whole, and is
+  /// shown from then on, but may be lost with the power.
+  ///
+  /// - Throws: `.ioError`.
+  public func makeLogDurable() throws(SQLiteError) {
+    do { try checkpoint() } catch {
+      // Pages are moved only after the log is on disk; where another connection moves them, it has seen to that.
+      if error.code.primary != .full, error.code.primary != .busy { throw error }
+    }
+  }
+}

@@ -121,3 +121,170 @@ public struct JSONReader: ~Copyable {
     return error
   }
 }
+
+extension JSONReader {
+  /// Reads an object, member by member in the order of the text.
+  ///
+  /// - Parameter body: is given each key, and takes its value from the reader; a value that it leaves unread is
+  ///   skipped, and checked. What it throws ends the reading.
+  /// - Throws: ``JSONError`` when the next value isn't an object, breaks the grammar, nests too deep or has a
+  ///   key twice; else what `body` throws.
+  public mutating func readObject(_ body: (JSONKey, inout JSONReader) throws -> Void) throws {
+    guard try nextByte() == UInt8(ascii: "{") else { throw mismatch(.object) }
+    try descend()
+    var frame = keys.open()
+    if try nextByte() == UInt8(ascii: "}") {
+      index &+= 1
+    } else {
+      repeat {
+        guard try nextByte() == UInt8(ascii: "\"") else { throw fail(.unexpectedByte) }
+        let keyOffset = index
+        let key = key(from: try scanString())
+        guard keys.insert(key, into: &frame) else { throw fail(.duplicateKey, at: keyOffset) }
+        guard try nextByte() == UInt8(ascii: ":") else { throw fail(.unexpectedByte) }
+        index &+= 1
+        skipWhitespace()
+        let before = index
+        do { try body(key, &self) } catch { throw abandon(error) }
+        if index == before { try skipValue() }
+      } while try continues(until: UInt8(ascii: "}"))
+    }
+    keys.close(frame)
+    depthLeft &+= 1
+  }
+
+  /// Reads an array, element by element.
+  ///
+  /// - Parameter body: takes one element from the reader; one that it leaves unread is skipped, and checked. What it
+  ///   throws ends the reading.
+  /// - Throws: ``JSONError`` when the next value isn't an array, breaks the grammar or nests too deep; else
+  ///   what `body` throws.
+  public mutating func readArray(_ body: (inout JSONReader) throws -> Void) throws {
+    guard try nextByte() == UInt8(ascii: "[") else { throw mismatch(.array) }
+    try descend()
+    if try nextByte() == UInt8(ascii: "]") {
+      index &+= 1
+    } else {
+      repeat {
+        skipWhitespace()
+        let before = index
+        do { try body(&self) } catch { throw abandon(error) }
+        if index == before { try skipValue() }
+      } while try continues(until: UInt8(ascii: "]"))
+    }
+    depthLeft &+= 1
+  }
+
+  /// Takes the opening bracket, if the limit of depth allows.
+  private mutating func descend() throws(JSONError) {
+    guard depthLeft > 0 else { throw fail(.tooDeep) }
+    depthLeft &-= 1
+    index &+= 1
+  }
+
+  /// Takes the comma before one more value (true) or the closing bracket (false).
+  @inline(__always)
+  private mutating func continues(until close: UInt8) throws(JSONError) -> Bool {
+    let byte = try nextByte()
+    guard byte == UInt8(ascii: ",") || byte == close else { throw fail(.unexpectedByte) }
+    index &+= 1
+    return byte != close
+  }
+
+  /// Spends the reader when a closure leaves in the middle; answers the error to pass on.
+  private mutating func abandon(_ error: any Error) -> any Error {
+    _ = fail(.abandoned)
+    return error
+  }
+}
+
+extension JSONReader {
+  /// Passes over the next value, whatever it is, checking it as strictly as if it were read.
+  ///
+  /// - Throws: ``JSONError`` when the value breaks a rule.
+  public mutating func skipValue() throws {
+    switch try peekKind() {
+    case .string: _ = try scanString()
+    case .number: _ = try scanNumber()
+    case .bool: _ = try readBool()
+    case .null: try readNull()
+    case .object: try readObject { _, reader in try reader.skipValue() }
+    case .array: try readArray { reader in try reader.skipValue() }
+    }
+  }
+
+  /// Passes over the next value like ``skipValue()`` and answers its exact bytes, without white space around it.
+  ///
+  /// - Returns: a part of the borrowed buffer, valid until ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)`` returns.
+  /// - Throws: ``JSONError`` when the value breaks a rule.
+  public mutating func readRawValue() throws -> UnsafeBufferPointer<UInt8> {
+    skipWhitespace()
+    let start = index
+    try skipValue()
+    return UnsafeBufferPointer(start: base + start, count: index &- start)
+  }
+}
+
+// Not inlinable, unlike what is called per value: one call for a whole text costs nothing, and the optimizer of
+// Swift 6.3 crashes on inlining the end of a noncopyable value into another module.
+extension JSONReader {
+  /// Reads the one value that `bytes` must hold.
+  ///
+  /// - Parameters:
+  ///   - bytes: a JSON text in UTF-8; must not change before this returns.
+  ///   - maximumDepth: how deep arrays and objects may nest, 0...256; 64 unless given. `[]` is 1 deep.
+  ///   - body: takes the value from the reader. A value that it leaves unread is skipped, and checked.
+  /// - Returns: what `body` returned.
+  /// - Throws: ``JSONError`` when the text breaks a rule, else what `body` throws.
+  public static func read<Result>(
+    _ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = 64,
+    _ body: (inout JSONReader) throws -> Result
+  ) throws -> Result {
+    var reader = try begin(bytes, maximumDepth: maximumDepth)
+    let result = try body(&reader)
+    try reader.finish()
+    return result
+  }
+
+  /// Reads the one value that `bytes` must hold; see the first `read`.
+  public static func read<Result>(
+    _ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 64,
+    _ body: (inout JSONReader) throws -> Result
+  ) throws -> Result {
+    try bytes.withMemoryRebound(to: UInt8.self) { try read($0, maximumDepth: maximumDepth, body) }
+  }
+
+  /// Reads the one value that `bytes` must hold; see the first `read`.
+  public static func read<Result>(
+    _ bytes: [UInt8], maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
+  ) throws -> Result {
+    try bytes.withUnsafeBufferPointer { try read($0, maximumDepth: maximumDepth, body) }
+  }
+
+  /// Reads the one value that `text` must hold; see the first `read`.
+  public static func read<Result>(
+    _ text: String, maximumDepth: Int = 64, _ body: (inout JSONReader) throws -> Result
+  ) throws -> Result {
+    var text = text
+    return try text.withUTF8 { try read($0, maximumDepth: maximumDepth, body) }
+  }
+
+  static func begin(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) throws -> JSONReader {
+    guard let base = bytes.baseAddress else { throw JSONError(.emptyInput, offset: 0) }
+    var reader = JSONReader(base: base, count: bytes.count, maximumDepth: maximumDepth)
+    if bytes.count >= 3, base[0] == 0xEF, base[1] == 0xBB, base[2] == 0xBF {
+      throw JSONError(.byteOrderMark, offset: 0)
+    }
+    reader.skipWhitespace()
+    if reader.index == reader.count { throw JSONError(.emptyInput, offset: reader.index) }
+    reader.start = reader.index
+    return reader
+  }
+
+  mutating func finish() throws {
+    if let failure { throw failure }
+    if index == start { try skipValue() }
+    skipWhitespace()
+    if index != count { throw fail(.trailingBytes) }
+  }
+}

@@ -67,7 +67,7 @@ struct PostgresExtension {
     let rewritten = difference?.kept.filter(\.isRewritten).map(\.index) ?? []
     try install(relations, new: new + rewritten)
     let repair = PostgresRepair(
-      connection: connection, triggers: PostgresTriggers(schema: schema, relations: relations))
+      connection: connection, triggers: TriggerTables(schema: schema, relations: relations))
     for table in adopted { try repair.settle(table) }
     if heals { repaired = try repair.run() }
   }
@@ -197,7 +197,7 @@ struct PostgresExtension {
       }
     }
     if heals { return }
-    let repair = PostgresRepair(connection: connection, triggers: triggers)
+    let repair = PostgresRepair(connection: connection, triggers: triggers.tables)
     for index in missing { try repair.settle(index) }
   }
 }

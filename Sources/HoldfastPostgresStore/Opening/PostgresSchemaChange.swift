@@ -62,7 +62,7 @@ struct PostgresSchemaChange {
     for row in rows.indices {
       try connection.execute("DROP TRIGGER \(PostgresName.quoted(rows.text(row, 0))) ON \(relation)")
     }
-    let triggers = PostgresTriggers(schema: old, relations: [])
+    let triggers = TriggerTables(schema: old, relations: [])
     for purpose in ["insert", "update", "delete", "truncate", "place", "settle", "check"] {
       try connection.execute("DROP FUNCTION IF EXISTS \(triggers.function(index, purpose))")
     }

@@ -27,7 +27,6 @@ extension PostgresStore {
   }
 
   /// Begins the transaction, locks and reads in one round trip.
-  ///
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
@@ -93,6 +92,15 @@ extension PostgresStore {
         fetched.records[Footprint.Key(table: table, id: id)] = entry
       }
     }
+    fetched.wait(footprints, held: held, busy: busy(among: locked, joined, answers, fetched))
+    return fetched
+  }
+
+  /// The records that somebody else has locked.
+  private func busy(
+    among locked: [(table: Int, number: Int)], _ joined: JoinedFootprint, _ answers: [PostgresRows],
+    _ fetched: Fetched
+  ) -> Set<Footprint.Key> {
     var busy: Set<Footprint.Key> = []
     for (table, number) in locked {
       let free = TextSet(answers[number].indices.map { answers[number].text($0, 0) })
@@ -101,8 +109,7 @@ extension PostgresStore {
         if fetched.records[key]?.home != nil { busy.insert(key) }
       }
     }
-    fetched.wait(footprints, held: held, busy: busy)
-    return fetched
+    return busy
   }
 
   /// Records by rows of the ledger of one table, with their values, in the order of some ids.

@@ -6,7 +6,7 @@ import HoldfastService
 /// copied by replication. In the transaction of an opening; nobody writes the tables until its commit. docs/POSTGRES.md, section 4.
 struct PostgresRepair {
   let connection: PostgresConnection
-  let triggers: PostgresTriggers
+  let triggers: TriggerTables
 
   /// Compares all tables with the ledger and feeds what differs. Then zones say what the ledger says.
   ///
@@ -45,7 +45,7 @@ struct PostgresRepair {
       BEGIN
         FOR ids IN SELECT array_agg(p.id ORDER BY p.id) FROM (
           SELECT s.id, row_number() OVER (ORDER BY s.id) AS place FROM (\(differences(index, contents: contents))) s
-        ) p GROUP BY (p.place - 1) / \(PostgresTriggers.portion) ORDER BY min(p.place)
+        ) p GROUP BY (p.place - 1) / \(TriggerFunction.portion) ORDER BY min(p.place)
         LOOP
           PERFORM \(triggers.function(index, "settle"))(ids, true);
         END LOOP;
@@ -56,7 +56,7 @@ struct PostgresRepair {
   /// Brings the column `zone` to what the records above say, as the trigger does that may have been bypassed. What moved is fed afterwards.
   private func place(_ index: Int) throws {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
-    guard relation.hasZone, triggers.placed(index) != nil else { return }
+    guard relation.hasZone, PlacementFunction(tables: triggers).sql(of: index) != nil else { return }
     try takeIn(
       index,
       """

@@ -10,34 +10,36 @@ import HoldfastService
 ///
 /// The functions run with the rights of who installed them, as a writer of the team's tables need not know Holdfast's.
 struct PostgresTriggers {
-  let schema: SyncSchema
-  /// One entry for each table of the schema, at its index.
-  let relations: [PostgresRelation]
+  let tables: TriggerTables
 
-  /// How many records a trigger looks at at once, which bounds its memory.
-  static let portion = 1_000_000
+  init(schema: SyncSchema, relations: [PostgresRelation]) {
+    tables = TriggerTables(schema: schema, relations: relations)
+  }
 
   /// All functions and triggers.
   var all: String {
-    functions + schema.tables.indices.flatMap { triggers(of: $0).map(\.sql) }.joined()
+    functions + tables.schema.tables.indices.flatMap { triggers(of: $0).map(\.sql) }.joined()
   }
 
   /// All functions, replacing those that are there.
   var functions: String {
-    Self.shared + Self.ledger + grantAccess + expectLinks
-      + schema.tables.indices.map { functions(of: $0) }.joined()
+    SharedFunctions.all + LedgerFunctions.all + AccessFunction(tables: tables).sql
+      + TriggerChecks(tables: tables).expectLinks
+      + tables.schema.tables.indices.map { functions(of: $0) }.joined()
   }
 
   /// The functions of one table.
   func functions(of index: Int) -> String {
-    (checked(index) ?? "") + settle(index) + inserted(index) + updated(index) + deleted(index)
-      + truncated(index)
-      + (placed(index) ?? "")
+    let statements = StatementFunctions(tables: tables)
+    return (TriggerChecks(tables: tables).checked(index) ?? "")
+      + SettleFunction(tables: tables).sql(of: index)
+      + statements.inserted(index) + statements.updated(index) + statements.deleted(index)
+      + statements.truncated(index) + (PlacementFunction(tables: tables).sql(of: index) ?? "")
   }
 
   /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
   func triggers(of index: Int) -> [(name: String, sql: String)] {
-    let relation = relations[index].relation
+    let relation = tables.relations[index].relation
     let both = "REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"
     var events = [
       (
@@ -51,9 +53,11 @@ struct PostgresTriggers {
       ),
       ("truncate", "AFTER TRUNCATE ON \(relation) FOR EACH STATEMENT", "truncate"),
     ]
-    if placed(index) != nil {
+    let placement = PlacementFunction(tables: tables)
+    if placement.sql(of: index) != nil {
       events.append(("place_insert", "BEFORE INSERT ON \(relation) FOR EACH ROW", "place"))
-      events.append(("place_update", "BEFORE UPDATE\(placing(index)) ON \(relation) FOR EACH ROW", "place"))
+      events.append(
+        ("place_update", "BEFORE UPDATE\(placement.columns(of: index)) ON \(relation) FOR EACH ROW", "place"))
     }
     return events.map { event, clause, purpose in
       (
@@ -61,42 +65,10 @@ struct PostgresTriggers {
         """
         CREATE TRIGGER holdfast_\(event) \(clause)
           WHEN (current_setting('holdfast.service', true) IS DISTINCT FROM 'on')
-          EXECUTE FUNCTION \(function(index, purpose))();
+          EXECUTE FUNCTION \(tables.function(index, purpose))();
 
         """
       )
     }
-  }
-
-  /// The name of a function of a table, quoted, with its schema.
-  func function(_ index: Int, _ purpose: String) -> String {
-    "holdfast." + PostgresName.made(schema.tables[index].name, purpose)
-  }
-
-  /// The name of a table of the schema as a literal.
-  func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
-
-  /// Settings of functions that gather what a statement did. Rows before and after it are put together by hashing, whatever their number.
-  static let gathering = """
-    SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
-    """
-
-  /// A function in plpgsql. A name that both a variable and a column of a table have is the variable's: columns are named with their tables.
-  ///
-  /// - Parameter settings: what the planner may take; see `keyed`.
-  func function(
-    _ name: String, returns: String = "trigger", settings: String = gathering, declare: [String] = [],
-    _ body: String
-  ) -> String {
-    """
-    CREATE OR REPLACE FUNCTION \(name) RETURNS \(returns) LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp \(settings)
-    AS $holdfast$
-    #variable_conflict use_variable
-    \(declare.isEmpty ? "" : "DECLARE\n  " + declare.map { $0 + ";" }.joined(separator: "\n  ") + "\n")BEGIN
-    \(body)
-    END $holdfast$;
-
-    """
   }
 }

@@ -4,31 +4,11 @@ import HoldfastService
 
 /// The invitations in SQLite.
 final class SQLiteInvitations: InvitationTable {
-  private static let columns = "SELECT id, zone, role, inviter, expires_at, uses FROM holdfast_invitations"
   private let connection: SQLiteConnection
 
   init(on connection: SQLiteConnection) { self.connection = connection }
 
-  func invitation(_ token: TokenHash) throws -> Invitation? { try Self.find(token, on: connection) }
-
-  /// The same for readers.
-  static func find(_ token: TokenHash, on connection: SQLiteConnection) throws -> Invitation? {
-    try read("WHERE token_hash = ?", .blob(token.withBytes { Array($0) }), on: connection).first
-  }
-
-  static func list(_ zone: String, on connection: SQLiteConnection) throws -> [Invitation] {
-    try read("WHERE zone = ? ORDER BY id DESC", .text(zone), on: connection)
-  }
-
-  private static func read(_ condition: String, _ value: SQLiteValue, on connection: SQLiteConnection) throws
-    -> [Invitation]
-  {
-    try connection.rows("\(columns) \(condition)", [value]).compactMap { row in
-      Invitation(
-        id: row[0].text ?? "", zone: row[1].text ?? "", role: row[2].text ?? "", inviter: row[3].text ?? "",
-        expiresAt: row[4].integer ?? 0, uses: row[5].integer ?? 0)
-    }
-  }
+  func invitation(_ token: TokenHash) throws -> Invitation? { try Invitation.find(token, on: connection) }
 
   func count(of zone: String) throws -> Int {
     let count = try connection.value(
@@ -66,15 +46,5 @@ final class SQLiteInvitations: InvitationTable {
     try connection.run(
       "DELETE FROM holdfast_invitations WHERE zone = ? AND expires_at <= ?",
       [.text(zone), .integer(now)])
-  }
-}
-
-extension SQLiteReader {
-  package func invitations(to zone: String) throws -> [Invitation] {
-    try SQLiteInvitations.list(zone, on: connection)
-  }
-
-  package func invitation(_ token: TokenHash) throws -> Invitation? {
-    try SQLiteInvitations.find(token, on: connection)
   }
 }

@@ -117,9 +117,87 @@ public final class Administration {
       try stores.addMember(user, named: name, role: role, to: zone, by: author)
       return try stores.followGroups(of: zone, user)
     }
-    do { try ChangeSetRun([], by: author, on: stores).setRole(role, of: member) } catch let problem as Problem
-    {
+    do { try stores.setRole(role, of: member, by: author) } catch let problem as Problem {
       throw ServerError(.refused, problem.description)
     }
+  }
+}
+
+extension Administration {
+  /// Makes one pass over what may be purged, also while servers run: docs/RETENTION.md, section 2.
+  ///
+  /// - Parameters:
+  ///   - trustsClock: whether the clock is right, however far it is ahead: docs/RETENTION.md, section 7.
+  ///   - warn: is told when the clock is not believed, and what to do.
+  ///   - pause: lets time go by between two steps, in which servers write.
+  /// - Returns: what was purged.
+  public func purge(
+    _ retention: Retention = Retention(), trustsClock: Bool = false, warn: (String) -> Void = { _ in },
+    pause: @escaping (Duration) -> Void = { _ in }
+  ) throws -> Purged {
+    try pass(retention, trustsClock: trustsClock, warn: warn, pause).run()
+  }
+
+  func pass(
+    _ retention: Retention, trustsClock: Bool = false, warn: (String) -> Void = { _ in },
+    _ pause: @escaping (Duration) -> Void
+  ) throws -> RetentionPass {
+    let store = operators.store
+    let service = Service(
+      store, schema, .slow, rules: Rules(),
+      clock: try ServiceClock(of: store, environment), environment: environment, log: { _ in })
+    guard case .success(.time(let step))? = service.apply([.keepTime(isTrusted: trustsClock)])[0] else {
+      throw ServerError(.unreachable, "The time could not be written. Run it again.")
+    }
+    if let warning = step.warning { warn(warning) }
+    let terms = RetentionTerms(retention, in: database.history, at: step.time)
+    return RetentionPass(
+      find: { [database, schema] kind, place in
+        try database.read { try $0.found(kind, after: place, terms, in: schema) }
+      },
+      purge: { item in
+        guard case .success(.purged(let purged))? = service.apply([.purge(item, terms)])[0] else {
+          return nil
+        }
+        return purged
+      },
+      pause: pause)
+  }
+}
+
+extension Administration {
+  /// Erases a user: docs/EXPORT-AND-ERASURE.md, section 2. Also while servers run, which end what this leaves.
+  ///
+  /// - Parameter pause: lets time go by between two steps, in which servers write.
+  /// - Returns: the user's id, and whether nothing is left.
+  /// - Throws: `ServerError.notFound` when there is no such user.
+  public func erase(
+    _ name: String, pause: @escaping (Duration) -> Void = { _ in }
+  ) throws -> (id: String, isDone: Bool) {
+    let user = try change { work, _ in
+      guard let user = try work.store.accounts.id(ofName: name) else {
+        throw ServerError(.notFound, "There is no user \(name). `holdfast users` lists them.")
+      }
+      try Erasing(work).beginErasure(of: user)
+      return user
+    }
+    // What users who are erased at the same time leave to each other takes another pass.
+    while try database.read({ try $0.isBeingErased(user) }) {
+      let step = try pass(Retention(), pause).run(Purgeable.Kind.ofErasures)
+      if step.erasedRecords + step.remains + step.users == 0 { return (user, false) }
+    }
+    return (user, true)
+  }
+}
+
+extension StoreReader {
+  /// Whether something of a user who is being erased is left.
+  fileprivate func isBeingErased(_ user: String) throws -> Bool {
+    var last = ""
+    while let next = try erasedUser(after: last) {
+      if next == user { return true }
+      last = next
+    }
+    return false
   }
 }

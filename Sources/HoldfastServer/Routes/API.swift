@@ -89,7 +89,7 @@ final class API: Sendable {
   /// Decides what to do with a request.
   func handle(_ request: HTTPRequest) -> Step {
     do {
-      let step = try introduction(of: request) ?? route(request)
+      let step = try Authentication(api: self).introduction(of: request) ?? route(request)
       if case .answer(let response) = step, request.method == "GET" || request.method == "HEAD" {
         return .answer(Preconditions(request).checked(response))
       }
@@ -127,49 +127,69 @@ final class API: Sendable {
     if !request.accepts(address.mediaType) { throw Problem(.notAcceptable, address.mediaType) }
     // What has no content of its own is left out on the way.
     if request.method == "HEAD" { request.method = "GET" }
+    return try step(for: request, at: address, isHead: received.method == "HEAD")
+  }
+
+  /// What an address does with a request that it takes.
+  private func step(for request: HTTPRequest, at address: Address, isHead: Bool) throws -> Step {
+    let (accounts, devices, sharing) = (
+      AccountRoutes(api: self), DeviceRoutes(api: self), SharingRoutes(api: self)
+    )
+    let (reading, writing, zones) = (RecordRoutes(api: self), WriteRoutes(api: self), ZoneRoutes(api: self))
     switch address {
-    case .sync: return try sync(request)
-    case .accounts: return try signUp(request)
-    case .sessions: return try request.method == "DELETE" ? endOtherSessions(request) : signIn(request)
-    case .currentSession: return try signOut(request)
-    case .users: return try lookUp(request)
-    case .devices: return try request.method == "GET" ? devices(request) : copyDevice(request)
-    case .device(let id): return try revoke(request, device: id)
-    case .account: return try eraseAccount(request)
-    case .password: return try changePassword(request)
-    case .export(let table): return try export(request, table: table)
-    case .events: return try events(request)
+    case .sync: return try SyncRoutes(api: self).sync(request)
+    case .accounts: return try accounts.signUp(request)
+    case .sessions:
+      return try request.method == "DELETE"
+        ? devices.endOtherSessions(request)
+        : accounts.signIn(request)
+    case .currentSession: return try devices.signOut(request)
+    case .users: return try accounts.lookUp(request)
+    case .devices:
+      return try request.method == "GET"
+        ? devices.devices(request) : devices.copyDevice(request)
+    case .device(let id): return try devices.revoke(request, device: id)
+    case .account: return try accounts.eraseAccount(request)
+    case .password: return try accounts.changePassword(request)
+    case .export(let table): return try ExportRoutes(api: self).export(request, table: table)
+    case .events: return try EventRoutes(api: self).events(request)
     case .records(let table):
-      if request.method != "GET" { return try change(request, at: .table(table)) }
+      if request.method != "GET" { return try writing.change(request, at: .table(table)) }
       let namesIDs = request.queryItems.contains { $0.name == "ids" }
       return try namesIDs
-        ? records(request, table) : index(request, table: table, keepsResult: received.method == "GET")
+        ? reading.records(request, table)
+        : reading.index(request, table: table, keepsResult: !isHead)
     case .record(let table, let id):
       return try request.method == "GET"
-        ? record(request, table, id) : change(request, at: .record(table, id))
-    case .restoration(let table, let id): return try change(request, at: .restoration(table, id))
-    case .resolution(let id): return try change(request, at: .resolution(id))
-    case .batch: return try change(request, at: .batch)
-    case .snapshot(let zone): return try snapshot(request, of: zone)
+        ? reading.record(request, table, id)
+        : writing.change(request, at: .record(table, id))
+    case .restoration(let table, let id):
+      return try writing.change(request, at: .restoration(table, id))
+    case .resolution(let id): return try writing.change(request, at: .resolution(id))
+    case .batch: return try writing.change(request, at: .batch)
+    case .snapshot(let zone): return try SnapshotRoutes(api: self).snapshot(request, of: zone)
     case .schema: return .answer(schemaAnswer)
     case .openAPI: return .answer(openAPIAnswer)
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
-    case .zones: return try zones(request)
+    case .zones: return try zones.zones(request)
     case .invitations(let zone):
-      return try request.method == "GET" ? invitations(request, to: zone) : invite(request, to: zone)
-    case .invitation(let zone, let id): return try revokeInvitation(request, id, to: zone)
-    case .acceptance: return try accept(request)
-    case .invitationLook: return try lookAtInvitation(request)
-    case .memberships: return try memberships(request)
-    case .membership(let id): return try declineMembership(request, id)
-    case .membershipAcceptance(let id): return try acceptMembership(request, id)
-    case .ownMembership(let zone): return try leave(request, zone: zone)
-    case .grants(let zone): return try grants(request, of: zone)
-    case .grant(let zone, let id): return try withdrawGrant(request, id, of: zone)
-    case .blocks: return try blocks(request)
-    case .block(let user): return try setBlock(request, user: user)
-    case .changes(let zone): return try changes(request, zone: zone)
+      return try request.method == "GET"
+        ? sharing.invitations(request, to: zone)
+        : sharing.invite(request, to: zone)
+    case .invitation(let zone, let id):
+      return try sharing.revokeInvitation(request, id, to: zone)
+    case .acceptance: return try sharing.accept(request)
+    case .invitationLook: return try sharing.lookAtInvitation(request)
+    case .memberships: return try sharing.memberships(request)
+    case .membership(let id): return try sharing.declineMembership(request, id)
+    case .membershipAcceptance(let id): return try sharing.acceptMembership(request, id)
+    case .ownMembership(let zone): return try sharing.leave(request, zone: zone)
+    case .grants(let zone): return try sharing.grants(request, of: zone)
+    case .grant(let zone, let id): return try sharing.withdrawGrant(request, id, of: zone)
+    case .blocks: return try sharing.blocks(request)
+    case .block(let user): return try sharing.setBlock(request, user: user)
+    case .changes(let zone): return try zones.changes(request, zone: zone)
     }
   }
 
@@ -191,7 +211,8 @@ final class API: Sendable {
     HTTPResponse(
       status: 200,
       headers: [
-        ("ETag", tag(of: body).text), ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
+        ("ETag", RecordRoutes.tag(of: body).text), ("Content-Type", "application/json"),
+        ("Cache-Control", "no-cache"),
       ], body: body)
   }
 
@@ -203,7 +224,7 @@ final class API: Sendable {
     let problem = problem(of: error)
     guard (400..<500).contains(problem.code.status), problem.code.status != 401 else { return problem }
     do {
-      if takesToken(request) { try read { _ = try anyDevice(of: request, $0) } }
+      if Authentication(api: self).takesToken(request) { try read { _ = try anyDevice(of: request, $0) } }
       if [400, 422].contains(problem.code.status), problem.code != .malformedJSON, !request.body.isEmpty {
         // Deeper than any body may be: how deep it is was looked at.
         try JSONReader.read(request.body, maximumDepth: 128) { try $0.skipValue() }
@@ -247,7 +268,7 @@ final class API: Sendable {
 
   /// The device of the request's token, whatever that may be used for.
   func anyDevice(of request: HTTPRequest, _ reader: SyncAnswers) throws -> KnownDevice {
-    let bearer = try bearer(of: request)
+    let bearer = try Authentication(api: self).bearer(of: request)
     guard var device = try reader.store.device(bearer.hash) else {
       keys.remove(bearer.hash)
       throw Problem(.tokenInvalid)
@@ -266,7 +287,7 @@ final class API: Sendable {
 
   /// What a request of REST is to be written with. The writer looks at the device again.
   func writer(of request: HTTPRequest) throws -> DeviceKey {
-    let bearer = try bearer(of: request)
+    let bearer = try Authentication(api: self).bearer(of: request)
     guard var key = keys[bearer.hash] else {
       return try read { try anyDevice(of: request, $0).key }
     }
@@ -295,5 +316,13 @@ final class API: Sendable {
     let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     if orPatch, essence == "application/merge-patch+json" { return }
     if essence != "application/json" { throw Problem(.unsupportedMediaType) }
+  }
+
+  /// The answer to what has nothing to say but that it is done.
+  @Sendable static func done(_ result: Result<Outcome, Problem>) -> HTTPResponse {
+    switch result {
+    case .success: .empty(status: 204)
+    case .failure(let problem): .problem(problem)
+    }
   }
 }

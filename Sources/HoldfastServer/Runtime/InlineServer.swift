@@ -89,7 +89,7 @@ public final class InlineServer {
     self.api = api
     let text = EventText(
       run: hexadecimal(environment.random(8)), heartbeat: .seconds(25))
-    hub = EventHub(text, listener: { api.listener($0) })
+    hub = EventHub(text, listener: { EventRoutes(api: api).listener($0) })
   }
 
   /// Answers one request.

@@ -12,7 +12,7 @@ final class RequestDispatcher: Sendable {
     let finish: @Sendable (Result<Outcome, Problem>) -> Void
   }
 
-  private struct Work: Sendable {
+  struct Work: Sendable {
     let run: @Sendable () -> Step
     let finish: @Sendable (Step) -> Void
   }
@@ -23,7 +23,7 @@ final class RequestDispatcher: Sendable {
   /// How many commands may wait for somebody else at the same time.
   private static let slowThreads = 4
   /// How many requests that read for long are answered at the same time, one of a client at the most, where HTTP threads read.
-  private static let longReads = 2
+  static let longReads = 2
   /// From how many bytes on a request's content takes long to read by itself.
   private static let largeBytes = 1 << 20
 
@@ -63,18 +63,13 @@ final class RequestDispatcher: Sendable {
     try configuration.rules.check(against: database.schema)
     let stores = try (0..<database.writers.count).map { _ in try database.store() }
     let clock = try ServiceClock(of: stores[0], environment)
-    let snapshots = try Self.snapshots(database, configuration, failed)
-    let api = API(
-      database, clock: clock, environment: environment, snapshots: snapshots,
-      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
-      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
-      allowsSignUp: configuration.allowsSignUp, log: failed)
+    let api = try Self.api(database, clock, configuration, failed)
     self.api = api
     run = hexadecimal(environment.random(4))
     let events = try EventStreams(
       limit: min(configuration.eventStreamLimit, configuration.limits.maximumConnections / 5 * 4),
       heartbeat: max(configuration.heartbeat, .milliseconds(100)),
-      run: hexadecimal(environment.random(8)), listener: { api.listener($0) })
+      run: hexadecimal(environment.random(8)), listener: { EventRoutes(api: api).listener($0) })
     self.events = events
 
     let webhook = configuration.webhook.map { Webhook($0) }
@@ -84,13 +79,8 @@ final class RequestDispatcher: Sendable {
       webhook?.moved(changes)
     }
 
-    func service(_ store: any StoreWriter, _ lane: Service.Lane) -> ThreadsOwn {
-      ThreadsOwn(
-        service: Service(
-          store, database.schema, lane, rules: configuration.rules,
-          clock: clock,
-          environment: environment,
-          log: failed))
+    let service = { (store: any StoreWriter, lane: Service.Lane) in
+      ThreadsOwn(service: Self.service(store, lane, database.schema, clock, configuration, failed))
     }
     let fast = stores.map { service($0, .fast) }
     let slow = try (0..<Self.slowThreads).compactMap { _ in
@@ -112,87 +102,26 @@ final class RequestDispatcher: Sendable {
       }
     }
     self.waiting = waiting
-    passwords = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { checks, _ in
-      for check in checks { check.finish(check.run()) }
-      return 0
+    passwords = try Self.worker(configuration.passwordQueueLimit)
+    signUps = try Self.worker(configuration.passwordQueueLimit)
+    builds = try Self.worker(Snapshots.queueLimit)
+    fetches = try Self.actions(configuration.passwordQueueLimit, threads: 1)
+    reading = try database.readerCount.map {
+      try Self.actions(configuration.readQueueLimit, threads: $0, running: ($0 + 1) / 2)
     }
-    signUps = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
-      for work in works { work.finish(work.run()) }
-      return 0
-    }
-    builds = try Worker(limit: Snapshots.queueLimit, batch: 1) { works, _ in
-      for work in works { work.finish(work.run()) }
-      return 0
-    }
-    fetches = try Worker(limit: configuration.passwordQueueLimit, batch: 1) { works, _ in
-      for work in works { work() }
-      return 0
-    }
-    reading = try database.readerCount.map { count in
-      try Worker(
-        limit: configuration.readQueueLimit, batch: 1, threads: count, running: (count + 1) / 2
-      ) { works, _ in
-        for work in works { work() }
-        return 0
-      }
-    }
-    let readTimeLimit = configuration.readTimeLimit
-    longReading = try Worker(
-      limit: configuration.readQueueLimit, batch: 1, threads: Self.longReads, running: 1
-    ) { works, _ in
-      for work in works {
-        work.finish(ReadLimit.$current.withValue(.long(readTimeLimit)) { work.run() })
-      }
-      return 0
-    }
+    longReading = try Self.longReading(configuration)
     let writer = writer
     try webhook?.start(
       Webhook.Surroundings(
         unnotified: { zones, limit in try database.read { try $0.unnotified(zones, limit: limit) } },
         write: { Self.write(.notified($0), to: writer) != nil }, environment: environment, log: failed))
-    listener = try database.listen(mayLead: webhook != nil) { heard in
-      events.hear(heard)
-      switch heard {
-      case .changes(let changes): webhook?.moved(changes)
-      case .leads: webhook?.lead(true)
-      case .deaf: webhook?.lead(false)
-      case .hearing: break
-      }
-    }
-    let isAlone = listener == nil
-    database.known.observe { [weak events] history in
-      log.event(
-        "epoch", level: "warning",
-        "A new epoch has begun, \(history.epoch), as \(history.reason). Devices recover what the database lacks."
-      )
-      // Others are told by the database.
-      if isAlone {
-        events?.hear(.deaf)
-        events?.hear(.hearing)
-      }
-    }
+    listener = try Self.listen(database, events, webhook)
+    Self.observe(database.known, events, isAlone: listener == nil, log)
     // Alone on its database, it leads.
     if listener == nil { webhook?.lead(true) }
     purging = try RetentionThread(
-      database, configuration.retention, snapshots, write: { Self.write($0, to: writer) },
-      warn: { log.event("clock", level: "warning", $0) },
-      log: failed)
-  }
-
-  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
-  private static func snapshots(
-    _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
-  ) throws -> Snapshots? {
-    let folder = configuration.snapshotFolder ?? configuration.database.snapshotFolder
-    do {
-      return try Snapshots(
-        database, folder: folder, limit: configuration.snapshotLimit,
-        random: configuration.environment.random)
-    } catch {
-      if folder != nil { throw error }
-      failed("There are no snapshots: \(error)")
-      return nil
-    }
+      database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
+      warn: { log.event("clock", level: "warning", $0) }, log: failed)
   }
 
   /// Writes a command of the server's own, and waits for it; nil when it failed.
@@ -273,9 +202,12 @@ final class RequestDispatcher: Sendable {
 
   /// Decides by the head of a request whether its content is read.
   func admit(_ head: HTTPRequest, _ admission: HTTPAdmission) {
-    guard let reading, !api.isKnown(head) else { return decide(api.admission(of: head), head, admission) }
+    let known = Authentication(api: api)
+    guard let reading, !known.isKnown(head) else {
+      return decide(known.admission(of: head), head, admission)
+    }
     let isTaken = reading.enqueue(
-      { [self] in decide(api.admission(of: head), head, admission) }, of: entry(of: head).client)
+      { [self] in decide(known.admission(of: head), head, admission) }, of: entry(of: head).client)
     if !isTaken { admission.refuse(refused(.problem(Problem(.busy, retryAfter: 1)), head)) }
   }
 

@@ -19,10 +19,10 @@ extension ChangeSetRun {
     let isEdit = value == edit.value
     let editWins = isEdit || value != current && edit.isLater(than: last)
     Trace.took(isEdit ? .mergeWon : value == current ? .mergeLost : .mergeCombined)
-    var overlap = overlap(index, column, edit, current, last, editWins: editWins)
+    var overlap = Updating(run: self).overlap(index, column, edit, current, last, editWins: editWins)
     overlap.isWinnerInRecord = value == current
     merge.note(overlap)
-    try set(index, column, to: value, of: edit, &merge)
+    try Updating(run: self).set(index, column, to: value, of: edit, &merge)
   }
 
   /// Asks the team's validators about every record that the set made or changed, as it is now that all is applied.

@@ -16,35 +16,35 @@ package struct Author {
   }
 }
 
+/// A reference that did not hold when it was written, and may by the end of the set.
+struct OpenReference {
+  let operation: Int
+  let link: SyncSchema.Link
+  let id: String
+  /// Whether all that refers to the record is looked at, not what the record refers to.
+  var isInbound = false
+}
+
+/// An edit whose loser is to be looked up: written behind the record that it is about.
+struct Overlap {
+  struct Side {
+    var value: Value?
+    var device: Int64
+    var stamp: Stamp
+  }
+  let column: Int
+  let policy: String
+  let base: Value?
+  let winner: Side
+  let loser: Side
+  /// Whether the record has the winner's value, and keeps it.
+  var isWinnerInRecord = false
+}
+
 /// Applies one change set inside a savepoint. Source of the rules: PROTOCOL.md, section 5.
 ///
 /// What it throws as `Problem` refuses the set, and `current` is the operation at fault; the caller rolls back.
 package final class ChangeSetRun {
-  /// A reference that did not hold when it was written, and may by the end of the set.
-  struct OpenReference {
-    let operation: Int
-    let link: SyncSchema.Link
-    let id: String
-    /// Whether all that refers to the record is looked at, not what the record refers to.
-    var isInbound = false
-  }
-
-  /// An edit whose loser is to be looked up: written behind the record that it is about.
-  package struct Overlap {
-    struct Side {
-      var value: Value?
-      var device: Int64
-      var stamp: Stamp
-    }
-    let column: Int
-    let policy: String
-    let base: Value?
-    let winner: Side
-    let loser: Side
-    /// Whether the record has the winner's value, and keeps it.
-    var isWinnerInRecord = false
-  }
-
   /// Looks at an operation when its turn has come, by its index, and gives what is to be applied in its place.
   package typealias Preparation = (Int, RecordOperation) throws -> RecordOperation
 
@@ -102,14 +102,14 @@ package final class ChangeSetRun {
   ///
   /// - Throws: `Problem` when the set is refused; what the store throws.
   package func run() throws {
-    if isPiece { isPiece = try isCertain() }
+    if isPiece { isPiece = try Deleting(run: self).isCertain() }
     for index in operations.indices {
       try run(index)
       // What holds for the set as a whole is looked at with its last piece.
       if isUnfinished { return try stores.transaction.settle { false } }
     }
-    try checkOpenReferences()
-    try checkUnique()
+    try ReferenceRules(run: self).checkOpenReferences()
+    try RecordWriting(run: self).checkUnique()
     try checkOwners()
     try validate()
     // A program of the operator's has no limit.
@@ -121,7 +121,9 @@ package final class ChangeSetRun {
   }
 
   /// Says that one operation has written all that it writes.
-  package func settle() throws { try stores.transaction.settle(unless: hasUniqueClash) }
+  package func settle() throws {
+    try stores.transaction.settle(unless: RecordWriting(run: self).hasUniqueClash)
+  }
 
   private func run(_ index: Int) throws {
     if isDone[index] { return }
@@ -136,9 +138,9 @@ package final class ChangeSetRun {
     work.addOperation()
     let operation = try prepare?(index, operations[index]) ?? operations[index]
     switch operation.kind {
-    case .create: try create(operation)
-    case .update: try update(operation)
-    case .delete: try delete(operation)
+    case .create: try Creating(run: self).create(operation)
+    case .update: try Updating(run: self).update(operation)
+    case .delete: try Deleting(run: self).delete(operation)
     }
     try settle()
     current = outer
@@ -197,6 +199,21 @@ package final class ChangeSetRun {
       }
     }
   }
+}
+
+/// A part of the rules, at work for a change set.
+protocol ChangeSetPart {
+  var run: ChangeSetRun { get }
+}
+
+extension ChangeSetPart {
+  var author: Author { run.author }
+  var stores: RecordStores { run.stores }
+  var schema: SyncSchema { run.schema }
+  var ledger: ZoneLedger { run.ledger }
+
+  /// The operation's stamp; one from the future counts as the time of arrival.
+  func stamp(of operation: RecordOperation) -> Stamp { run.stamp(of: operation) }
 }
 
 extension RecordOperation {

@@ -7,7 +7,7 @@ package struct RecordMerge {
   /// The columns that have another value.
   private(set) var changed: [Int] = []
   /// Edits whose loser is to be looked up.
-  private(set) var overlaps: [ChangeSetRun.Overlap] = []
+  private(set) var overlaps: [Overlap] = []
   /// Whether some edit did not become what its device shows, so that the device must be sent the record.
   private(set) var isTouched = false
 
@@ -40,7 +40,7 @@ package struct RecordMerge {
   }
 
   /// Notes two concurrent edits.
-  mutating func note(_ overlap: ChangeSetRun.Overlap) {
+  mutating func note(_ overlap: Overlap) {
     overlaps.append(overlap)
     isTouched = true
   }

@@ -40,4 +40,20 @@ extension RecordStores {
     consents.setLeft(false, author.user, member.zone)
     try followMember(next.values, in: next.zone)
   }
+
+  /// Gives a member another role by the operator's word.
+  ///
+  /// - Throws: `Problem.lastOwner`.
+  package func setRole(_ role: Role, of member: StoredRecord, by author: Author) throws {
+    let run = ChangeSetRun([], by: author, on: self)
+    var merge = RecordMerge(member)
+    let name = TableSchema.members.columns[memberColumns.role].name
+    merge.set(memberColumns.role, named: name, to: .text(role.rawValue), by: author.clock, of: author.device)
+    var next = merge.next
+    next.seq = try ledger.next(member.zone)
+    try update(next, over: member)
+    try followMember(next.values, in: next.zone)
+    run.ownerLosses.append((member.zone, 0))
+    try run.run()
+  }
 }

@@ -72,8 +72,8 @@ package struct Erasing {
   /// Deletes a record, and logs of it and of what goes with it in its zone nothing.
   private func remove(_ record: StoredRecord, of zone: String, by author: Author) throws {
     let run = ChangeSetRun([], by: author, on: work.stores, isErasing: true)
-    try run.remove(record, at: author.clock, isLogged: { $0.zone != zone })
-    try run.removeMember(record)
+    try Deleting(run: run).remove(record, at: author.clock, isLogged: { $0.zone != zone })
+    try Deleting(run: run).removeMember(record)
   }
 
   // MARK: Handing over
@@ -89,7 +89,7 @@ package struct Erasing {
     if let heir = people.min(by: Self.comesFirst),
       let record = try work.stores.tables[work.stores.members].record(heir.id)
     {
-      try ChangeSetRun([], by: author, on: work.stores).setRole(.owner, of: record)
+      try work.stores.setRole(.owner, of: record, by: author)
       return true
     }
     for group in others.sorted(by: Self.comesFirst) {

@@ -121,7 +121,7 @@ package struct ZoneRecovery {
         return try work.stores.accept(member, as: .owner, by: author)
       }
       if member.values[work.stores.memberColumns.role] == .text(Role.owner.rawValue) { return }
-      return try ChangeSetRun([], by: author, on: work.stores).setRole(.owner, of: member)
+      return try work.stores.setRole(.owner, of: member, by: author)
     }
     try work.stores.addMember(user, named: name, role: .owner, to: zone, by: author)
     try work.stores.followGroups(of: zone, user)
@@ -131,8 +131,8 @@ package struct ZoneRecovery {
     let run = ChangeSetRun([], by: Author(device: 0, user: "", clock: now), on: work.stores, isErasing: true)
     for member in try work.stores.memberList.members(of: zone) {
       guard let record = try work.stores.tables[work.stores.members].record(member.id) else { continue }
-      try run.remove(record, at: now) { _ in false }
-      try run.removeMember(record)
+      try Deleting(run: run).remove(record, at: now) { _ in false }
+      try Deleting(run: run).removeMember(record)
     }
   }
 }

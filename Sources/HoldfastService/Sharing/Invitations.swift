@@ -56,7 +56,7 @@ package struct Invitations {
     }
     if let member {
       try work.store.invitations.setUses(invitation.uses - 1, of: invitation.id, in: zone)
-      try ChangeSetRun([], by: author, on: work.stores).setRole(invitation.role, of: member)
+      try work.stores.setRole(invitation.role, of: member, by: author)
       return outcome(member.id, invitation.role, isNew: false)
     }
     try work.stores.checkZoneCount(of: user)

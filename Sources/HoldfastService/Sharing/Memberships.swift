@@ -68,7 +68,7 @@ package struct Memberships {
     let member = try invitation(id, of: author.user)
     guard member.values[work.stores.memberColumns.inviter] != .null else { throw Problem(.notFound) }
     let run = ChangeSetRun([], by: author, on: work.stores)
-    try run.remove(member, at: author.clock, isLogged: { _ in false })
+    try Deleting(run: run).remove(member, at: author.clock, isLogged: { _ in false })
     work.stores.ledger.changedMember(author.user)
   }
 
@@ -97,7 +97,7 @@ package struct Memberships {
     }
     if let own {
       let run = ChangeSetRun([], by: author, on: work.stores)
-      try run.remove(own, at: author.clock, isLogged: { _ in false })
+      try Deleting(run: run).remove(own, at: author.clock, isLogged: { _ in false })
     }
     work.stores.consents.setLeft(true, user, zone)
     _ = try work.stores.settleAccess(of: user, to: zone)
@@ -114,8 +114,8 @@ package struct Memberships {
       grant.values[work.stores.memberColumns.group] == .text(group)
     else { throw Problem(.notFound) }
     let run = ChangeSetRun([], by: author, on: work.stores)
-    try run.remove(grant, at: author.clock, isLogged: { _ in false })
-    try run.removeMember(grant)
+    try Deleting(run: run).remove(grant, at: author.clock, isLogged: { _ in false })
+    try Deleting(run: run).removeMember(grant)
   }
 
   private func block(_ other: String, by author: Author) throws {

@@ -25,18 +25,7 @@ package struct SyncRun {
       Trace.took(.unseenDeviceAsked)
       return .synced(refusedRecoveries: nil)
     }
-    if replays < request.changeSets.count,
-      try work.stores.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
-    {
-      // All of them are in each answer. A device that reads its answers never gets here.
-      throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
-    }
-    if !command.acks.isEmpty, !request.isComplete,
-      try work.stores.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
-    {
-      throw Problem(
-        .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
-    }
+    try requireLimits(command, of: number, isReplay: replays == request.changeSets.count)
     if request.acknowledgedRefusals > 0 {
       try work.stores.devices.purgeRefusals(number, upTo: request.acknowledgedRefusals)
     }
@@ -87,6 +76,23 @@ package struct SyncRun {
     device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
     try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
     return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
+  }
+
+  /// Requires that a device deals with its refusals before it sends more, and that it says all its zones where they are too many to be known.
+  private func requireLimits(_ command: SyncCommand, of number: Int64, isReplay: Bool) throws {
+    let request = command.request
+    if !isReplay,
+      try work.stores.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
+    {
+      // All of them are in each answer. A device that reads its answers never gets here.
+      throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
+    }
+    if !command.acks.isEmpty, !request.isComplete,
+      try work.stores.devices.hasAcks(number, beyond: SyncRequest.ackLimit)
+    {
+      throw Problem(
+        .invalidRequest, "The device has more than \(SyncRequest.ackLimit) zones: say all with complete.")
+    }
   }
 
   /// Stores what a device says of its zones.

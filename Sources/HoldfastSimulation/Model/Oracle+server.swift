@@ -180,3 +180,124 @@ extension Oracle {
     }
   }
 }
+
+/// What the schema and the members of a zone forbid.
+extension Oracle {
+  /// I10: a token gets into a record by one who may write in its zone, before or after the request.
+  func expectWriter(of token: Int, _ difference: RecordDifference, _ row: Row, in view: ServerView) {
+    guard let zone = row.zone, let known = written[token] else { return }
+    // Who moved a record is not who wrote it, nor is who recovers it, or that it was moved.
+    if lost?.tokens.contains(token) == true || lost?.lived[difference.key] == zone { return }
+    if let old = difference.old, old.zone != zone { return }
+    let users = TextSet(known.transactions.map { user(of: $0) })
+    let writers = server.view.writers(of: zone).union(view.writers(of: zone))
+    if !users.contains(""), users.isDisjoint(with: writers) {
+      report(
+        "I10",
+        "server: \(difference.key) of zone \(zone) has \(Tokens.text(token)) of \(users.sorted().joined(separator: ", ")), who may not write there"
+      )
+    }
+  }
+
+  /// I7: a unique value is that of one record in its zone.
+  func expectUnique(_ view: ServerView) {
+    var faults: [String] = []
+    for (table, column) in rules.unique {
+      var owners: [[TextKey]: RecordKey] = [:]
+      for (key, row) in view.tables where key.table == table {
+        guard let value = row[column] else { continue }
+        if let other = owners.updateValue(key, forKey: [TextKey(row.zone ?? ""), TextKey(value.description)])
+        {
+          let keys = [key, other].sorted()
+          faults.append("server: \(keys[0]) and \(keys[1]) of one zone have the same \(column), \(value)")
+        }
+      }
+    }
+    report("I7", faults)
+  }
+
+  /// I7: no two records of a list have one place in it.
+  func expectPlaces(_ view: ServerView) {
+    var faults: [String] = []
+    for (table, list, column) in rules.places {
+      var owners: [[TextKey]: RecordKey] = [:]
+      for (key, row) in view.tables where key.table == table {
+        guard let place = row[column]?.string, let name = row[list]?.string else { continue }
+        if let other = owners.updateValue(key, forKey: [TextKey(name), TextKey(place)]) {
+          let keys = [key, other].sorted()
+          faults.append("server: \(keys[0]) and \(keys[1]) of one list have the same place, \(place)")
+        }
+      }
+    }
+    report("I7", faults)
+  }
+
+  /// The server told a device that it refused something, and why.
+  func refused(device: String, code: String) { devices[device, default: Device()].refusals.insert(code) }
+
+  /// I3: what is in quarantine was refused, for the reason that stands there.
+  func expectRefusal(_ refused: DeviceView.Quarantined, _ memory: Device, on device: String) {
+    guard rules.hearsAnswers else { return }
+    let problem = jsonMembers(json(refused.problem))
+    let code = problem?["code"] as? String ?? ""
+    // Of a copy: nobody knows whether the other device has brought it through.
+    if memory.isCopied, code == "change-set-uncertain" { return }
+    if lost != nil, code == "change-set-lost" { return }
+    if !memory.refusals.contains(code) {
+      report(
+        "I3",
+        "\(device): a change set is in quarantine for \(code), which the server never said: \(refused.body)")
+    }
+  }
+}
+
+/// I10: nobody is made a member by strangers without the own word.
+extension Oracle {
+  /// A user has accepted a membership, or may have.
+  func accepted(_ membership: RecordKey) { acceptances.insert(membership) }
+
+  /// A membership that counts is one that its user accepted, or made, or that of somebody with whom the user shared a zone.
+  func expectConsent(_ difference: RecordDifference, _ row: Row, in view: ServerView) {
+    let key = difference.key
+    guard key.table == "members", row["invited_by"] == nil, let user = row["user"]?.string,
+      let zone = row.zone
+    else { return }
+    if let old = difference.old, old["invited_by"] == nil { return }
+    // Who was asked by a link as well may have accepted that.
+    if difference.old != nil, invitations.contains(where: { $0.zone == zone }) { return }
+    if acceptances.contains(key) || lost != nil || isOwn(key, row) { return }
+    let makers = TextSet((creations[key] ?? []).map { self.user(of: $0) })
+    // An invitation by a link is accepted by whom it makes a member.
+    if makers.isEmpty || makers.contains(user) || makers.contains("") { return }
+    let others = zones(of: user, view).subtracting(server.view.zones(of: user).contains(zone) ? [] : [zone])
+    if makers.contains(where: { !others.isDisjoint(with: zones(of: $0, view)) }) { return }
+    report(
+      "I10",
+      "server: \(key) made \(user) a member of zone \(zone) by the word of \(makers.sorted().joined(separator: ", ")), a stranger"
+    )
+  }
+
+  /// The zones of a user before or after the request, but for public ones.
+  private func zones(of user: String, _ view: ServerView) -> TextSet {
+    server.view.zones(of: user).union(view.zones(of: user)).subtracting(rules.publicZones)
+  }
+}
+
+/// Memberships that come by an invitation: nobody writes them on a device.
+extension Oracle {
+  /// An invitation was made, or may have been.
+  func invited(to zone: String, role: String, uses: Int) {
+    invitations.append(Invitation(zone: zone, role: role, uses: uses))
+  }
+
+  /// Whether a membership may be one of those that invitations give, of which each gives as many as it says.
+  func comesByInvitation(_ key: RecordKey, _ row: Row) -> Bool {
+    let place = invitations.firstIndex {
+      $0.zone == row.zone && $0.role == row["role"]?.string && $0.uses > 0
+    }
+    guard key.table == "members", let place else { return false }
+    // After a restore an invitation may be used once more.
+    if lost == nil { invitations[place].uses -= 1 }
+    return true
+  }
+}

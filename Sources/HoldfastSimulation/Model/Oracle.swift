@@ -112,3 +112,184 @@ final class Oracle {
     return transaction.user.isEmpty ? devices[transaction.device]?.user ?? "" : transaction.user
   }
 }
+
+/// What must hold of the records in every database, whenever somebody looks.
+extension Oracle {
+  /// Looks at a device's records, or at the server's.
+  func look(_ tables: Tables, at place: String, isServer: Bool = false) {
+    expectReferences(tables, at: place, isServer: isServer)
+    expectPairs(tables, at: place)
+  }
+
+  /// I9: what a record refers to is there.
+  private func expectReferences(_ tables: Tables, at place: String, isServer: Bool) {
+    var orphans: [String] = []
+    for (key, row) in tables {
+      for reference in referencesOfTable[key.table] ?? [] where isServer || reference.isInZone {
+        guard let id = row[reference.column]?.string else { continue }
+        let target = RecordKey(table: reference.target, id: id)
+        guard let parent = tables[target] else {
+          orphans.append("\(place): \(key).\(reference.column) names \(target), which is not there")
+          continue
+        }
+        // A device learns the new zone of what moved from the server.
+        if isServer, reference.isInZone, parent.zone != row.zone {
+          orphans.append(
+            "\(place): \(key).\(reference.column) names \(target) of zone \(parent.zone ?? "none") from zone \(row.zone ?? "none")"
+          )
+        }
+      }
+    }
+    report("I9", orphans)
+  }
+
+  /// I6: groups that are written together are seen together.
+  private func expectPairs(_ tables: Tables, at place: String) {
+    if rules.pairs.isEmpty { return }
+    var groups: TextMap<(size: Int64, keys: [RecordKey])> = [:]
+    for (key, row) in tables where rules.pairs.contains(key.table) {
+      guard let pair = row["pair"]?.string, let size = row["size"]?.number else { continue }
+      groups[pair, default: (size, [])].keys.append(key)
+    }
+    var torn: [String] = []
+    for (pair, group) in groups where Int64(group.keys.count) != group.size {
+      let keys = group.keys.sorted().map(\.description).joined(separator: ", ")
+      torn.append("\(place): group \(pair) has \(group.keys.count) of \(group.size) records: \(keys)")
+    }
+    report("I6", torn)
+  }
+}
+
+/// What a schema that loses tables and columns takes out of visible.
+extension Oracle {
+  /// The server has these columns by table, and no others: what stood in others is not served any more.
+  func serves(_ columns: TextMap<TextSet>) {
+    server.view.tables = server.view.tables.filter { columns[$0.key.table] != nil }
+    for (key, row) in server.view.tables {
+      let gone = row.ownColumns.filter { columns[key.table]?.contains($0) != true }
+      for column in gone { server.view.tables[key]?[column] = nil }
+    }
+  }
+
+  /// The app on a device has these columns by table, and no others: an edit of another waits in the outbox without being shown.
+  func shows(_ columns: TextMap<TextSet>, on device: String) {
+    let latest = devices[device]?.latest ?? [:]
+    devices[device]?.latest = latest.reduce(into: [:]) { shown, edited in
+      guard let known = columns[edited.key.table] else { return }
+      shown[edited.key] = edited.value.filter { known.contains($0.key) }
+    }
+  }
+}
+
+/// What programs without a copy do.
+extension Oracle {
+  /// The server did what a request asked for: it is confirmed at once.
+  ///
+  /// - Parameters:
+  ///   - token: what the request wrote, though it may have lost against a deletion.
+  ///   - key: the record, where the request named it.
+  func requested(
+    by device: String, user: String, before: Tables, after: Tables, token: Int?, key: RecordKey?,
+    column: String
+  ) {
+    let first = transactions.count
+    wrote(device: device, user: user, before: withoutLog(before), after: withoutLog(after))
+    if let token, let key, written[token] == nil {
+      var transaction = LocalTransaction(device: device, user: user)
+      transaction.tokens = [token]
+      transaction.operations = [OperationName(kind: "update", key: key)]
+      written[token] = Written(key: key, column: column, transactions: [transactions.count])
+      transactions.append(transaction)
+    }
+    for index in first..<transactions.count { transactions[index].state = .confirmed }
+    devices[device]?.open = []
+  }
+
+  /// The server writes the conflict log itself.
+  private func withoutLog(_ tables: Tables) -> Tables { tables.filter { $0.key.table != "conflicts" } }
+}
+
+/// A device at the end, when everything has been sent and every answer applied.
+struct FinalDevice {
+  let device: String
+  /// The id of the device's user; empty for one that never signed in.
+  let user: String
+  /// The public zones that it follows.
+  var follows: TextSet = []
+  let view: DeviceView
+}
+
+/// What SQLite finds wrong with one database.
+struct Soundness {
+  /// "server", or the device.
+  let place: String
+  let faults: [String]
+}
+
+extension Oracle {
+  /// The network is whole, nobody writes any more, and every device has synced until nothing was left.
+  ///
+  /// - Returns: all violations, also those found before.
+  func finish(devices final: [FinalDevice], server view: ServerView, soundness: [Soundness]) -> [Violation] {
+    look(view)
+    expectPlaces(view)
+    for device in final { applied(device: device.device, user: device.user, view: device.view) }
+    for place in soundness {
+      for fault in place.faults {
+        report(fault.hasPrefix("foreign key") ? "I9" : "I2", "\(place.place): \(fault)")
+      }
+    }
+    for device in final where !device.user.isEmpty {
+      expectNothingLeft(device)
+      expectAgreement(device, view)
+    }
+    let accounting = Accounting(self, devices: final, server: view)
+    accounting.reportLost()
+    accounting.reportSums()
+    accounting.reportUndead()
+    accounting.reportHalfRefused()
+    return violations
+  }
+
+  /// I12: nothing waits to be sent.
+  private func expectNothingLeft(_ device: FinalDevice) {
+    for body in device.view.outbox { report("I12", "\(device.device): the outbox still has \(body)") }
+    if device.view.recovered > 0 {
+      report("I12", "\(device.device): \(device.view.recovered) records wait to be recovered")
+    }
+    for edit in device.view.edits {
+      report(
+        "I12",
+        "\(device.device): an edit is left: \(edit.kind) of \(edit.key).\(edit.column), base \(edit.base)")
+    }
+  }
+
+  /// I7, I10: the device has what its user may read, as the server has it, and nothing else.
+  private func expectAgreement(_ device: FinalDevice, _ server: ServerView) {
+    let member = server.zones(of: device.user)
+    let zones = member.union(device.follows.intersection(rules.publicZones))
+    let expected = server.tables.filter { zones.contains($0.value.zone ?? "") }
+    for difference in RecordDifference.between(expected, device.view.tables) {
+      let key = difference.key
+      switch (difference.old, difference.new) {
+      case (nil, let here?):
+        let zone = here.zone ?? "none"
+        if zones.contains(zone) {
+          report("I7", "\(device.device): has \(key) of zone \(zone), which the server has not there")
+        } else {
+          report(
+            rules.publicZones.contains(zone) ? "I7" : "I10",
+            "\(device.device): has \(key) of zone \(zone), which \(device.user) may not read or does not follow"
+          )
+        }
+      case (let there?, nil):
+        report("I7", "\(device.device): lacks \(key) of zone \(there.zone ?? "none"), rev \(there.rev)")
+      case (let there?, let here?):
+        let columns = there.keys.union(here.keys).sorted().filter { there[$0] != here[$0] }
+          .map { "\($0) is \(text(here[$0])), on the server \(text(there[$0]))" }
+        report("I7", "\(device.device): \(key): \(columns.joined(separator: "; "))")
+      case (nil, nil): continue
+      }
+    }
+  }
+}

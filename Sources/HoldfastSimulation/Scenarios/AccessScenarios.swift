@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Who may read and write what, and when that changes.
-extension Scenario {
-  static var access: [Scenario] {
+enum AccessScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Revocation with unsent edits", guards: "I3, I10", users: [0, 1],

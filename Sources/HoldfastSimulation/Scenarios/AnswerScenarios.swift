@@ -2,8 +2,8 @@ import Holdfast
 import HoldfastCore
 
 /// Answers that are not what they should be.
-extension Scenario {
-  static var answers: [Scenario] {
+enum AnswerScenarios {
+  static var all: [Scenario] {
     [
       foreignAnswers(
         "Empty answer read as all deleted",
@@ -124,18 +124,5 @@ extension Scenario {
         stage.expect("I3", stage.value("items", item, "title") == title, "the edit arrived")
         stage.expectNoRefusal()
       })
-  }
-}
-
-extension Stage {
-  /// Has a request arrive with another body.
-  func arrive(_ message: Message, body: [UInt8]) {
-    let request = TransportRequest(
-      method: message.request.method, path: message.request.path, token: message.request.token, body: body)
-    world.arrive([
-      Message(
-        number: message.number, device: message.device, app: message.app, request: request,
-        question: message.question)
-    ])
   }
 }

@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Apps and servers of different versions.
-extension Scenario {
-  static var changes: [Scenario] {
+enum ChangeScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Schema change: older app, newer server", guards: "I3",

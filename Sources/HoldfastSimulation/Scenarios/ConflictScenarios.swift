@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Edits of the same record that did not know of each other.
-extension Scenario {
-  static var conflicts: [Scenario] {
+enum ConflictScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Update of a record deleted elsewhere", guards: "I3, I8", takes: [.updateDeleted],

@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Devices that are copies of others, or of themselves.
-extension Scenario {
-  static var copies: [Scenario] {
+enum CopyScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Device cloned", guards: "I1, I3", users: [0], takes: [.divergedChain, .renumbered],
@@ -134,16 +134,5 @@ extension Scenario {
           stage.expect("I3", stage.isQuarantined(title, on: 2), "it waits in quarantine")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Copies the disk of a device to a new one, which is the last of all.
-  func clone(_ device: Int) {
-    perform(.copy(device: device))
-    let number = world.devices.count - 1
-    goOffline(number)
-    pass(200)
-    goOnline(number)
   }
 }

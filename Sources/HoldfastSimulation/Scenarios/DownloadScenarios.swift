@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastServer
 
 /// Downloads, in one part and in pages.
-extension Scenario {
-  static var downloads: [Scenario] {
+enum DownloadScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Half-written first download trusted", guards: "I2, I6", answerSize: 800,
@@ -121,7 +121,7 @@ extension Scenario {
           // The deletion is purged, and who has not read that far must resync.
           stage.age(days: 100)
           stage.sync(0)
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           var resets = 0
           stage.fate = {
             if !$0.isRequest, String(decoding: $0.body, as: UTF8.self).contains("\"reset\":true") {
@@ -146,7 +146,7 @@ extension Scenario {
   }
 }
 
-extension Scenario {
+extension DownloadScenarios {
   /// Pages of one record have their edges behind each record that was written in the one moment.
   private static func equalStamps(pageSize: Int) -> Scenario {
     Scenario(
@@ -162,30 +162,5 @@ extension Scenario {
         stage.sync(1)
         stage.expect("I4", stage.pairs(on: 1) == 14, "nothing is skipped")
       })
-  }
-}
-
-extension Stage {
-  func pairs(on device: Int) -> Int { self[device].view.tables.keys.count { $0.table == "pairs" } }
-
-  /// The files of staged pages on a device.
-  func pageFiles(of device: Int) -> [String] {
-    world.disk.paths(on: self[device].machine).filter { $0.contains("-pages/") }.sorted()
-  }
-
-  /// Begins a download, of which two answers come; then the device is told nothing more, and has given up.
-  func downloadTwoPages(_ device: Int) {
-    goOnline(device)
-    var answers = 0
-    fate = { [machine = self[device].machine] in
-      guard !$0.isRequest, $0.isSync, $0.message.device.machine == machine else { return .passes }
-      answers += 1
-      return answers > 2 ? .isLost : .passes
-    }
-    sync(device)
-    goOffline(device)
-    pass(1000)
-    calm()
-    goOnline(device)
   }
 }

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Operations that are sent more than once.
-extension Scenario {
-  static var exactlyOnce: [Scenario] {
+enum ExactlyOnceScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Duplicate create", guards: "I1", takes: [.replaySkipped],
@@ -181,17 +181,5 @@ extension Scenario {
           stage.expect("I11", most <= 4, "no more than 4 requests come in one second; \(most) came")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// The records are there, as they were made: nothing was done to them twice, and nothing was refused.
-  func expectOnce(_ records: [(table: String, id: String)]) {
-    for (table, id) in records {
-      expect("I1", isThere(table, id), "\(table) \(id) is there")
-      expect("I1", rev(table, id) == 1, "\(table) \(id) was written once, not \(rev(table, id)) times")
-    }
-    expect("I1", losers.isEmpty, "nothing is logged as a conflict")
-    expectNoRefusal()
   }
 }

@@ -1,6 +1,6 @@
 /// Disks that fail or are full.
-extension Scenario {
-  static var faults: [Scenario] {
+enum FaultScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Disk full on the device", guards: "I2, I3", answerSize: 800, troubles: [.full, .ioError],

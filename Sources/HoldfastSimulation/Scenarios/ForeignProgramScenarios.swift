@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What other programs write on a device's file, with the settings that they have by themselves.
-extension Scenario {
-  static var foreignPrograms: [Scenario] {
+enum ForeignProgramScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Another program replaces a record", guards: "I3", takes: [.setRefused, .quarantined],

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Edits that are made while others are on their way.
-extension Scenario {
-  static var inFlight: [Scenario] {
+enum InFlightScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Edit while its push is in flight", guards: "I3", takes: [.rebased],

@@ -2,8 +2,8 @@ import Holdfast
 import HoldfastCore
 
 /// Invitations to a list: who gets in by them, and how often.
-extension Scenario {
-  static var invitations: [Scenario] {
+enum InvitationScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "The answer to an accepted invitation is lost", guards: "I1, I10", users: [0, 1, 2],

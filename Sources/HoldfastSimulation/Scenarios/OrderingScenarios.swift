@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Ordered lists that several people arrange.
-extension Scenario {
-  static var ordering: [Scenario] {
+enum OrderingScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Ordering drift", guards: "I7", users: [0, 0, 0],
@@ -70,45 +70,5 @@ extension Scenario {
             "it is the same everywhere")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Inserts a run of items after another one, a transaction each; gives their ids.
-  @discardableResult
-  func insert(_ count: Int, after item: String, in list: String, on device: Int) -> [String] {
-    var last = item
-    return (0..<count).map { _ in
-      let (id, title) = (newID(), token())
-      write(device) { db in
-        let (left, right) = neighbours(after: last, in: list, on: device, but: nil)
-        try db.execute(
-          "INSERT INTO items (id, list_id, title, position) VALUES (?, ?, ?, ?)",
-          [.text(id), .text(list), .text(title), .text(try db.position(after: left, before: right))])
-      }
-      last = id
-      return id
-    }
-  }
-
-  /// Puts an item behind another one, or first.
-  func move(_ item: String, after other: String?, in list: String, on device: Int) {
-    write(device) { db in
-      let (left, right) = neighbours(after: other, in: list, on: device, but: item)
-      try db.execute(
-        "UPDATE items SET position = ? WHERE id = ?",
-        [.text(try db.position(after: left, before: right)), .text(item)])
-    }
-  }
-
-  private func neighbours(
-    after item: String?, in list: String, on device: Int, but moved: String?
-  ) -> (String?, String?) {
-    let order = order(of: list, on: device).filter { $0 != moved }
-    let place = item.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-    func position(_ index: Int) -> String? {
-      order.indices.contains(index) ? value("items", order[index], "position", on: device) : nil
-    }
-    return (position(place - 1), position(place))
   }
 }

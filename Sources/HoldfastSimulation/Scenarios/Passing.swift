@@ -45,22 +45,3 @@ enum Fate {
   /// The device hears this, and of a request the server hears nothing.
   case becomes(TransportAnswer)
 }
-
-extension Stage {
-  /// The fate of the answers to a device's syncs.
-  func answers(to device: Int, _ fate: Fate) {
-    self.fate = { [machine = self[device].machine] in
-      !$0.isRequest && $0.isSync && $0.message.device.machine == machine ? fate : .passes
-    }
-  }
-
-  /// The fate of a device's sync requests.
-  func requests(of device: Int, _ fate: Fate) {
-    self.fate = { [machine = self[device].machine] in
-      $0.isRequest && $0.isSync && $0.message.device.machine == machine ? fate : .passes
-    }
-  }
-
-  /// All messages get through again.
-  func calm() { fate = { _ in .passes } }
-}

@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Streams of events that break, fall silent or come too many at once. Polls are more than ten minutes away in all of them.
-extension Scenario {
-  static var push: [Scenario] {
+enum PushScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Push", guards: "I4, I7", users: [0, 0, 1], hasStreams: true,
@@ -107,13 +107,5 @@ extension Scenario {
           stage.expect("I11", most <= 6, "no more than 6 requests come in one second; \(most) came")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Nothing passes through a device's stream any more, and neither side is told.
-  func killStream(of device: Int) {
-    for app in self[device].apps { app.stream?.isDead = true }
-    note("the stream of device\(device) is dead")
   }
 }

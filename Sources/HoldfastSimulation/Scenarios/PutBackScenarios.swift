@@ -2,8 +2,8 @@ import Holdfast
 import HoldfastServer
 
 /// A copy of the server's database that somebody puts in its place, and starts that are no restores.
-extension Scenario {
-  static var putBack: [Scenario] {
+enum PutBackScenarios {
+  static var all: [Scenario] {
     [
       copy(name: "A copy of the running server's database put in its place", isOfLastRun: true),
       copy(name: "A copy of an earlier run's database put in its place", isOfLastRun: false),
@@ -56,23 +56,5 @@ extension Scenario {
         stage.expect("I7", stage.value("items", item, "title") == title, "the edit is recovered")
         stage.expectNoRefusal()
       })
-  }
-}
-
-extension Stage {
-  /// The server's process ends, and another begins.
-  func restartServer() {
-    world.closeServerObserver()
-    world.stopServer()
-    world.startServer()
-    pass(5000)
-  }
-
-  /// The epoch of the server's database.
-  var epoch: String {
-    world.lookAtServer()
-    guard let database = world.server.observer?.database else { return "" }
-    let rows = try? database.rows("SELECT value FROM holdfast_meta WHERE key = 'epoch'")
-    return rows?.first?.first?.string ?? ""
   }
 }

@@ -2,8 +2,8 @@ import Holdfast
 import HoldfastCore
 
 /// Zones that a database has lost, and who may bring them back: docs/RESTORING.md, sections 3 and 4.
-extension Scenario {
-  static var recoveries: [Scenario] {
+enum RecoveryScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "A former viewer claims a lost zone", guards: "I10, I3", users: [0, 1],
@@ -112,37 +112,5 @@ extension Scenario {
         }
         stage.expectNoRefusal()
       })
-  }
-}
-
-extension Stage {
-  /// Copies the database and what is beside it, as a snapshot of the volume does.
-  ///
-  /// - Returns: what is beside it.
-  fileprivate func copyDirectory() -> SimulatedDisk.Image {
-    perform(.backUpServer)
-    return world.disk.image(of: SimulatedServer.machine)
-  }
-
-  /// Puts the copy of the whole directory back: no start can tell it from the directory itself.
-  fileprivate func putBack(_ mark: SimulatedDisk.Image) {
-    perform(.restoreServer)
-    var files = world.disk.image(of: SimulatedServer.machine).files
-    files[SimulatedHistoryFile.name] = mark.files[SimulatedHistoryFile.name]
-    world.disk.restore(.init(files: files), on: SimulatedServer.machine)
-    pass(5000)
-  }
-
-  /// The zones that a device shows as awaiting recovery.
-  fileprivate func awaiting(_ device: Int) -> [String] {
-    guard let app = self[device].apps.first else { return [] }
-    return world.run(as: app.process) {
-      (try? AwaitingRecovery(database: app.database).awaitingZones())?.map(\.zone) ?? []
-    }
-  }
-
-  /// The records of membership that the server has in a zone.
-  fileprivate func holders(of zone: String) -> [String] {
-    server.tables.filter { $0.key.table == "members" && $0.value["zone"]?.string == zone }.map(\.key.id)
   }
 }

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// What must not be taken for a refusal, and what a refusal must not stop.
-extension Scenario {
-  static var refusals: [Scenario] {
+enum RefusalScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "One bad item blocks a page or the queue", guards: "I12", takes: [.setRefused, .quarantined],

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// Records that refer to others.
-extension Scenario {
-  static var relations: [Scenario] {
+enum RelationScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Child before parent", guards: "I9", answerSize: 600, takes: [.broughtForward, .pageStaged],

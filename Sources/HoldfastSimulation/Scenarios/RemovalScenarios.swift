@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// A server whose schema loses a column or a table that apps still write.
-extension Scenario {
-  static var removals: [Scenario] { removedColumns + removedTables }
+enum RemovalScenarios {
+  static var all: [Scenario] { removedColumns + removedTables }
 
   private static var removedColumns: [Scenario] {
     [
@@ -204,15 +204,5 @@ extension Scenario {
           stage.expectWaiting(titles + [newTitle], for: "unknown-table")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Texts wait in a device's quarantine, and nothing else does, for one reason.
-  func expectWaiting(_ texts: [String], for code: String, on device: Int = 0) {
-    for text in texts { expect("I3", isQuarantined(text, on: device), "\(text) waits in quarantine") }
-    let found = problems(on: device)
-    expect(
-      "I3", found == texts.map { _ in code }, "\(texts.count) change sets wait for \(code), not \(found)")
   }
 }

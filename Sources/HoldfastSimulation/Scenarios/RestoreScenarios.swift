@@ -3,10 +3,11 @@ import HoldfastCore
 import HoldfastServer
 
 /// A server that is put back to a backup, and what devices recover to it.
-extension Scenario {
-  static var restores: [Scenario] {
-    whole + [recoveredFirst(0), recoveredFirst(1)] + zones + downloadsOfBefore + restoredRenewals + putBack
-      + recoveries
+enum RestoreScenarios {
+  static var all: [Scenario] {
+    whole + [recoveredFirst(0), recoveredFirst(1)] + zones + downloadsOfBefore + RestoredRenewalScenarios.all
+      + PutBackScenarios.all
+      + RecoveryScenarios.all
   }
 
   private static var whole: [Scenario] {
@@ -260,7 +261,7 @@ extension Scenario {
             stage.age(days: days)
             stage.sync(0)
             stage.sync(0)
-            stage.world.purge(Retention())
+            Operator(world: stage.world).purge(Retention())
           }
           let list = stage.makeList(0)
           let item = stage.makeItem(0, in: list)
@@ -274,7 +275,7 @@ extension Scenario {
           stage.expect("I8", !stage.isThere("items", item), "what was deleted stays deleted")
           stage.age(days: 100)
           stage.settle()
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "all were heard, and have acked")
           // And a device that is given up.
           stage.perform(.backUpServer)
@@ -361,7 +362,7 @@ extension Scenario {
           stage.pass(100_000)
           stage.age(days: 100)
           stage.sync(0)
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "the deletions are purged")
           stage.perform(.backUpServer)
           for item in items.dropFirst(2) { stage.edit(0, "items", item, "title") }
@@ -377,13 +378,5 @@ extension Scenario {
           }
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// The server is lost and comes back with what the backup has.
-  func restore() {
-    perform(.restoreServer)
-    pass(5000)
   }
 }

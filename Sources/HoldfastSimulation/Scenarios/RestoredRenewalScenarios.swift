@@ -1,8 +1,8 @@
 import HoldfastCore
 
 /// Zones that are to be fetched again, for new columns or because the server says so, while it is restored.
-extension Scenario {
-  static var restoredRenewals: [Scenario] {
+enum RestoredRenewalScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "An app that is new behind a restore", guards: "I3, I8", users: [0, 1],

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastServer
 
 /// Tombstones that are purged, and devices that come too late for them.
-extension Scenario {
-  static var purging: [Scenario] {
+enum RetentionScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "Purge while a device downloads", guards: "I8, I4", answerSize: 700,
@@ -21,10 +21,10 @@ extension Scenario {
           stage.age(days: 2)
           stage.sync(0)
           stage.interrupted("device1", "server") {
-            stage.world.purge(Retention())
+            Operator(world: stage.world).purge(Retention())
             stage.sync(1)
             stage.sync(1)
-            stage.world.purge(Retention())
+            Operator(world: stage.world).purge(Retention())
           }
           stage.expect("I11", stage.interruption != nil || stage.resets == 0, "it acks, and is not reset")
           stage.settle()
@@ -33,7 +33,7 @@ extension Scenario {
           }
           stage.age(days: 2)
           stage.settle()
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "all have acked: nothing is left")
         }),
       Scenario(
@@ -48,7 +48,7 @@ extension Scenario {
           stage.sync(0)
           stage.age(days: 2)
           stage.sync(0)
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "the deletion is purged")
           // The first pages end before it.
           stage.goOnline(1)
@@ -74,7 +74,7 @@ extension Scenario {
           stage.age(days: 100)
           stage.sync(0)
           stage.interrupted("device1", "server") {
-            stage.world.purge(Retention())
+            Operator(world: stage.world).purge(Retention())
             stage.goOnline(1)
             stage.sync(1)
           }
@@ -106,7 +106,7 @@ extension Scenario {
           stage.settleWithout(2)
           stage.age(days: 2)
           stage.settleWithout(2)
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.server.tombstones.isEmpty, "the deletion is purged")
           // Of the create in the copy's outbox the server knows that it took effect, and nothing else any more.
           stage.goOnline(2)
@@ -131,7 +131,7 @@ extension Scenario {
           stage.settleWithout(0)
           stage.age(days: 2)
           stage.settleWithout(0)
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "the deletion is purged")
           // It has never heard that the list arrived.
           stage.write(0) {
@@ -163,7 +163,7 @@ extension Scenario {
             stage.age(days: 40)
             stage.sync(0)
             stage.sync(0)
-            stage.world.purge(Retention())
+            Operator(world: stage.world).purge(Retention())
             stage.expect(
               "I11", stage.tombstones(of: list) == (round < 2 ? 5 * (round + 1) : 0),
               "after \((round + 1) * 40) days there are \(stage.tombstones(of: list)) tombstones")
@@ -237,53 +237,23 @@ extension Scenario {
           stage.edit(1, "lists", list, "title")
           stage.settleWithout(1)
           let before = stage.tombstones(of: list)
-          stage.perform(.clock(.server, by: 400 * World.day))
-          stage.interrupted("server") { stage.world.purge(Retention()) }
+          stage.perform(.clock(.server, by: 400 * Operator.day))
+          stage.interrupted("server") { Operator(world: stage.world).purge(Retention()) }
           stage.expect("I11", stage.tombstones(of: list) == before, "one jump purges nothing")
           stage.goOnline(1)
           stage.settle()
           stage.expect("I3", stage.losers.count == 1, "the edits have met")
           stage.expect("I11", stage.resets == 0, "who was away for a moment is not taken for dead")
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I3", stage.losers.count == 1, "the log is kept")
-          stage.perform(.clock(.server, by: -400 * World.day))
-          stage.world.purge(Retention())
+          stage.perform(.clock(.server, by: -400 * Operator.day))
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I3", stage.losers.count == 1, "nor does it go when the clock is set right")
           stage.age(days: 2)
           stage.settle()
-          stage.world.purge(Retention())
+          Operator(world: stage.world).purge(Retention())
           stage.expect("I11", stage.tombstones(of: list) == 0, "what is measured counts")
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Lets days go by on the server; devices that don't speak meanwhile grow old.
-  func age(days: Int64) { world.age(Int64(days) * World.day) }
-
-  /// How many tombstones a zone has on the server.
-  func tombstones(of zone: String) -> Int {
-    world.lookAtServer()
-    return server.tombstones.count { $0.zone == zone }
-  }
-
-  /// How many zones were answered with a reset so far.
-  var resets: Int { world.oracle.resets }
-
-  /// The zones of a device that wait to be resynced.
-  func waiting(_ number: Int) -> [String] {
-    guard let app = self[number].apps.first else { return [] }
-    return world.run(as: app.process) {
-      (try? ResetPacing(database: app.database).waitingZones())?.map(\.zone) ?? []
-    }
-  }
-
-  /// All but one device sync until they have said what they have.
-  func settleWithout(_ number: Int) {
-    for _ in 0..<3 {
-      for device in world.devices where device.number != number { sync(device.number) }
-      pass(500)
-    }
   }
 }

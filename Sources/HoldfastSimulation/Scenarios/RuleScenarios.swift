@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastSQLite
 
 /// The rules that a change set keeps as a whole.
-extension Scenario {
-  static var rules: [Scenario] {
+enum RuleScenarios {
+  static var all: [Scenario] {
     [
       Scenario(
         name: "A move by who may not delete what goes along", guards: "I10", users: [0, 1],
@@ -74,26 +74,5 @@ extension Scenario {
           stage.expectNoRefusal()
         }),
     ]
-  }
-}
-
-extension Stage {
-  /// Gives items codes, in one transaction.
-  func giveCodes(_ device: Int, _ codes: Zip2Sequence<[String], [String]>) {
-    write(device) { db in
-      for (item, code) in codes {
-        try db.execute("UPDATE items SET code = ? WHERE id = ?", [.text(code), .text(item)])
-      }
-    }
-  }
-
-  /// Makes a record that owners alone may delete.
-  func makeSeal(_ device: Int, of item: String) -> String {
-    let (seal, text) = (newID(), token())
-    write(device) {
-      try $0.execute(
-        "INSERT INTO seals (id, item_id, text) VALUES (?, ?, ?)", [.text(seal), .text(item), .text(text)])
-    }
-    return seal
   }
 }

@@ -23,10 +23,13 @@ struct Scenario {
   let script: (Stage) throws -> Void
 
   static var all: [Scenario] {
-    exactlyOnce + copies + inFlight + refusals + foreignPrograms + conflicts + ordering + relations + rules
-      + access + downloads
-      + answers
-      + faults + changes + removals + invitations + push + purging + restores
+    ExactlyOnceScenarios.all + CopyScenarios.all + InFlightScenarios.all + RefusalScenarios.all
+      + ForeignProgramScenarios.all + ConflictScenarios.all + OrderingScenarios.all + RelationScenarios.all
+      + RuleScenarios.all
+      + AccessScenarios.all + DownloadScenarios.all
+      + AnswerScenarios.all
+      + FaultScenarios.all + ChangeScenarios.all + RemovalScenarios.all + InvitationScenarios.all
+      + PushScenarios.all + RetentionScenarios.all + RestoreScenarios.all
   }
 }
 

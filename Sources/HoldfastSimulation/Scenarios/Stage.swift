@@ -118,7 +118,7 @@ final class Stage: @unchecked Sendable {
   func goOffline(_ devices: Int...) {
     for device in devices {
       offline.insert(self[device].machine)
-      for app in self[device].apps { world.breakStream(of: app) }
+      for app in self[device].apps { StreamTraffic(world: world).breakStream(of: app) }
     }
   }
 

@@ -73,7 +73,7 @@ extension World {
     guard disk.isAlive(process) else { return serverDied() }
     history.add("server starts", at: now)
     oracle.serves(columns(of: server.version))
-    if plan.hasStreams { timeline.add(.heartbeat(process), at: now + Self.heartbeat) }
+    if plan.hasStreams { timeline.add(.heartbeat(process), at: now + StreamTraffic.heartbeat) }
   }
 
   private func open(_ postgres: RealPostgres, _ environment: ServerEnvironment) throws -> InlineServer {
@@ -103,7 +103,7 @@ extension World {
     if let process = server.process { disk.kill(process) }
     server.inline = nil
     server.process = nil
-    loseStreams()
+    StreamTraffic(world: self).loseStreams()
   }
 
   func serverDied() {
@@ -116,7 +116,7 @@ extension World {
 
   /// Requests reach the server in the same moment.
   func arrive(_ all: [Message]) {
-    settleUnsure()
+    ClerkTraffic(world: self).settleUnsure()
     guard let process = server.process, let inline = server.inline, disk.isAlive(process) else {
       for message in all { refuse(message) }
       return
@@ -139,7 +139,7 @@ extension World {
     lookAtServer()
     for (message, response) in zip(taken, responses) { answer(message, response) }
     answerInvitations()
-    pushEvents()
+    StreamTraffic(world: self).pushEvents()
   }
 
   /// Tells the model what the server's clock shows.

@@ -13,14 +13,14 @@ extension World {
     case .room(let machine): if let name = name(of: machine) { full.remove(name) }
     case .clock(let machine, let jump):
       if let name = name(of: machine) { clocks[name, default: 0] += jump }
-      if case .server = machine, jump > Self.day { oracle.gaveUp() }
+      if case .server = machine, jump > Operator.day { oracle.gaveUp() }
     case .signOut(let number, let removingData):
       if let device = device(number) { signOut(device, removingData: removingData, command) }
     case .secondProcess(let number): if let device = device(number) { toggleSecondProcess(device) }
     case .copy(let number): if let device = device(number) { copy(device) }
     case .restore(let number): if let device = device(number) { restore(device) }
-    case .backUpServer: backUpServer()
-    case .restoreServer: restoreServer()
+    case .backUpServer: Operator(world: self).backUpServer()
+    case .restoreServer: Operator(world: self).restoreServer()
     case .follow(let number, let isFollowed): if let device = device(number) { follow(device, isFollowed) }
     case .upgrade(let machine): install(.larger, on: machine)
     }

@@ -1,6 +1,8 @@
 import Holdfast
 import HoldfastCore
+import HoldfastHTTP
 import HoldfastSQLite
+import HoldfastServer
 
 extension World {
   // MARK: Start and end
@@ -241,8 +243,8 @@ extension World {
         timeline.add(.timer(device, app, number: app.timer), at: now + wait.wholeMilliseconds)
       case .stopTimer: app.timer += 1
       case .openStream(let number, let token, let lastEventID):
-        openStream(number, token: token, lastEventID: lastEventID, app, device)
-      case .closeStream: closeStream(of: app)
+        StreamTraffic(world: self).openStream(number, token: token, lastEventID: lastEventID, app, device)
+      case .closeStream: StreamTraffic(world: self).closeStream(of: app)
       case .scheduleStream(let wait, let number):
         timeline.add(.streamTimer(device, app, number: number), at: now + wait.wholeMilliseconds)
       case .publish(.signedOut):
@@ -307,5 +309,82 @@ extension World {
 extension Array {
   fileprivate func randomElement(by seed: UInt64) -> Element? {
     isEmpty ? nil : self[Int(seed % UInt64(count))]
+  }
+}
+
+/// Memberships that wait for the word of their users.
+extension World {
+  /// Everybody who has a session accepts what waits for an answer, but for some who never answer.
+  func answerInvitations() {
+    guard acceptsMemberships else { return }
+    for (membership, user) in server.view.pending {
+      guard !isIgnored(membership), let process = server.process, let inline = server.inline,
+        disk.isAlive(process), let token = token(of: user)
+      else { continue }
+      oracle.accepted(membership)
+      var headers = HTTPHeaders()
+      headers.append(name: "Authorization", value: "Bearer \(token)")
+      let response = run(as: process) {
+        inline.respond(
+          to: HTTPRequest(
+            method: "POST", target: "/v1/memberships/\(membership.id)/accept", headers: headers, body: []))
+      }
+      history.add("server: \(user) accepts \(membership): \(response.status)", at: now)
+      guard disk.isAlive(process) else { return serverDied() }
+      lookAtServer()
+    }
+  }
+
+  /// One in eight invitations of a plan gets no answer.
+  private func isIgnored(_ membership: RecordKey) -> Bool {
+    !plan.isPeaceful && !plan.commands.isEmpty && (membership.id.utf8.last ?? 0) & 7 == 0
+  }
+
+  /// The token of one of a user's devices.
+  private func token(of user: String) -> String? {
+    for device in devices where userID(of: device) == user {
+      guard let app = device.apps.first else { continue }
+      if let token = run(as: app.process, { try? app.database.sessionToken() }),
+        checkLife(app, device, .other)
+      {
+        return token
+      }
+    }
+    return nil
+  }
+}
+
+/// Invitations to lists, which people make and accept while they have a connection.
+extension World {
+  /// Now and then somebody makes an invitation, or accepts one that somebody has made.
+  func invite(with command: Command) {
+    var chance = Chance(seed: command.seed, 13)
+    guard !plan.isPeaceful, chance.one(in: 20), let device = chance.pick(devices),
+      let app = device.apps.first
+    else { return }
+    let known = invitations.compactMap { $0.json["token"]?.stringValue }
+    if chance.one(in: 2), let token = chance.pick(known) {
+      return ask("POST", "v1/invitations/accept", ["token": .string(token)], Inquiry(), app, device)
+    }
+    let lists = device.view.tables.keys.filter { $0.table == "lists" }.sorted()
+    guard let list = chance.pick(lists)?.id else { return }
+    let (role, uses) = (chance.pick(["owner", "editor", "viewer"]) ?? "editor", 1 + chance.below(2))
+    let invitation = Inquiry()
+    invitations.append(invitation)
+    oracle.invited(to: list, role: role, uses: uses)
+    ask(
+      "POST", "v1/zones/\(list)/invitations",
+      ["role": .string(role), "expires_in": 86_400, "uses": .integer(Int64(uses))], invitation, app, device)
+  }
+
+  /// Sends a request of a device's user, beside its syncing.
+  func ask(
+    _ method: String, _ path: String, _ body: JSONValue?, _ inquiry: Inquiry, _ app: SimulatedDevice.App,
+    _ device: SimulatedDevice
+  ) {
+    let token = run(as: app.process) { try? app.database.sessionToken() }
+    guard checkLife(app, device, .other) else { return }
+    let request = TransportRequest(method: method, path: path, token: token, body: body?.bytes)
+    send(request, .inquiry(inquiry), app, device)
   }
 }

@@ -104,9 +104,9 @@ final class World: @unchecked Sendable {
       seed = command.seed
       history.add("# \(command)", at: now)
       perform(command)
-      sendClerk(command)
+      ClerkTraffic(world: self).sendClerk(command)
       invite(with: command)
-      purge(with: command)
+      Operator(world: self).purge(with: command)
       pass(Int64(command.seed % 40))
     }
     if oracle.violations.isEmpty { heal() }
@@ -154,13 +154,13 @@ final class World: @unchecked Sendable {
       if isRunning(app), app.timer == number { handle(.timer, app, device) }
     case .launch(let device): launch(device)
     case .startServer: startServer()
-    case .streamRequest(let stream): arrive(stream)
-    case .streamEvent(let stream, let event): hear(event, of: stream)
+    case .streamRequest(let stream): StreamTraffic(world: self).arrive(stream)
+    case .streamEvent(let stream, let event): StreamTraffic(world: self).hear(event, of: stream)
     case .streamTimer(let device, let app, let number):
       if isRunning(app) { step(app, device) { $0.streamTimer(number, in: $1) } }
-    case .heartbeat(let process): beat(process)
-    case .errand(let clerk, let errand): send(errand, of: clerk)
-    case .errandArrival(let clerk, let errand): arrive(errand, of: clerk)
+    case .heartbeat(let process): StreamTraffic(world: self).beat(process)
+    case .errand(let clerk, let errand): ClerkTraffic(world: self).send(errand, of: clerk)
+    case .errandArrival(let clerk, let errand): ClerkTraffic(world: self).arrive(errand, of: clerk)
     case .signIn(let device): signIn(device)
     }
   }
@@ -219,5 +219,164 @@ struct History {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for line in lines { for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 } }
     return hash
+  }
+}
+
+extension World {
+  /// Ends all troubles, lets everybody sync until nothing moves, and demands what must hold then.
+  func heal() {
+    history.add("# heal", at: now)
+    isHealing = true
+    weather = .calm
+    armed = [:]
+    full = []
+    pass(60_000)
+    // An app and a server of different versions agree only on what both know.
+    if server.version != .first || devices.contains(where: { $0.version != .first }) {
+      let version = devices.contains { $0.version == .larger } ? .larger : server.version
+      install(version, on: .server)
+      for device in devices { install(version, on: .device(device.number)) }
+    }
+    for device in devices {
+      device.wantsSession = true
+      while device.apps.count > 1 { disk.kill(device.apps.removeLast().process) }
+      timeline.add(.signIn(device), at: now + 5000)
+    }
+    // Whatever was under way arrives, what died comes back, who was out signs in; and all is sent without being asked for.
+    pass(700_000)
+    for device in devices where !device.view.outbox.isEmpty {
+      oracle.report("I7", "\(device.machine): the network is back, but nothing wakes the outbox")
+    }
+    Operator(world: self).passWaits()
+    Operator(world: self).passHolds(sync: sync)
+    let sent = devices.map(\.view.tables)
+    var quiet = 0
+    for _ in 0..<60 where quiet < 3 {
+      let before = devices.map(\.view.tables)
+      for device in devices { sync(device) }
+      guard oracle.violations.isEmpty else { return }
+      if before == sent { demandStillness(before) }
+      quiet =
+        before == devices.map(\.view.tables) && devices.allSatisfy(\.view.outbox.isEmpty) ? quiet + 1 : 0
+    }
+    if quiet < 3 { oracle.report("I7", "the devices do not come to rest: \(waiting)") }
+    if oracle.violations.isEmpty { Operator(world: self).demandPurged(sync: sync) }
+    for device in devices { look(at: device) }
+    lookAtServer()
+    _ = oracle.finish(
+      devices: devices.map {
+        FinalDevice(
+          device: $0.machine, user: userID(of: $0), follows: $0.isFollowing ? [Schemas.publicZone] : [],
+          view: $0.view)
+      }, server: server.view,
+      soundness: devices.map { Soundness(place: $0.machine, faults: soundness(of: $0)) }
+        + [Soundness(place: "server", faults: serverSoundness())])
+  }
+
+  /// With streams, a sync by hand after so long a calm finds nothing that the device was not told of; its next poll would be minutes away.
+  private func demandStillness(_ before: [Tables]) {
+    guard plan.hasStreams else { return }
+    for (device, tables) in zip(devices, before) where device.view.tables != tables {
+      // To the server a copy with the same identity is who did it.
+      if oracle.devices[device.machine]?.isCopied == true { continue }
+      oracle.report("I7", "\(device.machine): nobody told it what has moved")
+    }
+  }
+
+  private var waiting: String {
+    devices.map { "\($0.machine): \($0.view.outbox.count) change sets wait" }.joined(separator: ", ")
+  }
+
+  /// One sync by hand, to its end.
+  private func sync(_ device: SimulatedDevice) {
+    guard let app = device.apps.first else { return pass(5000) }
+    let waiter = messages + 1_000_000
+    handle(.syncNow, waiter: waiter, app, device)
+    for _ in 0..<10_000 where app.finished[waiter] == nil && timeline.nextTime != nil && isRunning(app) {
+      guard oracle.violations.isEmpty else { return }
+      happen()
+    }
+  }
+}
+
+/// What a person asks the server for by the app, beside syncing.
+final class Inquiry {
+  /// What the app heard; nil before, and when nothing came.
+  var answer: TransportAnswer?
+
+  var json: JSONValue { (try? JSONValue(parsing: answer?.body ?? [])) ?? .null }
+}
+
+/// A request under way.
+struct Message {
+  enum Question {
+    case conversation(SyncConversation.Question)
+    /// A sign-up or sign-in.
+    case session(isNew: Bool)
+    /// Something that takes a connection.
+    case inquiry(Inquiry)
+    /// Nobody waits for the answer.
+    case nothing
+  }
+
+  let number: Int
+  let device: SimulatedDevice
+  let app: SimulatedDevice.App
+  let request: TransportRequest
+  let question: Question
+}
+
+extension World {
+  /// Sends a request; its answer, or that none came, will be heard once.
+  func send(
+    _ request: TransportRequest, _ question: Message.Question, _ app: SimulatedDevice.App,
+    _ device: SimulatedDevice
+  ) {
+    messages += 1
+    let message = Message(number: messages, device: device, app: app, request: request, question: question)
+    app.exchanges.insert(message.number)
+    // A device gives up on an answer that does not come.
+    timeline.add(.answer(message, .failure(StoreError(.offline, "nothing came"))), at: now + 30_000)
+    var chance = Chance(seed: seed, UInt64(messages))
+    if chance.one(in: weather.silent) || chance.one(in: weather.lostRequest) {
+      return history.add("\(device.machine): request \(message.number) is lost", at: now)
+    }
+    let arrival = now + chance.number(in: weather.delay)
+    timeline.add(.arrival(cut(message, &chance)), at: arrival)
+    if chance.one(in: weather.doubled) {
+      let late = chance.one(in: 4) ? chance.number(in: 1...7_200_000) : chance.number(in: 0...500)
+      timeline.add(.arrival(message), at: arrival + late)
+    }
+  }
+
+  /// Cut at any byte, now and then.
+  private func cut(_ message: Message, _ chance: inout Chance) -> Message {
+    guard chance.one(in: weather.cut), let body = message.request.body else { return message }
+    let part = Array(body.prefix(chance.below(body.count)))
+    let request = TransportRequest(
+      method: message.request.method, path: message.request.path, token: message.request.token, body: part)
+    return Message(
+      number: message.number, device: message.device, app: message.app, request: request,
+      question: message.question)
+  }
+
+  /// Brings the server's answer on its way.
+  func reply(_ answer: TransportAnswer, to message: Message) {
+    var chance = Chance(seed: seed, UInt64(message.number) << 32 | UInt64(now & 0xFFFF_FFFF))
+    if chance.one(in: weather.lostAnswer) {
+      return history.add("\(message.device.machine): answer \(message.number) is lost", at: now)
+    }
+    var answer = answer
+    if chance.one(in: weather.cut), !answer.body.isEmpty {
+      answer = TransportAnswer(
+        status: answer.status, retryAfter: answer.retryAfter,
+        body: Array(answer.body.prefix(chance.below(answer.body.count))))
+    }
+    timeline.add(.answer(message, .success(answer)), at: now + chance.number(in: weather.delay))
+  }
+
+  /// Tells a device at once that the server can't be reached.
+  func refuse(_ message: Message) {
+    timeline.add(.answer(message, .failure(StoreError(.offline, "refused"))), at: now + 1)
   }
 }

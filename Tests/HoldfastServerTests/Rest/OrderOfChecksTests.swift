@@ -157,7 +157,7 @@ import Testing
   func admission() throws {
     let api = try #require(server.inline?.api)
     func admission(_ method: String, _ target: String, token: String) -> Admission {
-      api.admission(of: TestServer.request(method, target, [], token: token))
+      Authentication(api: api).admission(of: TestServer.request(method, target, [], token: token))
     }
     for (method, target) in addresses {
       for token in ["", "AAAA"] {
@@ -173,7 +173,7 @@ import Testing
       }
     }
     for target in ["/v1/accounts", "/v1/sessions", "/v1/invitations/look"] {
-      guard case .admitted(API.strangerBodyLimit) = admission("POST", target, token: "") else {
+      guard case .admitted(Authentication.strangerBodyLimit) = admission("POST", target, token: "") else {
         Issue.record("\(target) is not admitted as a stranger's")
         continue
       }

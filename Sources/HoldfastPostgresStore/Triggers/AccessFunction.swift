@@ -1,0 +1,74 @@
+package import HoldfastCore
+package import HoldfastService
+
+/// Who may do what follows what SQL makes of members: docs/SHARING.md, section 1.
+struct AccessFunction {
+  let tables: TriggerTables
+
+  /// `grant_access(wanted)` works out again who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
+  /// that the user's devices resync it should it come back, and all whom it concerns are told.
+  var sql: String {
+    return TriggerFunction.sql(
+      "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "told text[]"],
+      """
+        -- The groups are held, too: who joins one of them now waits, and finds the zones that name it.
+        PERFORM holdfast.hold(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
+          || ARRAY(SELECT m."group" FROM holdfast.members m WHERE m.zone = ANY (wanted) AND m."group" IS NOT NULL));
+        concerned := wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted));
+        WITH due AS MATERIALIZED (
+          SELECT q.zone, q.account, \(AccessQuery.role(of: "q.level")) AS role FROM (
+            \(AccessQuery(tables.schema).due(where: "m.zone = ANY (concerned)"))
+          ) q
+        ), gone AS (
+          DELETE FROM holdfast.access a WHERE a.zone = ANY (concerned)
+            AND NOT EXISTS (SELECT FROM due d WHERE d.zone = a.zone AND d.account = a."user") RETURNING a.zone, a."user" AS account
+        ), acked AS (
+          UPDATE holdfast.acks k SET lost = true FROM gone g JOIN holdfast.devices d ON d.account = g.account
+          WHERE k.zone = g.zone AND k.device = d.number
+        ), counted AS (
+          UPDATE holdfast.accounts a SET losses = a.losses + l.sum FROM (
+            SELECT g.account, sum(z.seq + 1) AS sum FROM gone g JOIN holdfast.zones z ON z.zone = g.zone GROUP BY g.account
+          ) l WHERE a.id = l.account
+        ), given AS (
+          INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d
+          ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role WHERE a.role <> excluded.role RETURNING a."user" AS account
+        ) SELECT array_agg(DISTINCT '@' || holdfast.escape_word(u.account)) INTO told
+          FROM (SELECT g.account FROM gone g UNION ALL SELECT g.account FROM given g) u;
+        PERFORM holdfast.notify_nodes(told);
+      """)
+  }
+
+  /// Calls it for the rows of a statement: members, and root records of zones that are groups.
+  func call(_ index: Int, _ rows: String) -> String {
+    switch tables.schema.tables[index].zone {
+    case .explicit:
+      "  PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m.zone FROM \(rows) m));\n"
+    case .root:
+      """
+        IF EXISTS (SELECT FROM holdfast.members m WHERE m."group" IS NOT NULL) THEN
+          PERFORM holdfast.grant_access(ARRAY(SELECT DISTINCT m."group" FROM \(rows) r, LATERAL (
+            SELECT a."group" FROM holdfast.members a WHERE a."group" = \(tables.relations[index].id.id("r")) OFFSET 0) m));
+        END IF;
+
+      """
+    case .user, .parent, .public, .server: ""
+    }
+  }
+}
+
+extension AccessQuery {
+  /// The query over the tables of PostgreSQL.
+  package init(_ schema: SyncSchema) {
+    let roots = schema.tables.filter { $0.zone == .root }.map { PostgresName.literal($0.name) }
+    let root =
+      roots.isEmpty
+      ? ""
+      : """
+       OR EXISTS (SELECT 1 FROM holdfast.records l WHERE l.zone = m."group" AND l.id = m."group" AND l.state = 0
+                AND l.record_table IN (\(roots.joined(separator: ", "))))
+      """
+    self.init(
+      members: "holdfast.members", left: "holdfast.departures",
+      isLive: "EXISTS (SELECT 1 FROM holdfast.accounts a WHERE a.id = m.\"group\")\(root)")
+  }
+}

@@ -1,0 +1,159 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// The addresses of accounts and sessions: PROTOCOL.md, section 2.
+struct AccountRoutes {
+  let api: API
+
+  /// `POST /v1/accounts`.
+  func signUp(_ request: HTTPRequest) throws -> Step {
+    if !api.allowsSignUp { throw Problem(.signUpClosed) }
+    try api.requireJSON(request)
+    let (name, password, device) = try Credentials(body: request.body, allowsDeviceID: false).complete()
+    try Credentials.checkNewName(name)
+    try Credentials.checkNewPassword(password)
+    let address = IPAddress(request.remoteAddress)?.network ?? request.remoteAddress
+    try api.signUps.take(address, at: api.environment.measured())
+    // A name that is taken costs no hash.
+    if try api.read({ try $0.store.account(name) }) != nil { throw Problem(.nameTaken) }
+    return .signUp { [self] in
+      guard let hash = api.environment.passwords.hash(password) else {
+        return .problem(Problem(.busy, retryAfter: 5))
+      }
+      let token = makeToken(random: api.environment.random)
+      let signUp = SignUp(name: name, password: hash, device: device, token: TokenHash(of: token))
+      return .write(.signUp(signUp)) { Self.session($0, token: token, status: 201) }
+    }
+  }
+
+  /// `POST /v1/sessions`. An unknown name costs as much as a wrong password.
+  func signIn(_ request: HTTPRequest) throws -> Step {
+    try api.requireJSON(request)
+    let credentials = try Credentials(body: request.body, allowsDeviceID: true)
+    if let (token, device) = try credentials.byToken() {
+      return try Authentication(api: api).signIn(token, device, credentials)
+    }
+    let (name, password, device) = try credentials.complete()
+    let attempt = try api.guesses.begin(
+      name: name, address: request.remoteAddress, at: api.environment.measured())
+    return .password { [self] in
+      do {
+        let account = try api.read { try $0.store.account(name) }
+        let stored = try verify(password, against: account?.password, attempt)
+        guard let account else { throw Problem(.credentialsWrong) }
+        try api.signIns.take(account.id, at: api.environment.measured())
+        let token = makeToken(random: api.environment.random)
+        let signIn = SignIn(
+          user: account.id, password: stored, device: credentials.deviceID, session: credentials.session,
+          deviceName: device,
+          token: TokenHash(of: token))
+        return .write(.signIn(signIn)) { Self.session($0, token: token, status: 200) }
+      } catch { return .problem(api.problem(of: error)) }
+    }
+  }
+
+  /// `GET /v1/users?name=NAME`: whom sharing with a name reaches.
+  func lookUp(_ request: HTTPRequest) throws -> Step {
+    try api.read { reader in
+      let user = try api.device(of: request, reader).key.user
+      let parameters = try QueryParameters(request)
+      try parameters.requireOnly("name")
+      guard let name = parameters["name"] else { throw Problem(.invalidRequest, "name is missing.") }
+      try api.lookUps.take(user, at: api.environment.measured())
+      guard !name.utf8.contains(0), let found = try reader.store.user(named: name) else {
+        throw Problem(.notFound, "No user has this name.")
+      }
+      return .answer(
+        .json(
+          JSONValue.object([
+            .init("id", .string(found.id)), .init("name", .string(found.name)),
+            .init("issuer", found.issuer.map { .string($0) } ?? .null),
+          ]).bytes))
+    }
+  }
+
+  /// Compares a password with a stored one, if there is one; else it takes as long.
+  ///
+  /// - Returns: the stored one.
+  /// - Throws: `Problem.credentialsWrong`.
+  private func verify(
+    _ password: String, against stored: String?, _ attempt: Guesses.Attempt
+  ) throws(Problem) -> String {
+    let stored = stored ?? ""
+    let isRight = api.environment.passwords.verify(password, stored.isEmpty ? api.decoy : stored)
+    guard isRight, !stored.isEmpty else {
+      attempt.fail()
+      throw Problem(.credentialsWrong)
+    }
+    attempt.succeed()
+    return stored
+  }
+
+  /// `PUT /v1/account/password`.
+  func changePassword(_ request: HTTPRequest) throws -> Step {
+    let (key, account) = try api.read { reader in
+      let key = try api.device(of: request, reader).key
+      return (key, try reader.store.account(id: key.user))
+    }
+    try api.requireJSON(request)
+    let body = try PasswordBody(request.body)
+    guard let account else { throw Problem(.tokenInvalid) }
+    let attempt = try api.guesses.begin(
+      name: account.name, address: request.remoteAddress, at: api.environment.measured())
+    return .password { [self] in
+      do {
+        let old = try verify(body.old, against: account.password, attempt)
+        guard let new = api.environment.passwords.hash(body.new) else {
+          return .problem(Problem(.busy, retryAfter: 5))
+        }
+        let change = PasswordChange(key: key, old: old, new: new, keepsSessions: body.keepsSessions)
+        return .write(.changePassword(change), API.done)
+      } catch { return .problem(api.problem(of: error)) }
+    }
+  }
+
+  /// `DELETE /v1/account`: docs/EXPORT-AND-ERASURE.md, section 2.
+  func eraseAccount(_ request: HTTPRequest) throws -> Step {
+    let (key, account) = try api.read { reader in
+      let key = try api.device(of: request, reader).key
+      return (key, try reader.store.account(id: key.user))
+    }
+    try api.requireJSON(request)
+    let password = try readText("password", of: request.body)
+    guard let account else { throw Problem(.tokenInvalid) }
+    // Who is a provider's has none to show.
+    if account.password.isEmpty { return .write(.erase(key, password: ""), API.done) }
+    guard let password else { throw Problem(.invalidRequest, "password is missing.") }
+    let attempt = try api.guesses.begin(
+      name: account.name, address: request.remoteAddress, at: api.environment.measured())
+    return .password { [self] in
+      do {
+        let stored = try verify(password, against: account.password, attempt)
+        return .write(.erase(key, password: stored), API.done)
+      } catch { return .problem(api.problem(of: error)) }
+    }
+  }
+
+  static func session(_ result: Result<Outcome, Problem>, token: String, status: Int) -> HTTPResponse {
+    switch result {
+    case .failure(let problem): return .problem(problem)
+    case .success(.done), .success(.rest), .success(.unfinished), .success(.membership), .success(.synced),
+      .success(.purged), .success(.time):
+      return .problem(Problem(.internalError))
+    case .success(.session(let session)):
+      var members: [JSONValue.Member] = [
+        .init("user", ["id": .string(session.user), "name": .string(session.userName)]),
+        .init(
+          "device",
+          [
+            "id": .string(session.device), "name": .string(session.deviceName),
+            "session": .integer(session.number),
+          ]),
+        .init("token", .string(token)),
+      ]
+      if let applied = session.applied { members.append(.init("applied", applied.json)) }
+      return .json(status: status, JSONValue.object(members).bytes)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// `/v1/events`: docs/PUSH.md.
+struct EventRoutes {
+  let api: API
+
+  /// `GET /v1/events`.
+  func events(_ request: HTTPRequest) throws -> Step {
+    let key = try api.read { try api.sender(of: request, $0).key }
+    // Whether a JWT is still good can't be asked with each event.
+    if case .provider = key.use { throw Problem(.tokenLimited, "Begin a session for a stream.") }
+    return .events(key, lastEventID: request.headers["Last-Event-ID"])
+  }
+
+  /// What the device of a token may hear of; nil when the token is no longer good, or nothing can be read: the device comes
+  /// again.
+  func listener(_ token: TokenHash) -> EventHub.Listener? {
+    do {
+      return try api.read { reader in
+        try reader.store.transaction { () throws -> EventHub.Listener? in
+          guard let device = try reader.store.device(token) else { return nil }
+          if let scope = device.key.use.scope {
+            return EventHub.Listener(
+              device: device.key.number, user: device.key.user, zones: scope.zones?.sorted() ?? [],
+              hearsAll: scope.zones == nil)
+          }
+          let zones = try reader.store.zones(of: device.key).filter { !$0.role.isEmpty }.map(\.zone)
+          return EventHub.Listener(device: device.key.number, user: device.key.user, zones: zones)
+        }
+      }
+    } catch {
+      api.log("The zones of a stream could not be read: \(error)")
+      return nil
+    }
+  }
+}

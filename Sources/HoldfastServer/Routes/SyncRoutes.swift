@@ -1,0 +1,108 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// `/v1/sync`: PROTOCOL.md, section 3.
+struct SyncRoutes {
+  let api: API
+
+  /// `POST /v1/sync`: answered at once when it says nothing new, else after its commit.
+  func sync(_ request: HTTPRequest) throws -> Step {
+    try api.requireJSON(request)
+    // The writer looks at the device again: what writes in any case need not be looked up here.
+    if let key = api.keys[try Authentication(api: api).bearer(of: request).hash], case .session = key.use {
+      let body = try syncRequest(request)
+      if body.isWriting { return write(try SyncCommand(body, body: request.body, key: key)) }
+      return try sync(request) { body }
+    }
+    // A stranger's body is not read.
+    return try sync(request) { try syncRequest(request) }
+  }
+
+  /// Reads a request of an app that is still served.
+  ///
+  /// - Throws: `Problem`: what the reading throws, or `appTooOld`.
+  private func syncRequest(_ request: HTTPRequest) throws(Problem) -> SyncRequest {
+    let body = try SyncRequest(body: request.body, operations: api.operations)
+    if body.schemaVersion < api.schema.oldestVersion {
+      throw Problem(
+        .appTooOld,
+        "Its schema has version \(body.schemaVersion); the oldest that is served is \(api.schema.oldestVersion)."
+      )
+    }
+    return body
+  }
+
+  /// - Parameter body: gives the request's body, after its device was found.
+  private func sync(_ request: HTTPRequest, _ body: () throws -> SyncRequest) throws -> Step {
+    let decision = try api.read { reader in
+      try reader.store.transaction { () -> Decision in
+        let device = try api.device(of: request, reader)
+        let body = try body()
+        var command = try SyncCommand(body, body: request.body, key: device.key)
+        if body.client != device.client { command.newClient = body.client }
+        try command.requireAcknowledgements(from: device.acknowledgedRefusals)
+        if !body.isWriting {
+          let now = api.clock.trusted.now()
+          let zones = try reader.store.zones(of: device.key)
+          if try !reader.isNews(command, of: device, zones: zones, now: now) {
+            Trace.took(.quietRequest)
+            if reader.hasParts(zones) { return .read(command) }
+            return .answered(
+              .json(
+                try reader.answer(
+                  body, of: device, zones: zones, clock: api.clock.now(milliseconds: api.environment.now()),
+                  now: now)
+              ))
+          }
+        }
+        return .write(command)
+      }
+    }
+    switch decision {
+    case .answered(let response): return .answer(response)
+    case .read(let command): return .answer(try answer(command, refusedRecoveries: nil))
+    case .write(let command): return write(command)
+    }
+  }
+
+  /// What becomes of a request whose device was looked up.
+  private enum Decision {
+    case answered(HTTPResponse)
+    /// It says nothing new, and is told of changes.
+    case read(SyncCommand)
+    case write(SyncCommand)
+  }
+
+  private func write(_ command: SyncCommand) -> Step {
+    .write(.sync(command)) { [self] result in
+      do {
+        switch result {
+        case .success(.synced(let refused)): return try answer(command, refusedRecoveries: refused)
+        case .success: return try answer(command, refusedRecoveries: nil)
+        case .failure(let problem): return .problem(problem)
+        }
+      } catch { return .problem(api.problem(of: error)) }
+    }
+  }
+
+  /// The answer of a request that has written all that it says: all of it is of one moment, so that a change set over several zones is in it
+  /// whole or not at all.
+  private func answer(_ command: SyncCommand, refusedRecoveries: [RefusedRecovery]?) throws -> HTTPResponse {
+    try api.read { reader in
+      try reader.store.moment {
+        guard let device = try reader.store.device(command.key.token) else {
+          return .problem(Problem(.tokenInvalid))
+        }
+        // A copy of the device may have said since that it has dealt with them: what was refused is not known any more.
+        try command.requireAcknowledgements(from: device.acknowledgedRefusals)
+        let zones = try reader.store.zones(of: device.key)
+        return .json(
+          try reader.answer(
+            command.request, of: device, zones: zones,
+            clock: api.clock.now(milliseconds: api.environment.now()),
+            now: api.clock.trusted.now(), refusedRecoveries: refusedRecoveries))
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// The addresses that write records: PROTOCOL.md, section 9.
+struct WriteRoutes {
+  let api: API
+
+  /// Where REST writes.
+  enum RestTarget {
+    case table(Int)
+    case record(Int, String)
+    case restoration(Int, String)
+    case resolution(String)
+    case batch
+  }
+
+  /// The greatest length of a request's id.
+  static let requestIDLimit = 128
+  /// The greatest number of ids in a query.
+  static let queryIDLimit = 200
+
+  /// A request of REST that writes: PROTOCOL.md, sections 9.2 to 9.4.
+  func change(_ request: HTTPRequest, at target: RestTarget) throws -> Step {
+    // A stranger's body is not read.
+    let key = try api.writer(of: request)
+    let id = try requestID(request)
+    let condition = try condition(request, at: target)
+    if request.method != "DELETE" {
+      try api.requireJSON(request, orPatch: request.method == "PATCH")
+    }
+    let (form, items) = try content(request, at: target, condition)
+    if let scope = key.use.scope {
+      for case .success(let item) in items {
+        try scope.check(table: item.operation.table, isDeletion: item.verb == .delete, in: api.schema)
+      }
+    }
+    let command = RestCommand(
+      key: key, request: id.map { RequestKey(id: $0, fingerprint: requestFingerprint(request)) },
+      form: form, items: items, contentSize: request.body.count)
+    return .write(.rest(command)) { result in
+      switch result {
+      case .success(.rest(let answer, let isReplay)): return HTTPResponse(answer, isReplay: isReplay)
+      case .success: return .problem(Problem(.internalError))
+      case .failure(let problem):
+        if problem.code == .tokenInvalid { api.keys.remove(key.token) }
+        return .problem(problem)
+      }
+    }
+  }
+
+  private func content(
+    _ request: HTTPRequest, at target: RestTarget, _ condition: RestItem.Condition?
+  ) throws -> RestReader.Content {
+    let reader = RestReader(schema: api.schema) {
+      makeIdentifier(milliseconds: api.environment.now(), random: api.environment.random)
+    }
+    let body = request.body
+    switch (target, request.method) {
+    case (.batch, _): return try reader.batch(body)
+    case (.restoration(let table, let id), _): return try reader.one(.restore, table, id, nil, body)
+    case (.resolution(let id), _): return try reader.resolution(of: id, body)
+    case (.table(let table), "POST"): return try reader.creations(in: table, body)
+    case (.table(let table), "PATCH"): return try reader.updates(in: table, body)
+    case (.table(let table), _):
+      let parameters = try QueryParameters(request)
+      return (
+        try isAtomic(parameters) ? .atomic : .each, reader.deletions(in: table, try ids(in: parameters))
+      )
+    case (.record(let table, let id), "PATCH"):
+      return try reader.one(.update, table, id, condition, body)
+    case (.record(let table, let id), "PUT"): return try reader.one(.replace, table, id, condition, body)
+    case (.record(let table, let id), _): return (.single, reader.deletions(in: table, [id], condition))
+    }
+  }
+
+  /// The ids that a query names.
+  ///
+  /// - Throws: `Problem.invalidRequest` when there are none, or too many.
+  func ids(in parameters: QueryParameters) throws(Problem) -> [String] {
+    guard let ids = parameters.list("ids"), ids != [""] else {
+      throw Problem(.invalidRequest, "ids must name records, with commas between.")
+    }
+    if ids.count > Self.queryIDLimit {
+      throw Problem(.invalidRequest, "ids names more than \(Self.queryIDLimit) records.")
+    }
+    return ids
+  }
+
+  private func isAtomic(_ parameters: QueryParameters) throws(Problem) -> Bool {
+    switch parameters["atomic"] {
+    case nil, "false": return false
+    case "true": return true
+    default: throw Problem(.invalidRequest, "atomic is true or false.")
+    }
+  }
+
+  // MARK: Heads
+
+  private func requestID(_ request: HTTPRequest) throws(Problem) -> String? {
+    let (one, other) = (request.headers["X-Client-Request-ID"], request.headers["Idempotency-Key"])
+    if let one, let other, one != other {
+      throw Problem(.invalidRequest, "X-Client-Request-ID and Idempotency-Key name two requests.")
+    }
+    guard let id = one ?? other else { return nil }
+    guard (1...Self.requestIDLimit).contains(id.utf8.count),
+      id.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+    else {
+      throw Problem(
+        .invalidRequest, "The id of a request has 1 to \(Self.requestIDLimit) printable ASCII characters.")
+    }
+    return id
+  }
+
+  /// What If-Match or If-None-Match insist on.
+  ///
+  /// - Throws: `Problem.invalidRequest` where a precondition says nothing: to pass over it would do what the sender wants not to be done.
+  private func condition(_ request: HTTPRequest, at target: RestTarget) throws(Problem) -> RestItem.Condition?
+  {
+    for name in ["If-Unmodified-Since", "If-Modified-Since"] where request.headers[name] != nil {
+      throw Problem(.invalidRequest, "\(name) says nothing of a write: records have no dates. Say If-Match.")
+    }
+    let (match, none) = (request.headers["If-Match"], request.headers["If-None-Match"])
+    if match == nil, none == nil { return nil }
+    guard case .record = target else {
+      throw Problem(.invalidRequest, "A precondition is said at the address of a record, or in if_match.")
+    }
+    if let match {
+      guard none == nil, let condition = EntityTag.List(match) else {
+        throw Problem(
+          .invalidRequest, "If-Match takes the ETags of records, or *, and no If-None-Match beside it.")
+      }
+      switch condition {
+      case .any: return .present
+      case .tags(let tags): return .tags(tags.filter { !$0.isWeak }.map(\.opaque))
+      }
+    }
+    guard none.flatMap({ EntityTag.List($0) }) == .any, request.method == "PUT" else {
+      throw Problem(.invalidRequest, "If-None-Match is * here, and of PUT alone.")
+    }
+    return .absent
+  }
+}
+
+extension HTTPResponse {
+  /// An answer of REST to what was written.
+  init(_ answer: RestAnswer, isReplay: Bool) {
+    var headers = answer.head.split(separator: "\n").compactMap { line -> (name: String, value: String)? in
+      let parts = line.split(separator: ": ", maxSplits: 1)
+      return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    }
+    headers.append(("Cache-Control", "no-store"))
+    if isReplay { headers.append(("Idempotency-Replayed", "true")) }
+    self.init(status: answer.status, headers: headers, body: answer.body)
+  }
+}

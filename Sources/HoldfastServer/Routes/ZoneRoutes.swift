@@ -1,0 +1,84 @@
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// The addresses of zones and their changes: PROTOCOL.md, section 9.7.
+struct ZoneRoutes {
+  let api: API
+
+  /// `GET /v1/zones`: all that the user may read.
+  func zones(_ request: HTTPRequest) throws -> Step {
+    try api.read { reader in
+      let (key, store) = try api.sender(of: request, reader)
+      try QueryParameters(request).requireOnly()
+      let visible = try store.visibleZones(of: key.user, publicZones: api.schema.publicZones)
+      let validators = CollectionScope(visible, epoch: store.history.epoch).validators
+      if try Preconditions(request).match(tag: validators.tag, seconds: validators.seconds) {
+        return .answer(.notModified(validators))
+      }
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.key("zones")
+      writer.beginArray()
+      for zone in visible.zones {
+        writer.beginObject()
+        writer.key("zone")
+        writer.string(zone.zone)
+        writer.key("role")
+        writer.string(zone.role)
+        writer.key("token")
+        writer.string(ChangeToken(epoch: store.history.epoch, seq: zone.seq).text)
+        writer.endObject()
+      }
+      writer.endArray()
+      writer.endObject()
+      return .answer(.content(writer.bytes, validators))
+    }
+  }
+
+  /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
+  func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
+    try api.read { reader in
+      let (key, store) = try api.sender(of: request, reader)
+      try requireAllTables(key)
+      let parameters = try QueryParameters(request)
+      try parameters.requireOnly("since", "limit")
+      let limit = try parameters.number("limit", in: 1...10000) ?? 1000
+      let since = try parameters["since"].flatMap { text throws(Problem) -> ChangeToken? in
+        if text.isEmpty { return nil }
+        guard let token = ChangeToken(text) else {
+          throw Problem(.invalidRequest, "since must be a change token.")
+        }
+        return token
+      }
+      return try store.transaction {
+        let visible = try store.visibleZones(of: key.user, publicZones: api.schema.publicZones)
+        guard let found = visible.zone(name) else { throw Problem(.notFound) }
+        let asked = ZoneState(
+          zone: found.zone,
+          ack: ZoneAck(
+            zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0, purged: since?.purged ?? 0),
+          isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
+        guard let zone = try store.refreshed([asked], for: key.user).first, !zone.role.isEmpty
+        else {
+          throw Problem(.notFound)
+        }
+        if zone.isFenced(epoch: store.history.epoch) { throw Problem(.tokenFenced) }
+        var writer = JSONWriter()
+        let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
+        let validators = HTTPResponse.Validators(tag: end.tag)
+        if try Preconditions(request).match(tag: validators.tag, seconds: nil) {
+          return .answer(.notModified(validators))
+        }
+        return .answer(.content(writer.bytes, validators))
+      }
+    }
+  }
+
+  /// Checks that a token is for all tables: the changes of a zone are those of all of them, and so is its snapshot.
+  ///
+  /// - Throws: `Problem.tokenLimited`.
+  func requireAllTables(_ key: DeviceKey) throws(Problem) {
+    if key.use.scope?.tables != nil { throw Problem(.tokenLimited, "A zone has records of all tables.") }
+  }
+}

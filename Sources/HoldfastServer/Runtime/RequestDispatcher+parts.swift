@@ -1,0 +1,104 @@
+import HoldfastConcurrency
+import HoldfastCore
+import HoldfastHTTP
+import HoldfastService
+
+/// What a dispatcher is made of.
+extension RequestDispatcher {
+  static func api(
+    _ database: any ServerDatabase, _ clock: ServiceClock, _ configuration: Configuration,
+    _ failed: @escaping @Sendable (String) -> Void
+  ) throws -> API {
+    API(
+      database, clock: clock, environment: configuration.environment,
+      snapshots: try snapshots(database, configuration, failed),
+      crossOrigin: CrossOrigin(allowed: configuration.allowedOrigins), guessLimit: configuration.guessLimit,
+      provider: configuration.identityProvider.map { IdentityProvider($0, log: failed) },
+      allowsSignUp: configuration.allowsSignUp, log: failed)
+  }
+
+  /// A thread that does one thing after the other.
+  static func worker(_ limit: Int) throws -> Worker<Work> {
+    try Worker(limit: limit, batch: 1) { works, _ in
+      for work in works { work.finish(work.run()) }
+      return 0
+    }
+  }
+
+  /// The threads that read what takes long.
+  static func longReading(_ configuration: Configuration) throws -> Worker<Work> {
+    let limit = configuration.readTimeLimit
+    return try Worker(limit: configuration.readQueueLimit, batch: 1, threads: longReads, running: 1) {
+      works, _ in
+      for work in works { work.finish(ReadLimit.$current.withValue(.long(limit)) { work.run() }) }
+      return 0
+    }
+  }
+
+  /// Threads that do what they are given; of one client not more than `running` at the same time.
+  static func actions(
+    _ limit: Int, threads: Int, running: Int = 1
+  ) throws -> Worker<@Sendable () -> Void> {
+    try Worker(limit: limit, batch: 1, threads: threads, running: running) { works, _ in
+      for work in works { work() }
+      return 0
+    }
+  }
+
+  /// Logs each new epoch, and tells the devices.
+  static func observe(
+    _ known: KnownHistory, _ events: EventStreams, isAlone: Bool, _ log: RequestLog
+  ) {
+    known.observe { [weak events] history in
+      log.event(
+        "epoch", level: "warning",
+        "A new epoch has begun, \(history.epoch), as \(history.reason). Devices recover what the database lacks."
+      )
+      // Others are told by the database.
+      if isAlone {
+        events?.hear(.deaf)
+        events?.hear(.hearing)
+      }
+    }
+  }
+
+  /// The snapshots; none where nobody named a folder and no temporary one can be made: devices then download page by page.
+  static func snapshots(
+    _ database: any ServerDatabase, _ configuration: Configuration, _ failed: (String) -> Void
+  ) throws -> Snapshots? {
+    let folder = configuration.snapshotFolder ?? configuration.database.snapshotFolder
+    do {
+      return try Snapshots(
+        database, folder: folder, limit: configuration.snapshotLimit,
+        random: configuration.environment.random)
+    } catch {
+      if folder != nil { throw error }
+      failed("There are no snapshots: \(error)")
+      return nil
+    }
+  }
+
+  static func service(
+    _ store: any StoreWriter, _ lane: Service.Lane, _ schema: SyncSchema, _ clock: ServiceClock,
+    _ configuration: Configuration, _ failed: @escaping @Sendable (String) -> Void
+  ) -> Service {
+    Service(
+      store, schema, lane, rules: configuration.rules, clock: clock, environment: configuration.environment,
+      log: failed)
+  }
+
+  /// Hears what other servers and programs change; nil where there are none.
+  static func listen(
+    _ database: any ServerDatabase, _ events: EventStreams, _ webhook: Webhook?
+  ) throws -> (any NotificationListener)? {
+    try database.listen(mayLead: webhook != nil) { heard in
+      events.hear(heard)
+      switch heard {
+      case .changes(let changes): webhook?.moved(changes)
+      case .leads: webhook?.lead(true)
+      case .deaf: webhook?.lead(false)
+      case .hearing: break
+      }
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import HoldfastCore
+
+/// Creates records, and restores deleted ones.
+struct Creating: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// A create: inserts, merges with a record that is live, or meets a tombstone.
+  func create(_ operation: RecordOperation) throws {
+    let store = stores.tables[operation.table]
+    if let live = try store.record(operation.id) {
+      guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordExists) }
+      Trace.took(.createMerged)
+      return try Updating(run: run).merge(operation, into: live, base: 0)
+    }
+    guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name) else {
+      guard let zone = try homeOrTombstone(of: operation, under: nil) else { return }
+      Trace.took(.created)
+      return try insert(operation, zone: zone, rev: 1, isNew: true)
+    }
+    guard try ledger.role(of: author.user, in: tombstone.zone) != nil else { throw Problem(.recordExists) }
+    guard try isRestore(operation, of: tombstone) else {
+      return try refuseAsDeleted(operation, under: tombstone)
+    }
+    guard let zone = try homeOrTombstone(of: operation, under: tombstone) else { return }
+    Trace.took(.restored)
+    if zone != tombstone.zone {
+      try AccessRules(run: run).requireTaking(of: operation.table, from: tombstone.zone)
+      stores.tombstones.becomeDeparture(operation.id, of: store.table.name, in: tombstone.zone)
+    }
+    try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
+  }
+
+  /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A
+  /// later stamp alone does not say so, as that of a fast clock is later than everything.
+  private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
+    if operation.isExplicitRestore || tombstone.device == author.device { return true }
+    guard stamp(of: operation) > tombstone.stamp else { return false }
+    return try stores.devices.hasAcked(
+      tombstone.deletedSeq ?? 0, of: tombstone.zone, device: author.device)
+  }
+
+  private func insert(_ operation: RecordOperation, zone: String, rev: Int64, isNew: Bool) throws {
+    let table = schema.tables[operation.table]
+    var values = [Value](repeating: .null, count: table.columns.count)
+    for setting in operation.settings { values[setting.column] = setting.value }
+    if table.zone == .explicit { try MemberRules(run: run).completeMember(&values, in: zone) }
+    let lost = try dropEnded(&values, of: operation, in: zone)
+    let creation = ColumnStamp(rev: rev, stamp: stamp(of: operation), device: author.device)
+    let record = StoredRecord(
+      table: operation.table, id: operation.id, zone: zone, seq: try ledger.next(zone), rev: rev,
+      stamps: RecordStamps(creation: creation).text, values: values)
+    try RecordWriting(run: run).insert(record)
+    try ConflictLog(run: run).log(lost, of: record.id, table: record.table, zone: zone)
+    if table.zone == .explicit {
+      Trace.took(.joined)
+      if let group = values[stores.memberColumns.group].text {
+        try MemberRules(run: run).spareBlockers(of: group, from: zone)
+      }
+      try stores.followMember(values, in: zone)
+    }
+    if table.zone == .root, !isNew { try stores.followRoot(of: zone) }
+    if table.zone == .root, isNew {
+      let name = try stores.store.accounts.name(ofID: author.user) ?? ""
+      try stores.addMember(author.user, named: name, role: .owner, to: zone, by: author)
+    }
+  }
+
+  /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
+  ///
+  /// - Parameter tombstone: what stays of the record, where it is to be restored.
+  func home(of operation: RecordOperation, restoring tombstone: Tombstone? = nil) throws -> String {
+    let table = schema.tables[operation.table]
+    let zone: String
+    switch table.zone {
+    case .root:
+      zone = operation.id
+      if tombstone == nil {
+        if try ledger.exists(zone) { throw Problem(.recordExists) }
+        // A program of the operator's has no limit.
+        if ledger.scope == nil { try stores.checkZoneCount(of: author.user) }
+        try ledger.create(zone)
+        return zone
+      }
+    // Whoever of its members brings it back: it was not theirs.
+    case .user: zone = tombstone?.zone ?? author.user
+    case .public(let name): zone = name
+    case .parent(let column):
+      zone = try parentZone(operation.table, column: column, id: operation.parent(column, table))
+    case .explicit:
+      zone = operation.zone ?? ""
+      if try !ledger.exists(zone) { try bringForward(root: zone) }
+    case .server: throw Problem(.readOnlyTable, table.name)
+    }
+    guard try ledger.role(of: author.user, in: zone) != nil else {
+      throw Problem(.referenceMissing, "The zone of a record in \(table.name).")
+    }
+    try AccessRules(run: run).require(.create, of: operation.table, in: zone)
+    return zone
+  }
+
+  /// Applies the create of a root record that stands later in the set, if there is one.
+  private func bringForward(root id: String) throws {
+    for (index, table) in schema.tables.enumerated() where table.zone == .root {
+      if try run.bringForward(index, id) { return }
+    }
+  }
+
+  /// The zone of the record that a parent column points to.
+  func parentZone(_ table: Int, column: String, id: String?) throws -> String {
+    let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
+    guard let id,
+      let link = schema.links(of: table).first(where: {
+        schema.tables[table].columns[$0.column].name == column
+      })
+    else { throw missing }
+    let parents = stores.tables[link.target]
+    var zone = try parents.zone(of: id)
+    if zone == nil, try run.bringForward(link.target, id) { zone = try parents.zone(of: id) }
+    guard let zone, try ledger.role(of: author.user, in: zone) != nil else { throw missing }
+    return zone
+  }
+
+  /// The deletion wins: the columns of the edit go to the conflict log, and the tombstone is sent again.
+  func refuseAsDeleted(_ operation: RecordOperation, under tombstone: Tombstone) throws {
+    Trace.took(operation.kind == .create ? .createDeleted : .updateDeleted)
+    let table = schema.tables[operation.table]
+    try AccessRules(run: run).require(
+      operation.kind == .create ? .create : .update, of: operation.table, in: tombstone.zone)
+    try stores.insert(
+      tombstone, seq: try ledger.next(tombstone.zone), of: operation.id, in: table.name, isDeparture: false)
+    let overlaps = operation.settings.filter { operation.kind == .update || $0.value != .null }.map {
+      setting in
+      Overlap(
+        column: setting.column, policy: "delete", base: setting.base,
+        winner: .init(value: nil, device: tombstone.device, stamp: tombstone.stamp),
+        loser: .init(value: setting.value, device: author.device, stamp: stamp(of: operation)))
+    }
+    try ConflictLog(run: run).log(overlaps, of: operation.id, table: operation.table, zone: tombstone.zone)
+  }
+}
+
+extension RecordOperation {
+  /// The record that a parent column names in this operation.
+  fileprivate func parent(_ column: String, _ table: TableSchema) -> String? {
+    table.index(of: column).flatMap { value(of: $0)?.text }
+  }
+}

@@ -1,0 +1,153 @@
+import HoldfastCore
+
+/// More goes along with a deletion than one transaction is to delete, and it can be done in pieces.
+struct LongDeletion: Error {}
+
+/// Deletions in pieces; docs/ARCHITECTURE.md, "How long one request holds the writer".
+extension Deleting {
+  /// How many records of a level are looked at together: no more than a piece deletes.
+  private var width: Int { max(1, min(200, stores.pieceLimit / ChangeSetWork.follower)) }
+  /// How many levels a deletion in pieces goes down.
+  private static let depth = 10_000
+
+  /// How many records that go along are looked for together: some more than there may be.
+  var followerLimit: Int {
+    if run.isErasing || author.device == 0 { return .max }
+    if isDeletion, !run.mayBeCut { return .max }
+    return (isDeletion ? stores.pieceLimit : stores.workLimit) / ChangeSetWork.follower + 2
+  }
+
+  private var isDeletion: Bool { run.operations.allSatisfy { $0.kind == .delete } }
+
+  /// Counts a record that goes along with one that is deleted or moved.
+  ///
+  /// - Throws: `LongDeletion` where a piece is enough for now; `Problem.changeSetTooLarge`, but never for a deletion alone.
+  func addFollower() throws {
+    run.work.addFollower()
+    if run.isErasing || author.device == 0 { return }
+    if isDeletion {
+      if run.mayBeCut, run.work.microseconds > stores.pieceLimit { throw LongDeletion() }
+      return
+    }
+    if run.work.microseconds > stores.workLimit {
+      throw Problem(
+        .changeSetTooLarge,
+        "More records go along than one transaction may write: delete or move those below first.")
+    }
+  }
+
+  /// Whether nothing below the records that are deleted can keep them from it, so that a part of it may be done before the rest.
+  func isCertain() throws -> Bool {
+    for operation in run.operations {
+      guard let live = try stores.tables[operation.table].record(operation.id) else { continue }
+      if try !isCertain(from: live.table, in: live.zone) { return false }
+    }
+    return true
+  }
+
+  private func isCertain(from table: Int, in zone: String) throws -> Bool {
+    var (known, next) = (Set([table]), [table])
+    while let table = next.popLast() {
+      for link in schema.links(to: table) where link.isInZone {
+        switch link.onDelete {
+        case .restrict: return false
+        case .setNull: if stores.rules.hasValidators { return false }
+        case .cascade:
+          if !known.insert(link.table).inserted { continue }
+          do { try AccessRules(run: run).require(.delete, of: link.table, in: zone) } catch is Problem {
+            return false
+          }
+          next.append(link.table)
+        }
+      }
+    }
+    return true
+  }
+
+  /// Deletes what goes along with a record, the deepest first, as much as one transaction is to delete.
+  ///
+  /// - Returns: whether all of it is gone.
+  func removeBelow(_ live: StoredRecord, at stamp: Stamp) throws -> Bool {
+    var levels = [[Footprint.Key(table: live.table, id: live.id)]]
+    var above = Set(levels[0])
+    while let level = levels.last {
+      if try detachSome(of: level, at: stamp) {
+        if run.work.microseconds > stores.pieceLimit { return false }
+        continue
+      }
+      let children = try someChildren(of: level, above, at: stamp)
+      if !children.isEmpty {
+        if levels.count == Self.depth { throw tooDeep("are more than \(Self.depth) levels deep") }
+        levels.append(children)
+        above.formUnion(children)
+        continue
+      }
+      if levels.count == 1 { break }
+      for key in level {
+        guard let record = try stores.tables[key.table].record(key.id) else { continue }
+        run.work.addFollower()
+        try remove(record, at: stamp, isInside: false)
+      }
+      above.subtract(level)
+      levels.removeLast()
+      if run.work.microseconds > stores.pieceLimit { return false }
+    }
+    return true
+  }
+
+  private func tooDeep(_ reason: String) -> Problem {
+    Problem(.changeSetTooLarge, "The records that go along \(reason): delete some of them first.")
+  }
+
+  /// Some of the records that go along with those of a level. A reference from above ends a circle, and becomes null.
+  private func someChildren(
+    of level: [Footprint.Key], _ above: Set<Footprint.Key>, at stamp: Stamp
+  ) throws -> [Footprint.Key] {
+    for (link, ids) in links(to: level) where unrestricted(link) == .cascade {
+      while true {
+        let found = try some(link, ids)
+        if found.isEmpty { break }
+        let keys = found.map { Footprint.Key(table: link.table, id: $0) }
+        let children = keys.filter { !above.contains($0) }
+        if children.count < keys.count, schema.tables[link.table].columns[link.column].required {
+          throw tooDeep("refer to each other in a circle")
+        }
+        for key in keys where above.contains(key) {
+          try setToNull(link, of: key.id, at: stamp, isValidated: false)
+        }
+        if !children.isEmpty { return children }
+      }
+    }
+    return []
+  }
+
+  /// Some of the records that refer to others. One that an index promises and the table lacks is none: it would be found for ever.
+  private func some(_ link: SyncSchema.Link, _ ids: [String]) throws -> [String] {
+    let table = stores.tables[link.table]
+    let found = TextSet(try table.references(by: link.column, to: ids, limit: width).map(\.id)).sorted()
+    try table.prefetch(found)
+    return try found.filter { try table.record($0) != nil }
+  }
+
+  /// Ends some of the references to records of a level that end with them.
+  ///
+  /// - Returns: whether there was one.
+  private func detachSome(of level: [Footprint.Key], at stamp: Stamp) throws -> Bool {
+    for (link, ids) in links(to: level) where unrestricted(link) == .setNull {
+      let found = try some(link, ids)
+      if found.isEmpty { continue }
+      for id in found {
+        run.work.addFollower()
+        try setToNull(link, of: id, at: stamp, isValidated: false)
+      }
+      return true
+    }
+    return false
+  }
+
+  private func links(to level: [Footprint.Key]) -> [(SyncSchema.Link, [String])] {
+    Dictionary(grouping: level, by: \.table).sorted { $0.key < $1.key }.flatMap { table, keys in
+      schema.links(to: table).map { ($0, keys.map(\.id)) }
+    }
+  }
+}

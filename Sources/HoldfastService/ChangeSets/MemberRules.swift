@@ -1,0 +1,94 @@
+import HoldfastCore
+
+/// What holds for records of `members`: docs/SHARING.md.
+struct MemberRules: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// Fills in what the create of a membership leaves out: the user of a name, or the name of a user; and checks that of a group.
+  func completeMember(_ values: inout [Value], in zone: String) throws {
+    try stores.requireRoomForMember(of: zone)
+    let (user, name) = (stores.memberColumns.user, stores.memberColumns.name)
+    if let group = values[stores.memberColumns.group].text {
+      guard values[user] == .null, values[name] == .null else {
+        throw Problem(.invalidValue, "members takes a user or a group, not both.")
+      }
+      values[stores.memberColumns.inviter] = .null
+      return try checkGroup(group, of: zone)
+    }
+    if let id = values[user].text {
+      guard let known = try stores.store.accounts.name(ofID: id) else { throw Problem(.userUnknown) }
+      values[name] = .text(known)
+    } else if let text = values[name].text {
+      guard let id = try stores.store.accounts.id(ofName: text) else { throw Problem(.userUnknown) }
+      values[user] = .text(id)
+    } else {
+      throw Problem(.valueMissing, "members takes user, name or group.")
+    }
+    guard let id = values[user].text else { return }
+    values[stores.memberColumns.inviter] = try mustAsk(id, for: zone) ? .text(author.user) : .null
+  }
+
+  /// Whether a user becomes a member by accepting: docs/SHARING.md, section 2.
+  private func mustAsk(_ user: String, for zone: String) throws -> Bool {
+    // A service token is the operator's word.
+    if user == author.user || author.device == 0 || ledger.scope != nil { return false }
+    let consents = stores.store.consents
+    if let history = stores.history, history.previous != nil,
+      try stores.devices.hasAck(of: zone, by: user, notOf: history.epoch)
+    {
+      // The user's own device says that it had the zone before the restore.
+      return false
+    }
+    if try !consents.hasBlocked(user, author.user), try !stores.consents.hasLeft(user, zone),
+      try stores.consents.share(user, author.user),
+      try stores.hasRoomForZone(user)
+    {
+      return false
+    }
+    let inviters = try stores.memberList.inviters(of: user)
+    if inviters.count(where: { $0 == author.user }) >= stores.limits.invitationsOfInviter {
+      throw Problem(
+        .sharingLimit,
+        "The user has not answered \(stores.limits.invitationsOfInviter) invitations of yours yet.")
+    }
+    let shown = try inviters.filter { try !consents.hasBlocked(user, $0) }
+    if shown.count >= stores.limits.invitations, try !consents.hasBlocked(user, author.user) {
+      throw Problem(.sharingLimit, "The user has not answered \(stores.limits.invitations) invitations yet.")
+    }
+    return true
+  }
+
+  /// A group is named by its own owners: they say what its members are given.
+  private func checkGroup(_ group: String, of zone: String) throws {
+    guard group != zone else { throw Problem(.invalidValue, "A zone can't be its own group.") }
+    guard try ledger.exists(group), ledger.scope?.has(zone: group) ?? true,
+      try stores.memberList.ownRole(of: author.user, in: group) == .owner, try stores.isLive(group)
+    else { throw Problem(.referenceMissing, "members.group") }
+    if try stores.memberList.groups(of: zone).count >= RecordStores.groupsOfZone {
+      throw Problem(.sharingLimit, "A zone has at most \(RecordStores.groupsOfZone) groups.")
+    }
+    let zones = try stores.zones(naming: group).count
+    if zones >= RecordStores.zonesOfGroup {
+      throw Problem(.sharingLimit, "A zone is the group of at most \(RecordStores.zonesOfGroup) others.")
+    }
+    try stores.requireAccess(members: stores.memberList.count(of: group), zones: zones + 1)
+  }
+
+  /// A zone that somebody names as a group is not given to those of its members who have blocked that user.
+  func spareBlockers(of group: String, from zone: String) throws {
+    let blockers = try stores.store.consents.blockers(of: author.user)
+    if blockers.isEmpty { return }
+    for user in try stores.memberList.members(of: group).compactMap(\.user) where blockers.contains(user) {
+      if try ledger.role(of: user, in: zone) == nil { stores.consents.setLeft(true, user, zone) }
+    }
+  }
+
+  /// A membership is one of one user in one zone: only its role can change.
+  func checkMember(_ operation: RecordOperation, _ live: StoredRecord) throws {
+    for column in [stores.memberColumns.user, stores.memberColumns.name, stores.memberColumns.group] {
+      if let value = operation.value(of: column), value != .null, value != live.values[column] {
+        throw Problem(.invalidOperation, "Only the role of a member can change.")
+      }
+    }
+  }
+}

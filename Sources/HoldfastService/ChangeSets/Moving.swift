@@ -1,0 +1,63 @@
+import HoldfastCore
+
+/// Moves records to other zones, with all that is under them.
+struct Moving: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// Moves a record, whose columns are changed already, to another zone with all that is under it.
+  ///
+  /// - Parameter live: what it was.
+  func move(_ record: StoredRecord, from live: StoredRecord, to zone: String) throws {
+    Trace.took(.moved)
+    // Level by level: the children of a level are found together.
+    var level = [(new: record, old: live)]
+    while !level.isEmpty {
+      var parents: [Int: [String]] = [:]
+      for (new, old) in level {
+        try leave(new, over: old, for: zone)
+        parents[new.table, default: []].append(new.id)
+      }
+      level = []
+      for (table, ids) in parents.sorted(by: { $0.key < $1.key }) {
+        for link in schema.links(to: table) where link.isInZone {
+          guard case .parent(let name) = schema.tables[link.table].zone,
+            schema.tables[link.table].columns[link.column].name == name
+          else { continue }
+          let store = stores.tables[link.table]
+          let children = try store.references(
+            by: link.column, to: ids, limit: Deleting(run: run).followerLimit
+          ).map(\.id)
+          try store.prefetch(children)
+          for id in children {
+            guard let old = try store.record(id) else { continue }
+            var child = old
+            child.rev &+= 1
+            try Deleting(run: run).addFollower()
+            level.append((child, old))
+          }
+        }
+      }
+    }
+  }
+
+  /// Takes one record from its zone, in which a departure stays, to another.
+  private func leave(_ moved: StoredRecord, over old: StoredRecord, for zone: String) throws {
+    var record = moved
+    try AccessRules(run: run).requireMove(of: record.table, from: record.zone, to: zone)
+    let name = schema.tables[record.table].name
+    let departure = Tombstone(zone: record.zone, rev: record.rev, stamp: author.clock, device: author.device)
+    try stores.insert(
+      departure, seq: try ledger.next(record.zone), of: record.id, in: name, isDeparture: true)
+    record.zone = zone
+    record.seq = try ledger.next(zone)
+    try RecordWriting(run: run).replace(record, over: old)
+    // What it refers to inside its zone, and what refers to it, must have come along by the end of the set.
+    for link in schema.links(of: record.table) where link.isInZone {
+      run.openReferences.append(OpenReference(operation: run.current, link: link, id: record.id))
+    }
+    for link in schema.links(to: record.table) where link.isInZone {
+      run.openReferences.append(
+        OpenReference(operation: run.current, link: link, id: record.id, isInbound: true))
+    }
+  }
+}

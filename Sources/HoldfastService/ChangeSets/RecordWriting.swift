@@ -1,0 +1,117 @@
+import HoldfastCore
+
+/// Values that are unique in a zone. They are looked at when all operations are applied, so that their order does not decide: a swap, a
+/// rotation, and a value that one record frees and another takes are all good.
+struct RecordWriting: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// How many values are tried for a proposal.
+  private static let tries = 20
+
+  /// Adds a record.
+  func insert(_ record: StoredRecord) throws {
+    try removeTombstone(of: record)
+    try stores.insert(record)
+    noteUnique(record, over: nil)
+    try ReferenceRules(run: run).checkReferences(of: record, over: nil)
+    run.note(record)
+  }
+
+  /// Writes a record that is there already.
+  ///
+  /// - Parameters:
+  ///   - old: what it was.
+  ///   - isValidated: whether the team's validators see it.
+  func replace(_ record: StoredRecord, over old: StoredRecord, isValidated: Bool = true) throws {
+    if record.zone != old.zone { try removeTombstone(of: record) }
+    try stores.update(record, over: old)
+    noteUnique(record, over: old)
+    try ReferenceRules(run: run).checkReferences(of: record, over: old)
+    if isValidated { run.note(record) }
+  }
+
+  /// A record is in a zone's feed once: what stayed there of an earlier life, a deletion or a departure, goes when it comes.
+  private func removeTombstone(of record: StoredRecord) throws {
+    try stores.tombstones.remove(record.id, of: schema.tables[record.table].name, in: record.zone)
+  }
+
+  /// Notes a record whose unique values are new.
+  private func noteUnique(_ record: StoredRecord, over old: StoredRecord?) {
+    let table = schema.tables[record.table]
+    let isNew = table.unique.contains { group in
+      guard let old, old.zone == record.zone else { return true }
+      return group.contains { name in
+        table.index(of: name).map { old.values[$0] != record.values[$0] } ?? false
+      }
+    }
+    if !isNew { return }
+    let key = Footprint.Key(table: record.table, id: record.id)
+    run.uniqueWritten[key] = run.current
+    run.uniqueInDoubt.insert(key)
+  }
+
+  /// Checks all unique values that are new.
+  ///
+  /// - Throws: `Problem.uniqueTaken`, at the last operation that took the value.
+  func checkUnique() throws {
+    for (key, operation) in run.uniqueWritten.sorted(by: { $0.value < $1.value }) {
+      guard let record = try stores.tables[key.table].record(key.id) else { continue }
+      for group in schema.tables[key.table].unique {
+        guard let other = try holder(of: group, like: record) else { continue }
+        // Where both are new, the later is at fault.
+        if let written = run.uniqueWritten[Footprint.Key(table: key.table, id: other)], written > operation {
+          continue
+        }
+        throw run.blame(operation, try taken(group, of: record, by: other))
+      }
+    }
+  }
+
+  /// Whether two records have one unique value now, which a later operation may still mend. A record has the value of another by the later of
+  /// the two being written: one that was looked at and had none need not be looked at again.
+  func hasUniqueClash() throws -> Bool {
+    run.uniqueInDoubt = try run.uniqueInDoubt.filter { key in
+      guard let record = try stores.tables[key.table].record(key.id) else { return false }
+      return try schema.tables[key.table].unique.contains { try holder(of: $0, like: record) != nil }
+    }
+    return !run.uniqueInDoubt.isEmpty
+  }
+
+  /// Another record that has the values of a unique group; null is like no other value.
+  private func holder(of group: [String], like record: StoredRecord) throws -> String? {
+    let table = stores.tables[record.table]
+    if group.contains(where: { table.table.index(of: $0).map { record.values[$0] == .null } ?? true }) {
+      return nil
+    }
+    return try table.holder(of: group, like: record)
+  }
+
+  private func taken(_ columns: [String], of record: StoredRecord, by other: String) throws -> Problem {
+    var problem = Problem(
+      .uniqueTaken, "\(schema.tables[record.table].name): \(columns.joined(separator: ", "))")
+    var taken = TakenValue(record: other, columns: columns)
+    taken.proposal = try proposal(for: record, columns)
+    problem.taken = taken
+    return problem
+  }
+
+  private func proposal(for record: StoredRecord, _ columns: [String]) throws -> TakenValue.Proposal? {
+    let store = stores.tables[record.table]
+    let indexes = columns.compactMap { store.table.index(of: $0) }
+    guard !store.table.isBuiltIn, let index = indexes.first(where: { store.table.columns[$0].type == .text }),
+      let text = record.values[index].text
+    else { return nil }
+    let column = store.table.columns[index]
+    var candidate = record
+    for number in 2..<(2 + Self.tries) {
+      let value = "\(text) \(number)"
+      candidate.values[index] = .text(value)
+      // The next would be no shorter, and in no list of values either.
+      do { try column.check(candidate.values[index]) } catch { return nil }
+      if try store.holder(of: columns, like: candidate) == nil {
+        return .init(column: column.name, value: value)
+      }
+    }
+    return nil
+  }
+}

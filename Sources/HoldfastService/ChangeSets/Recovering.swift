@@ -1,0 +1,333 @@
+import HoldfastCore
+
+/// Taking what a device recovers; docs/RESTORING.md, section 4.
+struct Recovering: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// What is known of a record of the lost history in a zone; nil when nothing is.
+  typealias Entries = (_ zone: String) throws -> RecoveryEntry?
+
+  /// Whether what the database had when the epoch began is of both histories. Where it is not known, some of it may be edits since the fork:
+  /// what gives way to something recovered is logged, and so is what is recovered and gives way.
+  private var isForkKnown: Bool { stores.store.history.isForkKnown }
+
+  /// Takes a record or deletion of the history that the restore has lost.
+  ///
+  /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore were merged with it; nil when there is
+  ///   nothing to do.
+  func take(_ item: RecoveredRecord, entry: Entries) throws -> Int64? {
+    let seq = try settle(item, entry)
+    if !item.isDeletion { try tellDeparture(of: item) }
+    return seq
+  }
+
+  private func settle(_ item: RecoveredRecord, _ entry: Entries) throws -> Int64? {
+    if let live = try stores.tables[item.table].record(item.id) {
+      // Who sees one zone alone can't tell a record that left it from one that was deleted.
+      if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
+      let known = try entry(live.zone)
+      let isUntouched = try isUntouched(live.seq, live.zone, known)
+      // What the backup has, it did not lose.
+      let isOlder = item.rev < (isUntouched ? live.rev : known?.base ?? live.rev)
+      if isOlder, isForkKnown || item.isDeletion { return nil }
+      try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
+      if isUntouched, item.rev <= live.rev {
+        // A device that had not heard of the rev of its own edit has later values with the rev of before.
+        try ConflictLog(run: run).log(
+          overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
+        return live.seq
+      }
+      guard isUntouched else {
+        if live.table == stores.members, !item.isDeletion, try hasRecovered(live.zone) {
+          try take([stores.memberColumns.role], of: item, into: live, rev: max(item.rev, live.rev) + 1)
+          return 0
+        }
+        return try merge(item, into: live, base: known?.base)
+      }
+      return try item.isDeletion ? remove(live, as: item) : replace(live, by: item)
+    }
+    let name = schema.tables[item.table].name
+    if let tombstone = try stores.tombstones.deletion(item.id, of: name) {
+      return try take(item, over: tombstone, entry)
+    }
+    if let known = try entry(item.zone), !known.isDeletion, try ledger.exists(item.zone) {
+      // It was deleted since the restore, and that is purged.
+      let purged = Tombstone(
+        zone: item.zone, rev: max(known.base, known.rev), stamp: author.clock, device: author.device,
+        seq: .max)
+      return try take(item, over: purged, entry)
+    }
+    if item.isDeletion {
+      guard try ledger.exists(item.zone) else { return nil }
+      try require(.delete, of: item, in: item.zone, nil)
+      let tombstone = Tombstone(
+        zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
+      return try put(tombstone, of: item)
+    }
+    return try insert(item)
+  }
+
+  /// A record that is not, or no longer, in the zone from which it was recovered leaves a departure there, so that it leaves devices.
+  private func tellDeparture(of item: RecoveredRecord) throws {
+    let name = schema.tables[item.table].name
+    let home =
+      try stores.tables[item.table].record(item.id)?.zone
+      ?? stores.tombstones.deletion(item.id, of: name)?.zone
+    guard let home, home != item.zone, let role = try ledger.role(of: author.user, in: item.zone),
+      role >= .editor
+    else { return }
+    let departure = Tombstone(zone: item.zone, rev: item.rev, stamp: author.clock, device: author.device)
+    try stores.insert(
+      departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)
+  }
+
+  /// A record that was recovered before, was deleted since, and has no tombstone any more, gets one again, so that it leaves devices.
+  func tellDeletion(of item: RecoveredRecord, rev: Int64) throws {
+    let name = schema.tables[item.table].name
+    guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
+      try stores.tombstones.deletion(item.id, of: name) == nil,
+      let role = try ledger.role(of: author.user, in: item.zone), role >= .editor
+    else { return }
+    _ = try put(
+      Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)
+  }
+
+  /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
+  private func isUntouched(_ seq: Int64, _ zone: String, _ known: RecoveryEntry?) throws -> Bool {
+    if seq == known?.seq { return true }
+    return try seq <= (stores.store.recovery.restored(zone)?.seq ?? 0)
+  }
+
+  /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
+  private func require(
+    _ right: AccessRules.Right, of item: RecoveredRecord, in zone: String, _ live: StoredRecord?
+  )
+    throws
+  {
+    let table = schema.tables[item.table]
+    guard let role = try role(in: zone) else {
+      throw Problem(.recordUnknown, "The zone of a record in \(table.name).")
+    }
+    if right == .delete, let live { return try AccessRules(run: run).requireDelete(of: live, as: role) }
+    try AccessRules(run: run).require(right, of: item.table, in: zone, as: role)
+  }
+
+  /// The author's role: that of now, or, for a member, the one that a proof shows of a later moment than the backup's, unless the membership
+  /// was written since, or may have been.
+  private func role(in zone: String) throws -> Role? {
+    guard let role = try ledger.role(of: author.user, in: zone) else { return nil }
+    guard isForkKnown else { return role }
+    let claims = try stores.store.recovery.zoneClaims(of: zone)
+    guard let claim = claims.first(where: { $0.user == author.user }), claim.moment != nil,
+      let proven = claim.role, proven > role, let restored = try stores.store.recovery.restored(zone)?.seq,
+      let membership = try stores.membership(of: author.user, in: zone), membership.seq <= restored
+    else { return role }
+    return proven
+  }
+
+  /// Whether the author has recovered the zone, by the latest proof of it: what the copy says of members counts then, whatever they have done since.
+  private func hasRecovered(_ zone: String) throws -> Bool {
+    try stores.recoverer(of: zone) == author.user
+  }
+
+  // MARK: Live records
+
+  private func replace(_ live: StoredRecord, by item: RecoveredRecord) throws -> Int64? {
+    guard let values = item.values else { return nil }
+    let columns = schema.tables[item.table].columns.indices.filter { values[$0] != live.values[$0] }
+    Trace.took(.recovered)
+    try logReplaced(columns, by: item, in: live)
+    try take(columns, of: item, into: live, rev: item.rev)
+    return try stores.tables[item.table].record(item.id)?.seq
+  }
+
+  /// Logs values that what is recovered replaces, where they may have been written since the fork.
+  private func logReplaced(_ columns: [Int], by item: RecoveredRecord, in live: StoredRecord) throws {
+    if isForkKnown { return }
+    let table = schema.tables[item.table]
+    let replaced = overlaps(of: item, against: live).filter { columns.contains($0.column) }.map {
+      Overlap(column: $0.column, policy: $0.policy, base: nil, winner: $0.loser, loser: $0.winner)
+    }
+    // Of a membership only the role is anybody's edit.
+    let edits =
+      table.zone == .explicit ? replaced.filter { $0.column == stores.memberColumns.role } : replaced
+    try ConflictLog(run: run).log(
+      edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: live.zone)
+  }
+
+  /// Takes columns of what was recovered, with the rev that the record gets by it.
+  private func take(_ columns: [Int], of item: RecoveredRecord, into live: StoredRecord, rev: Int64) throws {
+    let table = schema.tables[item.table]
+    var record = live
+    var stamps =
+      RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
+    let changed = columns.filter { table.zone != .explicit || $0 == stores.memberColumns.role }
+    for index in changed {
+      record.values[index] = item.values?[index] ?? .null
+      // The value is older than every edit that still waits on a device.
+      stamps[table.columns[index].name] = ColumnStamp(rev: rev, stamp: .zero, device: author.device)
+    }
+    record.rev = rev
+    record.stamps = stamps.text
+    try Updating(run: run).write(record, changed: changed, from: live)
+  }
+
+  private func remove(_ live: StoredRecord, as item: RecoveredRecord) throws -> Int64? {
+    Trace.took(.recovered)
+    try Deleting(run: run).remove(live, at: author.clock, rev: item.rev) { record in
+      try !self.isForkKnown || !self.isUntouched(record.seq, record.zone, nil)
+    }
+    try Deleting(run: run).removeMember(live)
+    return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
+  }
+
+  /// Edits since the restore stay; columns that nobody has changed since are taken. The record gets a later rev, so that the device takes it over
+  /// what it has.
+  ///
+  /// - Parameter base: the rev at the restore, 0 for a record that was not there; nil when it is not known, then every column counts as changed.
+  private func merge(_ item: RecoveredRecord, into live: StoredRecord, base: Int64?) throws -> Int64? {
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    var taken: [Int] = []
+    var lost: [Overlap] = []
+    for overlap in overlaps(of: item, against: live) {
+      var isChanged = true
+      if let base, let last = stamps?[columns[overlap.column].name] {
+        isChanged = last.rev > base && !last.isRecovered
+      }
+      if let base, item.rev <= base {
+        // What the backup has, or, where a column shows it, an edit of the device of whose rev it had not heard.
+        if !isChanged || !isForkKnown { lost.append(overlap) }
+      } else if isChanged {
+        lost.append(overlap)
+      } else {
+        taken.append(overlap.column)
+      }
+    }
+    Trace.took(taken.isEmpty ? .returnLost : .returnMerged)
+    try logReplaced(taken, by: item, in: live)
+    if !taken.isEmpty || item.rev > live.rev {
+      try take(taken, of: item, into: live, rev: max(item.rev, live.rev) + 1)
+    }
+    try ConflictLog(run: run).log(lost, of: live.id, table: live.table, zone: live.zone)
+    return 0
+  }
+
+  /// The values that were recovered and differ from those of the live record, which stay.
+  private func overlaps(of item: RecoveredRecord, against live: StoredRecord) -> [Overlap] {
+    let columns = schema.tables[item.table].columns
+    let stamps = RecordStamps(live.stamps)
+    return columns.indices.compactMap { index in
+      guard let value = item.values?[index], value != live.values[index] else { return nil }
+      let last = stamps?[columns[index].name]
+      return Overlap(
+        column: index, policy: "restore", base: nil,
+        winner: .init(
+          value: live.values[index], device: last?.device ?? 0, stamp: last?.stamp ?? author.clock),
+        loser: .init(value: value, device: author.device, stamp: author.clock), isWinnerInRecord: true)
+    }
+  }
+
+  // MARK: Records that are not there
+
+  private func take(_ item: RecoveredRecord, over tombstone: Tombstone, _ entry: Entries) throws -> Int64? {
+    try require(item.isDeletion ? .delete : .create, of: item, in: tombstone.zone, nil)
+    var next = tombstone
+    next.seq = nil
+    if item.isDeletion {
+      if item.rev <= tombstone.rev { return nil }
+      next.rev = item.rev
+      return try put(next, of: item)
+    }
+    let known = try entry(tombstone.zone)
+    // Where the fork is not known, only what was recovered can be told from a deletion since.
+    let isRecovered = known.map { $0.rev > 0 && $0.seq == tombstone.seq } ?? false
+    if try isRecovered || isForkKnown && isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
+      if tombstone.zone != item.zone {
+        try AccessRules(run: run).requireTaking(of: item.table, from: tombstone.zone)
+      }
+      // A departure has the rev that the record has in the other zone, a deletion a later one.
+      let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
+      if item.rev <= tombstone.rev, !isDeparted { return nil }
+      stores.tombstones.becomeDeparture(
+        item.id, of: schema.tables[item.table].name, in: tombstone.zone)
+      return try insert(item)
+    }
+    Trace.took(.returnLost)
+    next.rev = max(item.rev, tombstone.rev) + 1
+    _ = try put(next, of: item)
+    // What the backup has, it did not lose.
+    if isForkKnown, let known, item.rev < known.base { return 0 }
+    let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
+      Overlap(
+        column: index, policy: "restore", base: nil,
+        winner: .init(value: nil, device: tombstone.device, stamp: tombstone.stamp),
+        loser: .init(value: value, device: author.device, stamp: author.clock))
+    }
+    try ConflictLog(run: run).log(overlaps, of: item.id, table: item.table, zone: tombstone.zone)
+    return 0
+  }
+
+  private func put(_ tombstone: Tombstone, of item: RecoveredRecord) throws -> Int64 {
+    Trace.took(.recovered)
+    let seq = try ledger.next(tombstone.zone)
+    try stores.insert(
+      tombstone, seq: seq, of: item.id, in: schema.tables[item.table].name, isDeparture: false)
+    return seq
+  }
+
+  private func insert(_ item: RecoveredRecord) throws -> Int64? {
+    guard var values = item.values else { return nil }
+    let table = schema.tables[item.table]
+    let zone = try home(of: item)
+    if table.zone == .explicit {
+      try MemberRules(run: run).completeMember(&values, in: zone)
+      if let user = values[stores.memberColumns.user].text,
+        let member = try stores.membership(of: user, in: zone)
+      {
+        if user != author.user, try hasRecovered(zone) {
+          try take([stores.memberColumns.role], of: item, into: member, rev: member.rev &+ 1)
+        }
+        // Who has recovered the zone is a member by another record.
+        let tombstone = Tombstone(zone: zone, rev: item.rev &+ 1, stamp: author.clock, device: author.device)
+        _ = try put(tombstone, of: item)
+        return 0
+      }
+    }
+    Trace.took(.recovered)
+    let stamps = RecordStamps(creation: ColumnStamp(rev: item.rev, stamp: .zero, device: author.device))
+    let seq = try ledger.next(zone)
+    let record = StoredRecord(
+      table: item.table, id: item.id, zone: zone, seq: seq, rev: item.rev, stamps: stamps.text, values: values
+    )
+    try RecordWriting(run: run).insert(record)
+    if table.zone == .explicit {
+      if let group = values[stores.memberColumns.group].text {
+        try MemberRules(run: run).spareBlockers(of: group, from: zone)
+      }
+      try stores.followMember(values, in: zone)
+    }
+    if table.zone == .root { try stores.followRoot(of: zone) }
+    return seq
+  }
+
+  /// The zone of a record that is recovered and is not there, where its author may create it.
+  private func home(of item: RecoveredRecord) throws -> String {
+    let table = schema.tables[item.table]
+    switch table.zone {
+    // A zone is made by a claim that is proven or granted, never by what is recovered.
+    case .root where item.id == item.zone: break
+    case .public(let name) where item.zone == name: break
+    case .user where try stores.store.accounts.name(ofID: item.zone) != nil: break
+    case .parent(let column):
+      let id = table.index(of: column).flatMap { item.values?[$0].text }
+      let zone = try Creating(run: run).parentZone(item.table, column: column, id: id)
+      try require(.create, of: item, in: zone, nil)
+      return zone
+    case .explicit, .server: break
+    default: throw Problem(.invalidRequest, "A record of \(table.name) can't be in that zone.")
+    }
+    try require(.create, of: item, in: item.zone, nil)
+    return item.zone
+  }
+}

@@ -1,0 +1,75 @@
+import HoldfastCore
+
+/// References hold when a change set is whole (I9).
+struct ReferenceRules: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// Checks the new references of a record that was just written; those that do not hold are looked at again at the end.
+  func checkReferences(of record: StoredRecord, over old: StoredRecord?) throws {
+    for link in schema.links(of: record.table) {
+      if let old, old.values[link.column] == record.values[link.column] { continue }
+      if try holds(link, of: record) { continue }
+      run.openReferences.append(OpenReference(operation: run.current, link: link, id: record.id))
+    }
+  }
+
+  /// What must hold when all operations are applied. Only what was in doubt is looked at.
+  func checkOpenReferences() throws {
+    try checkInbound()
+    for reference in run.openReferences where !reference.isInbound {
+      if let record = try stores.tables[reference.link.table].record(reference.id),
+        try !holds(reference.link, of: record)
+      {
+        throw run.blame(reference.operation, Problem(.referenceMissing, name(of: reference.link)))
+      }
+    }
+  }
+
+  /// Whether a reference is null, or names a live record where it may point to.
+  private func holds(_ link: SyncSchema.Link, of record: StoredRecord) throws -> Bool {
+    guard let id = record.values[link.column].text else { return true }
+    guard let zone = try stores.tables[link.target].zone(of: id) else { return false }
+    if link.isInZone { return zone == record.zone }
+    return try ledger.role(of: author.user, in: zone) != nil
+  }
+
+  /// How many records are looked up together.
+  private static let together = 1000
+
+  /// After a deletion nobody may refer to the record; after a move only records of its new zone.
+  private func checkInbound() throws {
+    var links: [(link: SyncSchema.Link, operations: TextMap<Int>)] = []
+    for reference in run.openReferences where reference.isInbound {
+      let known = links.firstIndex {
+        $0.link.table == reference.link.table && $0.link.column == reference.link.column
+      }
+      if known == nil { links.append((reference.link, [:])) }
+      let place = known ?? links.count - 1
+      if links[place].operations[reference.id] == nil {
+        links[place].operations[reference.id] = reference.operation
+      }
+    }
+    for (link, operations) in links {
+      let store = stores.tables[link.table]
+      // Any that refers to a record that was deleted is one too many, and with moved ones no more can have come along.
+      let limit =
+        run.isErasing || author.device == 0
+        ? .max : stores.workLimit / ChangeSetWork.follower + run.operations.count + 2
+      let children = try store.references(by: link.column, to: operations.keys.sorted(), limit: limit)
+      for (index, (id, parent)) in children.enumerated() {
+        if index % Self.together == 0 {
+          try store.prefetch(children[index...].prefix(Self.together).map(\.id))
+        }
+        let zone = try stores.tables[link.target].zone(of: parent)
+        let childZone = try store.zone(of: id)
+        if zone == nil || link.isInZone && childZone != zone {
+          throw run.blame(operations[parent] ?? run.current, Problem(.referenceRestricted, name(of: link)))
+        }
+      }
+    }
+  }
+
+  private func name(of link: SyncSchema.Link) -> String {
+    "\(schema.tables[link.table].name).\(schema.tables[link.table].columns[link.column].name)"
+  }
+}

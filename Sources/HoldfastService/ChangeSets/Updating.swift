@@ -1,0 +1,77 @@
+import HoldfastCore
+
+/// Updates records: merges column by column.
+struct Updating: ChangeSetPart {
+  let run: ChangeSetRun
+
+  /// An update: merges column by column.
+  func update(_ operation: RecordOperation) throws {
+    let store = stores.tables[operation.table]
+    if let live = try store.record(operation.id) {
+      guard try ledger.role(of: author.user, in: live.zone) != nil else { throw Problem(.recordUnknown) }
+      if operation.table == stores.conflicts { return try ConflictLog(run: run).choose(operation, in: live) }
+      return try merge(operation, into: live, base: operation.rev)
+    }
+    guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name),
+      try ledger.role(of: author.user, in: tombstone.zone) != nil
+    else { throw Problem(.recordUnknown) }
+    // A conflict that is purged takes no choice, and needs none.
+    if operation.table != stores.conflicts {
+      try Creating(run: run).refuseAsDeleted(operation, under: tombstone)
+    }
+  }
+
+  /// Merges an edit into a live record: an update, or a create of what is there already.
+  func merge(_ operation: RecordOperation, into live: StoredRecord, base rev: Int64) throws {
+    let table = schema.tables[live.table]
+    try AccessRules(run: run).require(.update, of: live.table, in: live.zone)
+    if table.zone == .explicit { try MemberRules(run: run).checkMember(operation, live) }
+    var merge = RecordMerge(live)
+    let isAgain = isAgain(operation, live)
+    for setting in operation.settings {
+      if table.zone == .explicit, setting.column != stores.memberColumns.role { continue }
+      // A create lists all columns; a null among them says nothing.
+      if operation.kind == .create, setting.value == .null { continue }
+      let column = table.columns[setting.column]
+      // Two devices have created one record, and each has counted from the beginning.
+      let isCounted = operation.kind == .create && column.policy == .counter && !isAgain
+      let base = setting.base ?? (isCounted ? column.defaultValue ?? .null : nil)
+      let edit = ColumnEdit(
+        value: setting.value, base: base, rev: rev, stamp: stamp(of: operation), device: author.device)
+      try decide(setting.column, column, edit, &merge)
+    }
+    try Creating(run: run).dropEnded(&merge, of: operation, over: live)
+    try write(merge, over: live)
+  }
+
+  /// Whether a create is the one that made the record, sent again by a copy of its device, as far as that can be told.
+  private func isAgain(_ operation: RecordOperation, _ live: StoredRecord) -> Bool {
+    guard let creation = RecordStamps(live.stamps)?.creation else { return true }
+    return creation.stamp == stamp(of: operation) || creation.isRecovered
+  }
+
+  /// Writes what a record has become, unless it is what it was.
+  func write(_ merge: RecordMerge, over live: StoredRecord) throws {
+    // A record whose edit did not become what its device shows is sent again: the device may have read it already.
+    if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
+    if !merge.changed.isEmpty { Trace.took(.updated) }
+    try write(merge.next, changed: merge.changed, from: live)
+    try ConflictLog(run: run).log(merge.overlaps, of: live.id, table: live.table, zone: live.zone)
+  }
+
+  func write(_ changed: StoredRecord, changed columns: [Int], from live: StoredRecord) throws {
+    var record = changed
+    let table = schema.tables[record.table]
+    try AccessRules(run: run).requireDependence(of: live, by: columns)
+    if case .parent(let name) = table.zone, let parent = table.index(of: name), columns.contains(parent) {
+      let zone = try Creating(run: run).parentZone(record.table, column: name, id: record.values[parent].text)
+      if zone != live.zone { return try Moving(run: run).move(record, from: live, to: zone) }
+    }
+    record.seq = try ledger.next(record.zone)
+    try RecordWriting(run: run).replace(record, over: live)
+    if table.zone == .explicit {
+      try stores.followMember(record.values, in: record.zone)
+      run.ownerLosses.append((record.zone, run.current))
+    }
+  }
+}
