@@ -22,9 +22,11 @@ extension RestRun {
     guard !answer.body.isEmpty else { return answer }
     room = work.environment.answerSize - answer.body.count
     var (isHidden, isFilled) = (false, false)
-    let body = try JSONValue(parsing: answer.body).mappingRecords { shown in
+    let shown = try JSONValue(parsing: answer.body)
+    if try shown.contains({ try isHiddenValue($0) }) { return nil }
+    let body = try shown.mappingRecords { shown in
       isHidden = try isHidden || stores.ledger.role(of: author.user, in: shown.zone) == nil
-      guard !isHidden, !shown.hasColumns, room > 0,
+      guard !isHidden, !shown.isDeleted, !shown.hasColumns, room > 0,
         let table = stores.schema.index(of: shown.table),
         let record = try stores.tables[table].record(shown.id), record.rev == shown.rev
       else { return .object(shown.members) }
@@ -37,9 +39,19 @@ extension RestRun {
     if isHidden { return nil }
     return isFilled ? RestAnswer(status: answer.status, head: answer.head, body: body.bytes) : answer
   }
+
+  /// Whether an object is a problem that names a record, as it has a unique value, and the sender may not see it any more.
+  private func isHiddenValue(_ json: JSONValue) throws -> Bool {
+    guard json["code"]?.stringValue == ProblemCode.uniqueTaken.rawValue, let id = json["record"]?.stringValue
+    else { return false }
+    for table in stores.tables {
+      if let zone = try table.zone(of: id) { return try stores.ledger.role(of: author.user, in: zone) == nil }
+    }
+    return false
+  }
 }
 
-/// A live record in an answer of REST.
+/// A record in an answer of REST, or the short form of one that is deleted.
 private struct AnsweredRecord {
   let members: [JSONValue.Member]
   let table: String
@@ -48,22 +60,33 @@ private struct AnsweredRecord {
   let rev: Int64
   let creator: String?
   let hasColumns: Bool
+  let isDeleted: Bool
 
   /// Nil for an object that is none.
   init?(_ json: JSONValue) {
-    guard let members = json.members, json["deleted"] == nil, let table = json["table"]?.stringValue,
+    guard let members = json.members, let table = json["table"]?.stringValue,
       let id = json["id"]?.stringValue, let zone = json["zone"]?.stringValue,
       let rev = json["rev"]?.integerValue
     else { return nil }
     self.members = members
     (self.table, self.id, self.zone, self.rev) = (table, id, zone, rev)
     creator = json["created_by_request_id"]?.stringValue
-    hasColumns = json["columns"] != nil
+    (hasColumns, isDeleted) = (json["columns"] != nil, json["deleted"] != nil)
   }
 }
 
 extension JSONValue {
-  /// The answer with each of its live records replaced. Columns have no records in them.
+  /// Whether an object in the answer, at any depth, fulfils a condition.
+  fileprivate func contains(_ condition: (JSONValue) throws -> Bool) rethrows -> Bool {
+    switch self {
+    case .array(let elements): return try elements.contains { try $0.contains(condition) }
+    case .object(let members):
+      return try condition(self) || members.contains { try $0.value.contains(condition) }
+    default: return false
+    }
+  }
+
+  /// The answer with each of its records replaced. Columns have no records in them.
   fileprivate func mappingRecords(_ transform: (AnsweredRecord) throws -> JSONValue) rethrows -> JSONValue {
     if let record = AnsweredRecord(self) { return try transform(record) }
     switch self {

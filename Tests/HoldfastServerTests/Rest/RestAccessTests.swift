@@ -96,6 +96,30 @@ import Testing
     #expect(own.status == 410)
   }
 
+  @Test("a repeated request shows nothing of a zone that was lost: records, deleted ones, what has a value (I10)")
+  func replays() throws {
+    let member = try rest.send(
+      "POST", "/v1/tables/members", ["zone": .string(list), "columns": ["name": "bob", "role": "owner"]]
+    ).id
+    try server.accept(member, by: "bob")
+    let path = "/v1/tables/items/\(item)"
+    let again: JSONValue = ["zone": .string(list), "columns": ["name": "alice", "role": "viewer"]]
+    let requests: [(String, String, JSONValue?, Int)] = [
+      ("PATCH", path, ["columns": ["title": "x"]], 200), ("POST", "/v1/tables/members", again, 409),
+      ("DELETE", path, nil, 200), ("PATCH", path, ["columns": ["title": "y"]], 410),
+    ]
+    for (index, (method, target, body, status)) in requests.enumerated() {
+      #expect(try stranger.send(method, target, body, id: "r\(index)").status == status)
+    }
+    try rest.send("DELETE", "/v1/tables/members/\(member)")
+    for (index, (method, target, body, _)) in requests.enumerated() {
+      let reply = try stranger.send(method, target, body, id: "r\(index)")
+      let text = String(decoding: reply.body, as: UTF8.self)
+      #expect(reply.isReplay && !text.contains("\"zone\"") && reply.json["record"] == nil, "\(text)")
+    }
+    #expect(try server.findings().isEmpty)
+  }
+
   @Test("everybody reads a public zone, and nobody without a role writes it (I10)")
   func publicZone() throws {
     try server.change(
