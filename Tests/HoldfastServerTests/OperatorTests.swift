@@ -37,6 +37,23 @@ import Testing
   }
 
   @Test(
+    "a limit on statements that ends a write before it began makes it wait (I12)",
+    .enabled(if: Engine.used == .postgres))
+  func statementTimeout() throws {
+    guard case .postgres(let location) = server.location else { return }
+    let operators = try PostgresConnection(location.direct ?? location.url)
+    let name = try operators.query("SELECT current_database()").text(0, 0)
+    try operators.execute("ALTER DATABASE \"\(name)\" SET statement_timeout = '200ms'")
+    try server.reopen()
+    try operators.execute("BEGIN; LOCK TABLE holdfast.zones IN ACCESS EXCLUSIVE MODE")
+    let reply = try RestClient(anna).send(
+      "PATCH", "/v1/tables/items/\(item)", ["columns": ["title": "Oat milk"]])
+    #expect(reply.status == 503 && reply.headers["Retry-After"] != nil)
+    try operators.execute("ROLLBACK")
+    #expect(try patch(RestClient(anna)) == 200)
+  }
+
+  @Test(
     "row-level security and lost rights make writing wait, and never a deletion (I3)",
     .enabled(if: Engine.used == .postgres),
     arguments: [

@@ -72,6 +72,10 @@ package final class Service {
         case .rule, .other:
           // One of them is at fault. Alone, it harms no other.
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
+          // Nothing was written yet: it is no rule that is broken, but reading that failed, as by a limit on its time.
+          if case .rule = work.store.meaning(of: error), !work.hasBegun {
+            return fail(commands, Problem(.busy, retryAfter: 5), error)
+          }
           guard case .rule = work.store.meaning(of: error), !isCareful else {
             return fail(commands, Problem(.internalError), error)
           }

@@ -20,6 +20,8 @@ package final class UnitOfWork {
   private var condemned: [Int: RefusedOperation] = [:]
   /// How many parts the transaction has had.
   private var turn = 0
+  /// Whether all that a transaction needs at its beginning has been read.
+  private(set) var hasBegun = false
   /// When the transaction began, as it is measured.
   private var began: Int64 = 0
   private let log: @Sendable (String) -> Void
@@ -48,7 +50,9 @@ package final class UnitOfWork {
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> (waiting: Set<Int>, now: Stamp) {
     recovery = RecoveryLedger()
     turn = 0
+    hasBegun = false
     let waiting = try transaction.begin(footprints, isCareful: isCareful)
+    hasBegun = true
     began = environment.measured()
     (stores.history, stores.now) = (history, clock.trusted.now())
     return (waiting, clock.advance(milliseconds: environment.now(), past: transaction.clockSeen))
