@@ -96,7 +96,7 @@ import Testing
     #expect(own.status == 410)
   }
 
-  @Test("a repeated request shows nothing of a zone that was lost: records, deleted ones, what has a value (I10)")
+  @Test("a repeated request shows nothing of a zone that was lost, and no record that has a value (I10)")
   func replays() throws {
     let member = try rest.send(
       "POST", "/v1/tables/members", ["zone": .string(list), "columns": ["name": "bob", "role": "owner"]]
