@@ -14,7 +14,7 @@ enum BenchCommand: Subcommand {
       .init(
         name: "only", value: "PART",
         help:
-          "One of creates, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or purging: a million records that come and go"
+          "One of creates, bulk, syncs, download, snapshot, writes, push and, with a database, deltas; all unless given. Or purging: a million records that come and go"
       ),
     ],
     notes: "Build it in release mode: make bench. Ends with 1 when a floor is missed.")
@@ -28,7 +28,8 @@ enum BenchCommand: Subcommand {
     defer { try? FileManager.default.removeItem(at: folder) }
     let part = options["only"].map { Bench.Part(rawValue: $0) }
     if case .some(nil) = part {
-      throw UsageError("--only takes creates, syncs, download, snapshot, writes, push, deltas or purging.")
+      throw UsageError(
+        "--only takes creates, bulk, syncs, download, snapshot, writes, push, deltas or purging.")
     }
     let bench = Bench(
       folder: folder, database: options["database"], runs: runs,
@@ -62,7 +63,7 @@ struct Bench: Sendable {
   let runs: Int
 
   enum Part: String, CaseIterable, Sendable {
-    case creates, syncs, download, snapshot, writes, push, deltas, purging
+    case creates, bulk, syncs, download, snapshot, writes, push, deltas, purging
 
     /// Those that are measured unless somebody names one.
     static let usual = allCases.filter { $0 != .purging }
@@ -92,6 +93,10 @@ struct Bench: Sendable {
         add(try await creates(&bench, connections: 1, requests: 3000, floor: nil))
         add(try await creates(&bench, connections: 16, requests: 12000, floor: nil))
         add(try await creates(&bench, connections: 64, requests: 24000, floor: 1.5))
+      case .bulk:
+        for result in try await bulk(server.port, Self.signUp(1, named: "bulk", at: server.url).tokens[0]) {
+          add(result)
+        }
       case .syncs:
         add(
           try quiet(bench, "up-to-date syncs, 64 connections", floor: 0.3) {
@@ -116,7 +121,7 @@ struct Bench: Sendable {
         add(
           .init(
             name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
-            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30) * 1000, floor: nil))
+            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000, floor: nil))
         add(
           .init(
             name: "100 changes out of 1,000,000 records",
@@ -153,6 +158,23 @@ struct Bench: Sendable {
       name: "durable creates over HTTP, \(connections) connections", rate: Measurement.median(rates),
       limitName: database == nil ? "raw SQLite, a row a commit" : "pgbench, as many clients",
       limit: Measurement.median(limits), floor: database == nil ? floor : nil)
+  }
+
+  /// Many records in one request.
+  private func bulk(_ port: UInt16, _ token: String) async throws -> [Measurement.Result] {
+    let bench = BulkBench(
+      port: port, sql: database.map { PgBench(url: $0, folder: folder) }, folder: folder, token: token)
+    var (creates, cascades): ([(rate: Double, limit: Double)], [(rate: Double, limit: Double)]) = ([], [])
+    for _ in 0..<runs {
+      creates.append(try await bench.creates(requests: 20))
+      cascades.append(try await bench.cascade())
+    }
+    let engine = database == nil ? "raw SQLite" : "PostgreSQL alone"
+    return [("creates by 1,000 in a request", creates), ("a cascade of 8,000 records", cascades)].map {
+      Measurement.Result(
+        name: $0, rate: Measurement.median($1.map(\.rate)), limitName: engine,
+        limit: Measurement.median($1.map(\.limit)), floor: nil)
+    }
   }
 
   /// Requests of those who have everything, beside a constant answer.

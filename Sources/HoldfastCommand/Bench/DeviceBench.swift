@@ -81,4 +81,48 @@ enum RawSQLite {
     }
     return Double(rows.count) / seconds
   }
+
+  /// Rows a second in durable transactions of so many, into a table that is clustered and has an index as a server's tables have.
+  static func sets(of size: Int, count: Int, with text: String, in folder: URL) async throws -> Double {
+    let connection = try open("sets-\(UInt32.random(in: 0 ... .max)).db", in: folder)
+    try connection.execute(
+      """
+      CREATE TABLE notes (id TEXT NOT NULL, zone TEXT NOT NULL, seq INTEGER NOT NULL, rev INTEGER NOT NULL,
+        stamps TEXT NOT NULL, text TEXT, PRIMARY KEY (zone, seq)) WITHOUT ROWID, STRICT;
+      CREATE UNIQUE INDEX notes_id ON notes (id);
+      """)
+    let insert = try connection.statement("INSERT INTO notes VALUES (?, 'a zone', ?, 1, 'a stamp', ?)")
+    let ids = (0..<size * count).map { _ in StoreEnvironment.system.newID() }
+    let seconds = try await Measurement.seconds {
+      for set in 0..<count {
+        try connection.transaction(.immediate) {
+          for number in set * size..<(set + 1) * size {
+            try insert.bind(ids[number], at: 1)
+            try insert.bind(Int64(number), at: 2)
+            try insert.bind(text, at: 3)
+            try insert.run()
+          }
+        }
+      }
+    }
+    return Double(size * count) / seconds
+  }
+
+  /// Rows a second that SQLite deletes along with the row that they refer to.
+  static func cascade(of count: Int, in folder: URL) async throws -> Double {
+    let connection = try open("cascade-\(UInt32.random(in: 0 ... .max)).db", in: folder)
+    try connection.execute(
+      """
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE parents (id TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+      CREATE TABLE children (id TEXT NOT NULL PRIMARY KEY,
+        parent TEXT NOT NULL REFERENCES parents ON DELETE CASCADE, title TEXT) WITHOUT ROWID;
+      CREATE INDEX children_of_parent ON children (parent);
+      INSERT INTO parents VALUES ('one');
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO children SELECT lower(hex(randomblob(16))), 'one', 'item ' || i FROM n;
+      """)
+    let seconds = try await Measurement.seconds { try connection.execute("DELETE FROM parents") }
+    return Double(count) / seconds
+  }
 }

@@ -6,9 +6,9 @@ struct PgBench {
   let folder: URL
 
   /// Durable inserts of 1,000 rows at once a second, by one client.
-  func bareSets(count: Int) throws -> Double {
+  func bareSets(count: Int, with text: String) throws -> Double {
     try insert(
-      "SELECT gen_random_uuid()::text, 'a zone', 'a note' FROM generate_series(1, 1000)", clients: 1,
+      "SELECT gen_random_uuid()::text, 'a zone', '\(text)' FROM generate_series(1, 1000)", clients: 1,
       each: count)
   }
 
