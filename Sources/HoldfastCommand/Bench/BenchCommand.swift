@@ -121,7 +121,8 @@ struct Bench: Sendable {
         add(
           .init(
             name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
-            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000, floor: nil))
+            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000,
+            floor: nil))
         add(
           .init(
             name: "100 changes out of 1,000,000 records",
