@@ -14,7 +14,7 @@ struct DeviceFormRepair {
   ///
   /// - Throws: `StoreError.databaseIsBroken` when a column is gone.
   func run() throws {
-    let difference = try DeviceForm(schema).difference(of: connection)
+    let difference = try DeviceForm.of(schema).difference(of: connection)
     if let lost = difference.lost {
       throw StoreError(
         .databaseIsBroken,

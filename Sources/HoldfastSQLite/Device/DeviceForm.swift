@@ -1,9 +1,10 @@
 package import HoldfastCore
+import Synchronization
 
 /// The tables, indexes and triggers that a device's file must have, and what of them it has not, or has otherwise.
 ///
 /// Another program may drop a trigger, or rebuild a table as table editors do, which drops the triggers with it. From then on no edit is recorded.
-package struct DeviceForm {
+package struct DeviceForm: Sendable {
   /// What the file lacks.
   package struct Difference {
     /// The statements that make good for it, in order.
@@ -14,7 +15,7 @@ package struct DeviceForm {
     package var lost: (table: String, column: String)?
   }
 
-  private struct Part {
+  private struct Part: Sendable {
     let type: String
     let name: String
     let sql: String
@@ -25,8 +26,19 @@ package struct DeviceForm {
   private let names: TextMap<String>
   private let columns: [(table: String, names: [String])]
 
-  /// The form of a schema: SQLite makes it in memory, so that its texts are those that it keeps.
-  package init(_ schema: SyncSchema) throws {
+  private static let last = Mutex<(schema: [UInt8], form: DeviceForm)?>(nil)
+
+  /// The form of a schema. An app opens its file again and again with one schema: its form is made once.
+  package static func of(_ schema: SyncSchema) throws -> DeviceForm {
+    let text = schema.json.bytes
+    if let last = last.withLock({ $0 }), last.schema == text { return last.form }
+    let form = try DeviceForm(schema)
+    last.withLock { $0 = (text, form) }
+    return form
+  }
+
+  /// SQLite makes it in memory, so that its texts are those that it keeps.
+  private init(_ schema: SyncSchema) throws {
     let model = try SQLiteConnection(path: ":memory:")
     try model.execute(DeviceTables.own)
     try model.execute(DeviceTables(schema: schema).all())

@@ -1,3 +1,4 @@
+import HoldfastConcurrency
 import HoldfastCore
 import HoldfastHTTP
 import HoldfastSQLite
@@ -33,7 +34,7 @@ final class API: Sendable {
   let decoy: String
   private let schemaAnswer: HTTPResponse
   private let schemaWords: SchemaWords
-  private let openAPIAnswer: HTTPResponse
+  private let openAPIAnswer: Lazy<HTTPResponse>
   private let isStopping = Atomic<Bool>(false)
   /// How many ids of results wait to be kept, and how many may.
   let waitingIDs = Atomic<Int>(0)
@@ -64,7 +65,7 @@ final class API: Sendable {
     records = RecordWriter(schema)
     schemaAnswer = Self.constant(schema.json.bytes)
     schemaWords = SchemaWords(schema)
-    openAPIAnswer = Self.constant(OpenAPIDocument(schema).json.bytes)
+    openAPIAnswer = Lazy { [schema] in Self.constant(OpenAPIDocument(schema).json.bytes) }
     decoy = environment.passwords.hash(makeToken(random: environment.random)) ?? ""
   }
 
@@ -169,7 +170,7 @@ final class API: Sendable {
     case .batch: return try writing.change(request, at: .batch)
     case .snapshot(let zone): return try SnapshotRoutes(api: self).snapshot(request, of: zone)
     case .schema: return .answer(schemaAnswer)
-    case .openAPI: return .answer(openAPIAnswer)
+    case .openAPI: return .answer(openAPIAnswer.value)
     case .health: return .answer(.json(Array("{\"status\":\"ok\"}".utf8)))
     case .readiness: return readiness()
     case .zones: return try zones.zones(request)
