@@ -60,7 +60,7 @@ row() { printf '| %s | %s | %s | %s |\n' "$@"; }
 try() {
   local name guards
   name=$(basename "$1" .patch)
-  guards=$(sed -n '1s/^\(I[0-9]*\): .*/\1/p' "$1")
+  guards=$(sed -En '1s/^(I[0-9]+(, I[0-9]+)*): .*/\1/p' "$1")
   git checkout --quiet -- .
   if ! git apply "$1"; then
     row "$name" "$guards" - '**does not apply**'
