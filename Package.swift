@@ -69,7 +69,7 @@ let package = Package(
     .target(
       name: "HoldfastPostgresStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
-      swiftSettings: optimized),
+      swiftSettings: strict),
     .target(
       name: "HoldfastServer",
       dependencies: [
