@@ -103,7 +103,7 @@ in_simulation() {
 
 # Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
 export HOLDFAST_OPTIMIZED=yes
-swift build --build-tests -debug-info-format none --disable-index-store
+swift build --build-tests -debug-info-format none
 set -m
 on_postgres &
 lanes+=($!)

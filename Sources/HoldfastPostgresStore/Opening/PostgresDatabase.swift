@@ -59,7 +59,10 @@ package struct PostgresDatabase: ServerDatabase {
   package func slowStore() throws -> (any StoreWriter)? { store(.slow) }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-    try readers.withConnection { _, reader in try body(reader) }
+    try readers.withConnection { _, reader in
+      reader.begin()
+      return try body(reader)
+    }
   }
 
   package func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) throws -> (

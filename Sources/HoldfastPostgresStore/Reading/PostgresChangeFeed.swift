@@ -181,7 +181,7 @@ struct PostgresChangeFeed: Sendable {
       }
       // As many as are likely to fill the rest.
       let each = max((writer.count - start) / Int(written.count), 1)
-      let size = min(max((limit - writer.count) / each + 1, 1), Self.most)
+      let size = min(max((limit - writer.count) / each + 1, 1), Self.most, Int(count - written.count) + 1)
       let next = first.zone.acked(written.last)
       guard let more = try read([next], for: user, size: size, isHeld: isHeld, on: connection).first,
         !more.zone.role.isEmpty,

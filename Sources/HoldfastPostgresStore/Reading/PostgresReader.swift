@@ -19,7 +19,7 @@ class PostgresReader: StoreReader {
   /// Whether all is read in one transaction.
   private var isHeld = false
   /// What was read with a device.
-  private var found: (device: Int64, zones: [ZoneState], refusals: [StoredRefusal])?
+  private var found: (device: Int64, user: String, zones: [ZoneState], refusals: [StoredRefusal])?
 
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
@@ -86,6 +86,9 @@ class PostgresReader: StoreReader {
     self.collections = collections
   }
 
+  /// Begins another request: what was read for the one before is of the past.
+  func begin() { (found, stretches) = (nil, [:]) }
+
   /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
   /// read together with the zones that it belongs to.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
@@ -95,7 +98,7 @@ class PostgresReader: StoreReader {
     token.withBytes { parameters.append(bytes: $0) }
     let (rows, zones) = try findDevice(parameters)
     guard !rows.isEmpty else { return nil }
-    found = (rows.int64(0, 0), zones, Self.refusals(rows))
+    found = (rows.int64(0, 0), rows.text(0, 1), zones, Self.refusals(rows))
     return KnownDevice(
       key: DeviceKey(
         number: rows.int64(0, 0), user: rows.text(0, 1), token: token,
@@ -211,7 +214,10 @@ class PostgresReader: StoreReader {
   }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneState? {
-    try feed.zone(zone, for: user, on: connection)
+    if let found, found.user == user, let seen = found.zones.first(where: { $0.zone == zone }) {
+      return seen.acked(nil)
+    }
+    return try feed.zone(zone, for: user, on: connection)
   }
 
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark> {

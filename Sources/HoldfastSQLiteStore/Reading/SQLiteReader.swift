@@ -45,7 +45,7 @@ final class SQLiteReader: StoreReader {
     findDevice = try connection.statement(
       """
       SELECT number, user, confirmed, chain, seen_at, acknowledged_refusals, session_used, scope, issued_after, acks_purged, app, app_schema,
-        session_at
+        session_at, (SELECT value FROM holdfast_meta WHERE key = 'epoch')
       FROM holdfast_devices WHERE token_hash = ?
       """
     )
@@ -62,12 +62,20 @@ final class SQLiteReader: StoreReader {
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
-    history = try SQLiteEpoch.history(findHistory.pairs())
-    known.see(history)
+    while let found = try find(token) {
+      if found.epoch == history.epoch { return found.device }
+      // Another has begun: it may have changed the device, too.
+      history = try SQLiteEpoch.history(findHistory.pairs())
+      known.see(history)
+    }
+    return nil
+  }
+
+  private func find(_ token: TokenHash) throws -> (device: KnownDevice, epoch: String)? {
     try token.withBytes { (bytes: UnsafeRawBufferPointer) in try findDevice.bind(blob: bytes, at: 1) }
     defer { findDevice.reset() }
     guard try findDevice.step() else { return nil }
-    return KnownDevice(
+    let device = KnownDevice(
       key: DeviceKey(
         number: findDevice.integer(0), user: findDevice.text(1), token: token,
         use: try .init(scope: findDevice.columnValue(7).text)),
@@ -78,6 +86,7 @@ final class SQLiteReader: StoreReader {
       hasPurgedAcks: findDevice.integer(9) == 1,
       client: findDevice.isNull(10)
         ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
+    return (device, findDevice.text(13))
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {

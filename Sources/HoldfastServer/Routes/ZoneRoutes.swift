@@ -39,30 +39,19 @@ struct ZoneRoutes {
   /// `GET /v1/zones/{zone}/changes`: PROTOCOL.md, section 9.7.
   func changes(_ request: HTTPRequest, zone name: String) throws -> Step {
     try api.read { reader in
-      let (key, store) = try api.sender(of: request, reader)
-      try requireAllTables(key)
-      let parameters = try QueryParameters(request)
-      try parameters.requireOnly("since", "limit")
-      let limit = try parameters.number("limit", in: 1...10000) ?? 1000
-      let since = try parameters["since"].flatMap { text throws(Problem) -> ChangeToken? in
-        if text.isEmpty { return nil }
-        guard let token = ChangeToken(text) else {
-          throw Problem(.invalidRequest, "since must be a change token.")
-        }
-        return token
-      }
-      return try store.transaction {
-        let visible = try store.visibleZones(of: key.user, publicZones: api.schema.publicZones)
-        guard let found = visible.zone(name) else { throw Problem(.notFound) }
-        let asked = ZoneState(
-          zone: found.zone,
-          ack: ZoneAck(
-            zone: found.zone, epoch: since?.epoch ?? "", seq: since?.seq ?? 0, purged: since?.purged ?? 0),
-          isStored: false, seq: found.seq, purged: found.purged, role: found.role, wasLost: false)
-        guard let zone = try store.refreshed([asked], for: key.user).first, !zone.role.isEmpty
-        else {
+      try reader.store.transaction {
+        let (key, store) = try api.sender(of: request, reader)
+        try requireAllTables(key)
+        let parameters = try QueryParameters(request)
+        try parameters.requireOnly("since", "limit")
+        let limit = try parameters.number("limit", in: 1...10000) ?? 1000
+        guard var zone = try store.zone(name, for: key.user)?.acked(Self.since(parameters)) else {
           throw Problem(.notFound)
         }
+        if zone.hasChanges, let refreshed = try store.refreshed([zone], for: key.user).first {
+          zone = refreshed
+        }
+        if zone.role.isEmpty { throw Problem(.notFound) }
         if zone.isFenced(epoch: store.history.epoch) { throw Problem(.tokenFenced) }
         var writer = JSONWriter()
         let end = try reader.reading(store).writePart(zone, to: &writer, count: Int64(limit))
@@ -73,6 +62,15 @@ struct ZoneRoutes {
         return .answer(.content(writer.bytes, validators))
       }
     }
+  }
+
+  /// Behind which change those begin that are asked for; nil for the first.
+  private static func since(_ parameters: QueryParameters) throws(Problem) -> ChangeToken? {
+    guard let text = parameters["since"], !text.isEmpty else { return nil }
+    guard let token = ChangeToken(text) else {
+      throw Problem(.invalidRequest, "since must be a change token.")
+    }
+    return token
   }
 
   /// Checks that a token is for all tables: the changes of a zone are those of all of them, and so is its snapshot.

@@ -306,6 +306,14 @@ package struct ZoneState {
       isForeign: isForeign, isOfBothHistories: isOfBothHistories)
   }
 
+  /// The zone for somebody who has it up to a token; nil for who begins.
+  package func acked(_ token: ChangeToken?) -> ZoneState {
+    let ack = ZoneAck(
+      zone: zone, epoch: token?.epoch ?? "", seq: token?.seq ?? 0, purged: token?.purged ?? 0)
+    return ZoneState(
+      zone: zone, ack: ack, isStored: false, seq: seq, purged: purged, role: role, wasLost: false)
+  }
+
   /// Whether there is something that the device has not seen.
-  var hasChanges: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
+  package var hasChanges: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
 }

@@ -207,7 +207,13 @@ package struct SyncAnswers {
     writer.key("from")
     writer.string(zone.token)
     writer.key("changes")
-    let written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
+    var written = WrittenChanges(last: zone.ack.seq, seq: zone.seq)
+    if zone.hasChanges {
+      written = try store.writeChanges(of: zone, to: &writer, limit: limit, count: count)
+    } else {
+      writer.beginArray()
+      writer.endArray()
+    }
     writer.key("count")
     writer.int64(written.count)
     // A part without a change, for which there was no room, leaves the device where it is.
