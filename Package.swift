@@ -69,7 +69,7 @@ let package = Package(
     .target(
       name: "HoldfastPostgresStore",
       dependencies: ["HoldfastCore", "HoldfastConcurrency", "HoldfastService", "HoldfastPostgres"],
-      swiftSettings: strict),
+      swiftSettings: optimized),
     .target(
       name: "HoldfastServer",
       dependencies: [

@@ -2,8 +2,8 @@
 # Runs the tests, all or those whose name has the word given, and ends with "N passed, N failed". What goes through the
 # server's store runs on SQLite, on PostgreSQL, and the store's contract on PostgreSQL behind PgBouncer as well, and on tables of
 # the form that Citus distributes. All of them means the simulation too: its named scenarios, interrupted at
-# every sixth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's and the simulation run beside each
-# other: most tests wait for processes that they started.
+# every sixth step, others each time, then new seeds for half a minute. SQLite's tests, PostgreSQL's, those of the whole path and the
+# simulation run beside each other: most tests wait for processes that they started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -83,15 +83,22 @@ simulate() {
 }
 
 on_sqlite() {
-  for module in "${modules[@]}"; do run 'on SQLite' "$module"; done
+  for module in "${modules[@]}"; do
+    if [[ $module != EndToEnd ]]; then run 'on SQLite' "$module"; fi
+  done
 }
 
 on_postgres() {
   export HOLDFAST_TEST_STORE=postgres
-  for module in HoldfastServer EndToEnd; do
-    run 'on PostgreSQL' "$module" "${one_store[@]}" "${chosen[@]}" "${once[@]}"
-    HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' "$module" "${one_store[@]}" "${once[@]}" "${quick[@]}" "${pooled[@]}"
-  done
+  run 'on PostgreSQL' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${once[@]}"
+  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' HoldfastServer "${one_store[@]}" "${once[@]}" "${pooled[@]}"
+}
+
+end_to_end() {
+  run 'on SQLite' EndToEnd
+  export HOLDFAST_TEST_STORE=postgres
+  run 'on PostgreSQL' EndToEnd "${one_store[@]}" "${once[@]}"
+  HOLDFAST_TEST_POSTGRES_POOLER=yes run 'on PostgreSQL through PgBouncer' EndToEnd "${one_store[@]}" "${once[@]}" "${quick[@]}"
   HOLDFAST_TEST_STORE=distributed run 'on tables distributed by zone' HoldfastServer "${one_store[@]}" "${chosen[@]}" "${any_form[@]}"
 }
 
@@ -105,14 +112,12 @@ in_simulation() {
 export HOLDFAST_OPTIMIZED=yes
 swift build --build-tests -debug-info-format none
 set -m
-on_postgres &
-lanes+=($!)
-on_sqlite &
-lanes+=($!)
-if (($# == 0)); then
-  in_simulation &
+kinds=(on_postgres on_sqlite end_to_end)
+if (($# == 0)); then kinds+=(in_simulation); fi
+for lane in "${kinds[@]}"; do
+  "$lane" &
   lanes+=($!)
-fi
+done
 status=0
 for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
 set +m
