@@ -113,22 +113,7 @@ struct Bench: Sendable {
         for result in try await bench.measureSnapshot() { add(result) }
       case .writes: add(try await DeviceBench.localWrite(in: folder, schema: schema, count: 3000, runs: runs))
       case .deltas:
-        guard let database else { continue }
-        let sql = PgBench(url: database, folder: folder)
-        let deltas = (0..<3).map {
-          DeltaBench(port: server.port, sql: sql, token: others.tokens[$0], user: others.users[$0])
-        }
-        add(
-          .init(
-            name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
-            limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000,
-            floor: nil))
-        add(
-          .init(
-            name: "100 changes out of 1,000,000 records",
-            rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
-            limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
-            floor: nil))
+        for result in try deltas(server.port, others) { add(result) }
       case .purging where database != nil: continue
       case .purging:
         var bench = RetentionBench(folder: folder, server: server, bench: bench)
@@ -140,6 +125,28 @@ struct Bench: Sendable {
       }
     }
     return results
+  }
+
+  /// What many records cost that are written, or passed over, at once; nothing for SQLite.
+  private func deltas(_ port: UInt16, _ load: (tokens: [String], users: [String])) throws -> [Measurement
+    .Result]
+  {
+    guard let database else { return [] }
+    let sql = PgBench(url: database, folder: folder)
+    let deltas = (0..<3).map {
+      DeltaBench(port: port, sql: sql, token: load.tokens[$0], user: load.users[$0])
+    }
+    return [
+      .init(
+        name: "records in change sets of 1,000", rate: try deltas[0].largeSets(count: 30),
+        limitName: "pgbench, 1,000 a row set", limit: try sql.bareSets(count: 30, with: "a note") * 1000,
+        floor: nil),
+      .init(
+        name: "100 changes out of 1,000,000 records",
+        rate: try deltas[1].lastChanges(of: 1_000_000, requests: 2000),
+        limitName: "100 out of 10,000", limit: try deltas[2].lastChanges(of: 10_000, requests: 2000),
+        floor: nil),
+    ]
   }
 
   private func creates(

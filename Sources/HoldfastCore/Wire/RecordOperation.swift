@@ -43,11 +43,13 @@ public struct RecordOperation: Sendable {
   public let zone: String?
   /// Whether a create brings a deleted record back whatever its maker knew of the deletion. Devices never say so.
   public let isExplicitRestore: Bool
+  /// Whether the id was made for this create at random just now, so that no record has it. Devices never say so.
+  public let hasNewID: Bool
 
   /// An operation of its parts.
   public init(
     kind: Kind, table: Int, id: String, rev: Int64, stamp: Stamp, settings: [Setting], zone: String? = nil,
-    isExplicitRestore: Bool = false
+    isExplicitRestore: Bool = false, hasNewID: Bool = false
   ) {
     self.kind = kind
     self.table = table
@@ -57,5 +59,6 @@ public struct RecordOperation: Sendable {
     self.settings = settings
     self.zone = zone
     self.isExplicitRestore = isExplicitRestore
+    self.hasNewID = hasNewID
   }
 }

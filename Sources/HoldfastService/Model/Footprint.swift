@@ -19,6 +19,8 @@ package struct Footprint: Sendable {
   package var user: String?
   /// Records that operations name.
   package var records: [Key] = []
+  /// Records that operations create under ids that were made for them: they are nowhere yet.
+  package var newRecords: [Key] = []
   /// Records of the same zone that are referred to.
   package var parents: [Key] = []
   /// Zones by their names.
@@ -42,7 +44,8 @@ extension Footprint {
   /// What an operation will probably touch.
   mutating func add(_ operation: RecordOperation, _ schema: SyncSchema, user: String) {
     let table = schema.tables[operation.table]
-    records.append(Key(table: operation.table, id: operation.id))
+    let key = Key(table: operation.table, id: operation.id)
+    if operation.hasNewID { newRecords.append(key) } else { records.append(key) }
     for link in schema.links(of: operation.table) where link.isInZone {
       if let id = operation.value(of: link.column)?.text { parents.append(Key(table: link.target, id: id)) }
     }

@@ -163,7 +163,8 @@ package struct RestReader {
       operation: RecordOperation(
         // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
-        settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore),
+        settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore,
+        hasNewID: place.id == nil && fields.id == nil),
       condition: place.condition ?? fields.ifMatch, patches: patches,
       increments: changes.increments, places: changes.places)
   }

@@ -6,7 +6,7 @@ package final class Transaction {
   package let store: any StoreWriter
   package let schema: SyncSchema
   let members: MemberColumns
-  var working: WorkingSet
+  let working: WorkingSet
   package private(set) lazy var tables: [RecordTable] = schema.tables.indices.map { RecordTable($0, self) }
   private(set) lazy var tombstones = TombstoneTable(self)
   private(set) lazy var memberList = MemberList(self)
@@ -40,6 +40,7 @@ package final class Transaction {
     consents.begin()
     let fetched = try store.begin(footprints)
     for (key, entry) in fetched.records { working.learn(key, entry) }
+    for key in footprints.lazy.flatMap(\.newRecords) { working.learn(key, RecordEntry()) }
     zones.begin(fetched)
     devices.begin(fetched)
     requests.begin(fetched)

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// The records that a transaction has read, and what it makes of them: written in bulk, and rolled back in memory.
-struct WorkingSet {
+final class WorkingSet {
   typealias Key = Footprint.Key
 
   /// What is in the database.
@@ -24,16 +24,16 @@ struct WorkingSet {
   subscript(key: Key) -> RecordEntry? { changed[key] ?? stored[key] }
 
   /// Takes in what was read.
-  mutating func learn(_ key: Key, _ entry: RecordEntry) { stored[key] = entry }
+  func learn(_ key: Key, _ entry: RecordEntry) { stored[key] = entry }
 
   /// Clears all.
-  mutating func removeAll() {
+  func removeAll() {
     stored.removeAll(keepingCapacity: true)
     clearChanged()
     beginPart()
   }
 
-  private mutating func clearChanged() {
+  private func clearChanged() {
     changed.removeAll(keepingCapacity: true)
     order.removeAll(keepingCapacity: true)
     index.removeAll()
@@ -41,7 +41,7 @@ struct WorkingSet {
   }
 
   /// Changes a record that is known.
-  mutating func change(_ key: Key, _ body: (inout RecordEntry) -> Void) {
+  func change(_ key: Key, _ body: (inout RecordEntry) -> Void) {
     note(key)
     let before = changed[key]
     var entry = before ?? stored[key] ?? RecordEntry()
@@ -50,7 +50,7 @@ struct WorkingSet {
     set(key, entry, over: before)
   }
 
-  private mutating func set(_ key: Key, _ entry: RecordEntry?, over before: RecordEntry?) {
+  private func set(_ key: Key, _ entry: RecordEntry?, over before: RecordEntry?) {
     changed[key] = entry
     index.move(key, from: before, to: entry)
     lists.put(key, entry)
@@ -66,7 +66,7 @@ struct WorkingSet {
   }
 
   /// All that has changed is in the database now.
-  mutating func settle() {
+  func settle() {
     for (key, entry) in changed {
       note(key)
       stored[key] = entry
@@ -74,12 +74,12 @@ struct WorkingSet {
     clearChanged()
   }
 
-  mutating func beginPart() {
+  func beginPart() {
     journal.removeAll(keepingCapacity: true)
     noted.removeAll(keepingCapacity: true)
   }
 
-  mutating func undoPart() {
+  func undoPart() {
     for note in journal {
       stored[note.key] = note.stored
       let now = changed[note.key]
@@ -89,17 +89,17 @@ struct WorkingSet {
     beginPart()
   }
 
-  private mutating func note(_ key: Key) {
+  private func note(_ key: Key) {
     if noted.insert(key).inserted { journal.append((key, stored[key], changed[key])) }
   }
 
   /// The position nearest to a mark among the records that have changed.
-  mutating func position(
+  func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
   ) -> String? { lists.position(side, mark, in: list, besides: id, changed) }
 
   /// The ids of the changed records that a look-up finds, in their order.
-  mutating func ids(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> [String] {
+  func ids(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> [String] {
     index.ids(lookup, value, among: changed)
   }
 }
