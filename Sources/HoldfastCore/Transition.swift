@@ -21,7 +21,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case lossTold = "3 answer: zone lost"
   case tombstonesPurged = "purging: tombstones of a zone"
   case devicePurged = "purging: acks of a dead device"
-  case unseenDeviceAsked = "3 restored: a device that was not heard yet says its acks first"
+  case unseenDeviceAsked = "3 restored: a device that has not synced yet says its acks first"
   case aheadOfRestore = "3 restored: a device is ahead"
   case historyWentBack = "3 restored: a device proves that the history went back"
   case proofWanted = "3 restored: proofs are asked for"
@@ -31,7 +31,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case recovered = "3 restored: recovered"
   case returnLost = "3 restored: an edit since stays"
   case returnMerged = "3 restored: merged with an edit since"
-  case unappliedLost = "3 restored: a change set that was confirmed, and not heard of, waits in quarantine"
+  case unappliedLost = "3 restored: a change set that was confirmed but not yet applied waits in quarantine"
   case returnNoted = "3 restored: noted to be recovered"
   case fillingVerified = "3 restored: a zone whose new columns are filled in is judged first"
 

@@ -85,7 +85,7 @@ struct EventHubTests {
   }
 
   @Test("when moves may have been missed, nobody from before is told that nothing was (I4)")
-  func deaf() {
+  func interrupted() {
     var hub = hub(zones: ["a"])
     _ = hub.moved(changes(["b"]))
     func hasMissed(_ number: Int, _ id: String) -> Bool {

@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Waits until a zone was told up to a seq.
-    func hear(_ zone: String, _ seq: Int64) async {
+    func receive(_ zone: String, _ seq: Int64) async {
       for await call in stream where call.zones[zone] ?? 0 >= seq { return }
     }
 
@@ -87,7 +87,7 @@ import Testing
     let program = Program()
     try await withServer(program) { server in
       let alice = try await signUp(server, "alice")
-      await program.hear(alice, 1)
+      await program.receive(alice, 1)
       #expect(program.all.last?.users == [alice])
     }
     try? FileManager.default.removeItem(at: folder)
@@ -99,7 +99,7 @@ import Testing
     var (alice, bob) = ("", "")
     try await withServer(first) { server in
       alice = try await signUp(server, "alice")
-      await first.hear(alice, 1)
+      await first.receive(alice, 1)
     }
     // Without a program nothing is told.
     var configuration = Configuration(database: location, environment: .system, log: { _ in })
@@ -108,7 +108,7 @@ import Testing
     bob = try await signUp(silent, "bob")
     silent.stop()
     let second = Program()
-    try await withServer(second) { _ in await second.hear(bob, 1) }
+    try await withServer(second) { _ in await second.receive(bob, 1) }
     #expect(!second.all.contains { $0.zones[alice] != nil })
     try? FileManager.default.removeItem(at: folder)
   }

@@ -20,18 +20,18 @@ struct EventStreamMachineTests {
     var machine = machine()
     #expect(machine.handle(.moved) == [])
     #expect(machine.handle(.start) == [.open, .schedule(EventStreamMachine.openLimit)])
-    #expect(machine.handle(.heard) == [])
+    #expect(machine.handle(.received) == [])
     #expect(
       machine.handle(.hello(heartbeat: .seconds(25), hasMissed: true))
         == [.schedule(.seconds(50)), .tell(.attended(hasMissed: true))])
-    #expect(machine.handle(.heard) == [.schedule(.seconds(50))])
+    #expect(machine.handle(.received) == [.schedule(.seconds(50))])
     #expect(machine.handle(.moved) == [.schedule(.seconds(50)), .tell(.pushed)])
   }
 
   @Test("two heartbeats of silence are its end, and it comes back (I7)")
   func silent() {
     var machine = open(random: 700)
-    #expect(machine.handle(.heard) == [.schedule(.seconds(20))])
+    #expect(machine.handle(.received) == [.schedule(.seconds(20))])
     #expect(machine.handle(.timer) == [.close, .schedule(.milliseconds(700)), .tell(.unattended)])
     #expect(machine.handle(.moved) == [])
     #expect(machine.handle(.timer).first == .open)
@@ -74,7 +74,7 @@ struct EventStreamMachineTests {
     #expect(machine.handle(.ended(retryAfter: nil)).first == .schedule(.milliseconds(1999)))
     _ = machine.handle(.timer)
     _ = machine.handle(.hello(heartbeat: .seconds(10), hasMissed: false))
-    _ = machine.handle(.heard)
+    _ = machine.handle(.received)
     #expect(machine.handle(.ended(retryAfter: nil)).first == .schedule(.milliseconds(1999 % 1001)))
   }
 

@@ -81,7 +81,7 @@ struct AnswerApplying {
         try removeLostZones(&applied)
         try missingCreates.await(created)
         if !answer.mustResend {
-          applied.quarantined += try awaiting.hold(answer.awaitingRecovery, at: answer.clock)
+          applied.quarantined += try awaiting.remember(answer.awaitingRecovery, at: answer.clock)
           try awaiting.release(answer)
         }
         try proofs.keep(answer, shown: request.claims)
@@ -154,7 +154,7 @@ struct AnswerApplying {
         applied.hasMore = true
       } else if try awaiting.contains(zone) {
         // Nobody has what was held.
-        applied.quarantined += try awaiting.giveUp(zone)
+        applied.quarantined += try awaiting.abandon(zone)
       } else {
         try zones.lose(zone)
       }

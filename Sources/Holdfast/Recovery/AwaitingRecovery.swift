@@ -20,35 +20,35 @@ package struct AwaitingRecovery {
   /// Keeps zones of which the restored server can't say whether they may be read, until it can, or the time for that is over.
   ///
   /// - Returns: how many change sets went into quarantine.
-  func hold(_ held: [SyncAnswer.AwaitingZone], at clock: Stamp) throws -> Int {
+  func remember(_ awaited: [SyncAnswer.AwaitingZone], at clock: Stamp) throws -> Int {
     var quarantined = 0
-    for held in held {
+    for zone in awaited {
       let known = try connection.value(
-        "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(held.zone)])
+        "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone.zone)])
       guard known != nil else { continue }
-      var until = held.until
+      var until = zone.until
       if until == nil {
         until = try connection.value(
-          "SELECT until FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(held.zone)])?
+          "SELECT until FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone.zone)])?
           .integer
       }
       let end = until ?? clock.milliseconds + Self.holding
       if end < clock.milliseconds {
-        quarantined += try giveUp(held.zone)
+        quarantined += try abandon(zone.zone)
       } else {
         try connection.run(
           "INSERT OR REPLACE INTO holdfast_awaiting_recovery (zone, until, is_unknown) VALUES (?, ?, ?)",
-          [.text(held.zone), .integer(end), .integer(held.isUnknown ? 1 : 0)])
+          [.text(zone.zone), .integer(end), .integer(zone.isUnknown ? 1 : 0)])
       }
     }
     return quarantined
   }
 
-  /// Purges that zones are held of which an answer says something else.
+  /// Ends the wait of the zones that an answer names no longer.
   func release(_ answer: SyncAnswer) throws {
-    let held = TextSet(answer.awaitingRecovery.map(\.zone))
+    let awaiting = TextSet(answer.awaitingRecovery.map(\.zone))
     let zones = try connection.rows("SELECT zone FROM holdfast_awaiting_recovery").compactMap { $0[0].text }
-    for zone in zones where !held.contains(zone) {
+    for zone in zones where !awaiting.contains(zone) {
       try connection.run("DELETE FROM holdfast_awaiting_recovery WHERE zone = ?", [.text(zone)])
     }
   }
@@ -60,7 +60,7 @@ package struct AwaitingRecovery {
   /// Lets a zone go that was not recovered: what the user could write there goes into quarantine, as the server has none of it.
   ///
   /// - Returns: how many change sets.
-  func giveUp(_ zone: String) throws -> Int {
+  func abandon(_ zone: String) throws -> Int {
     Trace.took(.zoneGivenUp)
     let role = try connection.value("SELECT role FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
     var (seen, kept): ([Int: TextSet], Int) = ([:], 0)
@@ -90,7 +90,7 @@ package struct AwaitingRecovery {
     return kept
   }
 
-  /// The zones that are held.
+  /// The zones that await recovery.
   package func awaitingZones() throws -> [ZoneAwaitingRecovery] {
     try connection.rows("SELECT zone, until, is_unknown FROM holdfast_awaiting_recovery ORDER BY zone").map {
       ZoneAwaitingRecovery(

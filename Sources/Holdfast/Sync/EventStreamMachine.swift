@@ -17,7 +17,7 @@ struct EventStreamMachine {
     /// Something moved.
     case moved
     /// Something came that says no more than that the server lives.
-    case heard
+    case received
     /// The stream has ended, or did not come about.
     case ended(retryAfter: Int?)
     /// Another stream of this device has taken its place: of another process on this database, or of a copy.
@@ -71,12 +71,12 @@ struct EventStreamMachine {
       silence = believed * Self.silentHeartbeats
       return [.schedule(silence), .tell(.attended(hasMissed: hasMissed))]
     // The time for the first event is not drawn out by other bytes.
-    case (.opening, .moved), (.opening, .heard), (_, .reachable): return []
+    case (.opening, .moved), (.opening, .received), (_, .reachable): return []
     case (.open, .hello): return [.schedule(silence)]
     case (.open, .moved):
       Trace.took(.streamMoved)
       return [.schedule(silence), .tell(.pushed)]
-    case (.open, .heard):
+    case (.open, .received):
       // Not before: two copies of a device, of which each ends the other's stream, shall not do so without end.
       failures = 0
       return [.schedule(silence)]

@@ -95,7 +95,7 @@ extension SyncConversation {
       case 412 where question.progress != nil && download.mayBegin(question.zone):
         files.remove(question.zone)
         return .downloaded(isLast: false)
-      default: return giveUp(question.zone, files)
+      default: return abandon(question.zone, files)
       }
     } catch {
       return .failed(later(error))
@@ -103,7 +103,7 @@ extension SyncConversation {
   }
 
   /// The zone comes in pages, as if there were no snapshots.
-  private func giveUp(_ zone: String, _ files: SnapshotDownloads) -> SyncMachine.Event {
+  private func abandon(_ zone: String, _ files: SnapshotDownloads) -> SyncMachine.Event {
     files.remove(zone)
     download.refuse(zone)
     return .downloaded(isLast: true)
@@ -114,7 +114,7 @@ extension SyncConversation {
     _ database: LocalDatabase
   ) throws -> SyncMachine.Event {
     guard var progress = SnapshotProgress(answer, after: question.progress) else {
-      return giveUp(question.zone, files)
+      return abandon(question.zone, files)
     }
     if question.progress == nil {
       try files.begin(question.zone, progress)
@@ -139,7 +139,7 @@ extension SyncConversation {
     _ question: SnapshotQuestion, _ progress: SnapshotProgress, _ files: SnapshotDownloads,
     _ database: LocalDatabase
   ) throws -> SyncMachine.Event {
-    guard files.isIntact(question.zone, progress) else { return giveUp(question.zone, files) }
+    guard files.isIntact(question.zone, progress) else { return abandon(question.zone, files) }
     do {
       let count = try SnapshotApplying(database: database).apply(
         snapshot: files.file(question.zone).path, of: question.zone, device: question.device)
@@ -150,7 +150,7 @@ extension SyncConversation {
       // It stays for the next time.
       throw error
     } catch {
-      return giveUp(question.zone, files)
+      return abandon(question.zone, files)
     }
     files.remove(question.zone)
     return .downloaded(isLast: true)

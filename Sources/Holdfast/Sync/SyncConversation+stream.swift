@@ -26,7 +26,7 @@ extension SyncConversation {
   /// Takes what has come of a stream.
   ///
   /// - Parameter number: the number that it was opened with.
-  package func hear(_ event: StreamEvent, stream number: Int, in database: LocalDatabase) -> [Effect] {
+  package func receive(_ event: StreamEvent, stream number: Int, in database: LocalDatabase) -> [Effect] {
     collect(database) {
       guard number == stream.number else { return }
       switch event {
@@ -77,7 +77,7 @@ extension SyncConversation {
       for event in events.compactMap(EventStreamMachine.Event.init) where stream.number == number {
         run(stream: event, database)
       }
-      if events.isEmpty { run(stream: .heard, database) }
+      if events.isEmpty { run(stream: .received, database) }
     } catch {
       // Not what a server of ours says.
       stream.number += 1

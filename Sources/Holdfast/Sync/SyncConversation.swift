@@ -90,7 +90,7 @@ package final class SyncConversation: @unchecked Sendable {
   }
 
   /// Takes the server's answer, or why none came.
-  package func hear(
+  package func receive(
     _ answer: Result<TransportAnswer, StoreError>, to question: Question, in database: LocalDatabase
   ) -> [Effect] {
     collect(database) {

@@ -163,20 +163,20 @@ public actor SyncEngine {
     var end = SyncConversation.StreamEvent.ended(status: nil, retryAfter: nil)
     do {
       for try await bytes in transport.events(token: token, lastEventID: lastEventID) {
-        await step { $0.hear(.bytes(bytes), stream: number, in: $1) }
+        await step { $0.receive(.bytes(bytes), stream: number, in: $1) }
       }
     } catch let refusal as EventStreamRefusal {
       end = .ended(status: refusal.status, retryAfter: refusal.retryAfter)
     } catch {
       // However it broke, another one is asked for.
     }
-    await step { [end] in $0.hear(end, stream: number, in: $1) }
+    await step { [end] in $0.receive(end, stream: number, in: $1) }
   }
 
   private func exchange(_ request: TransportRequest, _ question: SyncConversation.Question) async {
     let answer: Result<TransportAnswer, StoreError>
     do { answer = .success(try await send(request)) } catch { answer = .failure(error) }
-    await step { $0.hear(answer, to: question, in: $1) }
+    await step { $0.receive(answer, to: question, in: $1) }
   }
 
   /// Sends a request.

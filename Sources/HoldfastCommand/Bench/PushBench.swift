@@ -93,7 +93,7 @@ struct PushBench {
       try streams.wait(for: "event: zones") { delays.append(monotonicSeconds() - start) }
       usleep(150_000)
       guard case .whole(200, let body) = writer.receive() else { throw BenchError(text: "a write failed") }
-      bench.hear(0, body)
+      bench.receive(0, body)
     }
     return delays
   }

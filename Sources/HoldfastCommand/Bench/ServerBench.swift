@@ -70,7 +70,7 @@ struct ServerBench {
   }
 
   /// Takes an answer, which moves where a device stands.
-  mutating func hear(_ connection: Int, _ answer: UnsafeRawBufferPointer) {
+  mutating func receive(_ connection: Int, _ answer: UnsafeRawBufferPointer) {
     guard let parsed = try? SyncAnswer(body: Array(answer)) else { return }
     next[connection] = parsed.confirmed + 1
     chains[connection] = parsed.chain
@@ -83,7 +83,7 @@ struct ServerBench {
   ) throws -> LoadGenerator.Result {
     var bench = self
     let result = try generator(connections, requests).run { connection, answer in
-      if let answer { bench.hear(connection, answer) }
+      if let answer { bench.receive(connection, answer) }
       return make(bench, connection)
     }
     self = bench

@@ -65,10 +65,10 @@ package struct PostgresDatabase: ServerDatabase {
     }
   }
 
-  package func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) throws -> (
+  package func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) throws -> (
     any NotificationListener
   )? {
-    try PostgresListener(location, watch, node: node, mayLead: mayLead, hear)
+    try PostgresListener(location, watch, node: node, mayLead: mayLead, receive)
   }
 
   package func inTurn(_ body: () throws -> Void) throws {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
 ///
-/// When the connection is lost, what was said meanwhile is lost with it: `deaf` is heard, and `hearing` when there is another.
+/// When the connection is lost, what was said meanwhile is lost with it: `interrupted` is heard, and `resumed` when there is another.
 ///
 /// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
 final class PostgresListener: NotificationListener, @unchecked Sendable {
@@ -18,7 +18,7 @@ final class PostgresListener: NotificationListener, @unchecked Sendable {
   private let watch: PostgresHistoryWatch
   private let node: String
   private let mayLead: Bool
-  private let hear: @Sendable (Notification) -> Void
+  private let receive: @Sendable (Notification) -> Void
   private let waker: PostgresWaker
   private let isStopping = Atomic<Bool>(false)
   private let lock = Lock()
@@ -26,15 +26,15 @@ final class PostgresListener: NotificationListener, @unchecked Sendable {
 
   init(
     _ location: PostgresLocation, _ watch: PostgresHistoryWatch, node: String, mayLead: Bool,
-    _ hear: @escaping @Sendable (Notification) -> Void
+    _ receive: @escaping @Sendable (Notification) -> Void
   ) throws {
     self.location = location
     self.watch = watch
     self.node = node
     self.mayLead = mayLead
-    self.hear = hear
+    self.receive = receive
     waker = try PostgresWaker()
-    hear(.deaf)
+    receive(.interrupted)
     thread = try startThread { [unowned self] in run() }
   }
 
@@ -50,7 +50,7 @@ final class PostgresListener: NotificationListener, @unchecked Sendable {
 
   private func run() {
     while !isStopping.load(ordering: .acquiring) {
-      do { try listen() } catch { hear(.deaf) }
+      do { try listen() } catch { receive(.interrupted) }
       lock.hold {
         let end = MonotonicTime.exact + Self.pause
         while !isStopping.load(ordering: .acquiring), MonotonicTime.exact < end { lock.wait(until: end) }
@@ -64,24 +64,24 @@ final class PostgresListener: NotificationListener, @unchecked Sendable {
     // Behind a pooler no other connection ends when the database is another.
     try watch.check(connection)
     try connection.listen("holdfast")
-    hear(.hearing)
+    receive(.resumed)
     var leads = false
     while !isStopping.load(ordering: .acquiring) {
       if mayLead, !leads {
         // Held as long as the connection lives.
         leads = try PostgresLock.leading.take(over: connection)
-        if leads { hear(.leads) }
+        if leads { receive(.leads) }
       }
       let notifications = try connection.notifications(timeout: Self.check, waker: waker)
       if notifications.isEmpty { try connection.execute("") }
       for notification in notifications where !notification.payload.utf8.starts(with: node.utf8) {
         guard let changes = ZoneChanges(payload: notification.payload) else {
-          hear(.deaf)
-          hear(.hearing)
-          if leads { hear(.leads) }
+          receive(.interrupted)
+          receive(.resumed)
+          if leads { receive(.leads) }
           continue
         }
-        hear(.changes(changes))
+        receive(.changes(changes))
       }
     }
   }

@@ -20,7 +20,7 @@ struct PostgresPurge {
         items: try zones.filter { try isPurgeable($0, terms) }.map { .tombstones(zone: $0) },
         next: zones.count == limit ? zones.last : nil)
     case .acks:
-      let found = try [SQL.findDead, SQL.findDeadUnheard].map { statement in
+      let found = try [SQL.findDead, SQL.findDeadUnseen].map { statement in
         let rows = try connection.query(
           statement, PostgresParameters(terms.devicesSeenAfter, Int64(place) ?? 0, Int64(limit)))
         return rows.indices.map { rows.int64($0, 0) }

@@ -46,7 +46,7 @@ enum PostgresPurgeStatements {
     SELECT DISTINCT a.device FROM holdfast.acks a JOIN holdfast.devices d ON d.number = a.device
     WHERE d.seen_at <= $1 AND a.device > $2 ORDER BY a.device LIMIT $3
     """
-  static let findDeadUnheard: PostgresStatement = """
+  static let findDeadUnseen: PostgresStatement = """
     SELECT d.number FROM holdfast.devices d WHERE d.unseen_since_restore AND d.seen_at <= $1 AND d.number > $2 ORDER BY d.number LIMIT $3
     """
   static let lockDevice: PostgresStatement =

@@ -12,7 +12,7 @@ struct AccessFunction {
       "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "told text[]"],
       """
         -- The groups are held, too: who joins one of them now waits, and finds the zones that name it.
-        PERFORM holdfast.hold(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
+        PERFORM holdfast.lock_zones(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
           || ARRAY(SELECT m."group" FROM holdfast.members m WHERE m.zone = ANY (wanted) AND m."group" IS NOT NULL));
         concerned := wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted));
         WITH due AS MATERIALIZED (

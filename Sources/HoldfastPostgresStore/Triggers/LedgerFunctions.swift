@@ -61,7 +61,7 @@ enum LedgerFunctions {
         SELECT array_agg(f.zone ORDER BY f.place), (SELECT array_agg(h.zone) FROM home h),
           (SELECT sum(z.seq) FROM home p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
           INTO places, zones, seqs FROM found f;
-        EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+        EXIT WHEN holdfast.lock_zones(zones) IS NOT DISTINCT FROM seqs;
       END LOOP;
       RETURN places;
     END $$;

@@ -57,7 +57,7 @@ struct SettleFunction {
             (SELECT array_agg(p.zone) FROM place p),
             (SELECT sum(z.seq) FROM place p, LATERAL (SELECT h.seq FROM holdfast.zones h WHERE h.zone = p.zone OFFSET 0) z)
             INTO keys, stand, places, former, states, revs, marks, sizes, helds, moved, made, tombstoned, zones, seqs FROM found f;
-      \(complaint(index))\(taken(index))\(makeZones(index))    EXIT WHEN holdfast.hold(zones) IS NOT DISTINCT FROM seqs;
+      \(complaint(index))\(taken(index))\(makeZones(index))    EXIT WHEN holdfast.lock_zones(zones) IS NOT DISTINCT FROM seqs;
         END LOOP;
         IF tombstoned IS NOT NULL THEN
           UPDATE holdfast.records l SET state = 2 FROM (

@@ -32,7 +32,7 @@ enum SharedFunctions {
     CREATE OR REPLACE FUNCTION holdfast.mark(rev bigint, stamp bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT rev || holdfast.stamp_text(stamp)
     $$;
-    CREATE OR REPLACE FUNCTION holdfast.hold(zones text[]) RETURNS numeric LANGUAGE sql VOLATILE
+    CREATE OR REPLACE FUNCTION holdfast.lock_zones(zones text[]) RETURNS numeric LANGUAGE sql VOLATILE
       SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
       SELECT sum(held.seq) FROM (
         SELECT z.seq FROM holdfast.zones z WHERE z.zone = ANY (zones) ORDER BY z.zone FOR NO KEY UPDATE

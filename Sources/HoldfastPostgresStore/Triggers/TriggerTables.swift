@@ -129,5 +129,5 @@ struct TriggerTables {
   }
 
   /// Locks the zones in `places`.
-  package static let hold = "PERFORM holdfast.hold(ARRAY(SELECT DISTINCT p FROM unnest(places) p));"
+  package static let hold = "PERFORM holdfast.lock_zones(ARRAY(SELECT DISTINCT p FROM unnest(places) p));"
 }

@@ -67,10 +67,10 @@ package final class DataDirectoryLock: Sendable {
     }
   }
 
-  deinit { giveUp() }
+  deinit { release() }
 
   /// Lets another server have the directory. A second call does nothing.
-  package func giveUp() {
+  package func release() {
     guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
     // A child that was forked at this moment has the descriptor, too, until its program runs: closed alone, the lock would stay with it.
     flock(descriptor, LOCK_UN)

@@ -26,7 +26,7 @@ package struct RestoredDirectory {
   ) throws {
     try directory.make()
     let lock = try DataDirectoryLock(directory)
-    defer { lock.giveUp() }
+    defer { lock.release() }
     if try !replacing && directory.hasDatabase() {
       throw ServerError(
         .refused,

@@ -92,7 +92,7 @@ package struct SQLiteDatabase: ServerDatabase {
       })
   }
 
-  package func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) -> (
+  package func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) -> (
     any NotificationListener
   )? { nil }
 

@@ -83,7 +83,7 @@ public struct Restore {
   /// - Throws: `ServerError`; `SQLiteError` or `PostgresError`.
   public func beginEpoch() throws {
     let lock = try location.lock()
-    defer { lock?.giveUp() }
+    defer { lock?.release() }
     let database = try location.open(schema: nil, random: environment.random)
     defer { database.close() }
     var isForkKnown = false

@@ -11,7 +11,7 @@ final class EventStreams: @unchecked Sendable {
   private enum StreamChange: Sendable {
     case opened(Int, HTTPStream, TokenHash, lastEventID: String?)
     case ended(Int)
-    case deaf
+    case interrupted
   }
 
   /// After events were sent, further moves are collected for so long.
@@ -111,15 +111,15 @@ final class EventStreams: @unchecked Sendable {
   /// Takes what is heard of the changes that others make. Any thread; returns at once.
   ///
   /// When something may have been missed all streams end: their devices come back, spread over time, and pull.
-  func hear(_ heard: Notification) {
-    switch heard {
+  func receive(_ notification: Notification) {
+    switch notification {
     case .changes(let changes): moved(changes)
-    case .hearing: lock.hold { isDeaf = false }
+    case .resumed: lock.hold { isDeaf = false }
     case .leads: break
-    case .deaf:
+    case .interrupted:
       lock.hold {
         isDeaf = true
-        events.append(.deaf)
+        events.append(.interrupted)
         wake()
       }
     }
@@ -190,7 +190,7 @@ final class EventStreams: @unchecked Sendable {
       streams[number] = stream
       send([EventHub.Event(stream: number, bytes: hello)])
     case .ended(let number): purge(number)
-    case .deaf:
+    case .interrupted:
       for (number, stream) in streams {
         stream.finish()
         hub.close(number)

@@ -56,8 +56,8 @@ extension RequestDispatcher {
       )
       // Others are told by the database.
       if isAlone {
-        events?.hear(.deaf)
-        events?.hear(.hearing)
+        events?.receive(.interrupted)
+        events?.receive(.resumed)
       }
     }
   }
@@ -91,13 +91,13 @@ extension RequestDispatcher {
   static func listen(
     _ database: any ServerDatabase, _ events: EventStreams, _ webhook: Webhook?
   ) throws -> (any NotificationListener)? {
-    try database.listen(mayLead: webhook != nil) { heard in
-      events.hear(heard)
-      switch heard {
+    try database.listen(mayLead: webhook != nil) { notification in
+      events.receive(notification)
+      switch notification {
       case .changes(let changes): webhook?.moved(changes)
       case .leads: webhook?.lead(true)
-      case .deaf: webhook?.lead(false)
-      case .hearing: break
+      case .interrupted: webhook?.lead(false)
+      case .resumed: break
       }
     }
   }

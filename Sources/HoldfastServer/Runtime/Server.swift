@@ -82,7 +82,7 @@ public final class Server: Sendable {
     exchange.announceStop()
     http.stop(grace: grace)
     exchange.stop()
-    lock?.giveUp()
+    lock?.release()
   }
 
   /// Reads the certificate and its key again, for the clients that connect from now on. A pair that can't be used is logged, and the one before

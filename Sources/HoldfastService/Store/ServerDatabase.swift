@@ -27,7 +27,7 @@ package protocol ServerDatabase: Sendable {
   /// - Parameters:
   ///   - mayLead: whether this server wishes to lead.
   ///   - hear: called on a thread of the listener.
-  func listen(mayLead: Bool, _ hear: @escaping @Sendable (Notification) -> Void) throws -> (
+  func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) throws -> (
     any NotificationListener
   )?
 
@@ -62,11 +62,11 @@ extension ServerDatabase {
 /// What a server hears of the changes that others make.
 package enum Notification: Sendable {
   /// From now on everything is heard.
-  case hearing
+  case resumed
   /// What was changed.
   case changes(ZoneChanges)
   /// Something may have been missed. Who led leads no longer.
-  case deaf
+  case interrupted
   /// This server leads: it alone, of those that wish to.
   case leads
 }

@@ -92,14 +92,14 @@ final class Stage: @unchecked Sendable {
       held.append(passing)
     case .becomes(let answer):
       note("\(message.number) is answered with \(answer.status) by the scenario")
-      world.hear(.success(answer), to: message)
+      world.receive(.success(answer), to: message)
     }
   }
 
   private func deliver(_ passing: Passing) {
     switch passing {
     case .request(let message): world.arrive([message])
-    case .answer(let message, let answer): world.hear(.success(answer), to: message)
+    case .answer(let message, let answer): world.receive(.success(answer), to: message)
     }
   }
 
@@ -108,7 +108,7 @@ final class Stage: @unchecked Sendable {
     let all = held
     held = []
     world.arrive(all.compactMap { if case .request(let message) = $0 { message } else { nil } })
-    for case .answer(let message, let answer) in all { world.hear(.success(answer), to: message) }
+    for case .answer(let message, let answer) in all { world.receive(.success(answer), to: message) }
   }
 
   func note(_ line: String) { world.history.add("stage: \(line)", at: world.now) }

@@ -38,10 +38,10 @@ struct StreamTraffic {
   }
 
   /// Bytes of a stream, or its end, reach the app.
-  func hear(_ event: SyncConversation.StreamEvent, of stream: SimulatedStream) {
+  func receive(_ event: SyncConversation.StreamEvent, of stream: SimulatedStream) {
     guard let app = stream.app, world.isRunning(app), app.stream === stream, !stream.isDead else { return }
     if case .ended = event { closeStream(of: app) }
-    world.step(app, stream.device) { $0.hear(event, stream: stream.appNumber, in: $1) }
+    world.step(app, stream.device) { $0.receive(event, stream: stream.appNumber, in: $1) }
   }
 
   /// A connection breaks: the app hears of its end.

@@ -207,7 +207,7 @@ extension World {
   }
 
   /// A device hears an answer, or that none came; the second time nothing happens.
-  func hear(_ answer: Result<TransportAnswer, StoreError>, to message: Message) {
+  func receive(_ answer: Result<TransportAnswer, StoreError>, to message: Message) {
     let (app, device) = (message.app, message.device)
     guard isRunning(app), app.exchanges.remove(message.number) != nil else { return }
     switch message.question {
@@ -218,7 +218,7 @@ extension World {
       troubled.remove(device.machine)
       let effects = run(as: app.process) {
         defer { app.database.checkpointIfLong(pages: plan.longLog) }
-        return app.conversation.hear(answer, to: question, in: app.database)
+        return app.conversation.receive(answer, to: question, in: app.database)
       }
       if troubled.contains(device.machine) { device.hasUnsureAnswer = true }
       guard checkLife(app, device, .other) else { return }

@@ -149,13 +149,13 @@ final class World: @unchecked Sendable {
         _ = timeline.removeNext()
       }
       arrive(all)
-    case .answer(let message, let answer): hear(answer, to: message)
+    case .answer(let message, let answer): receive(answer, to: message)
     case .timer(let device, let app, let number):
       if isRunning(app), app.timer == number { handle(.timer, app, device) }
     case .launch(let device): launch(device)
     case .startServer: startServer()
     case .streamRequest(let stream): StreamTraffic(world: self).arrive(stream)
-    case .streamEvent(let stream, let event): StreamTraffic(world: self).hear(event, of: stream)
+    case .streamEvent(let stream, let event): StreamTraffic(world: self).receive(event, of: stream)
     case .streamTimer(let device, let app, let number):
       if isRunning(app) { step(app, device) { $0.streamTimer(number, in: $1) } }
     case .heartbeat(let process): StreamTraffic(world: self).beat(process)

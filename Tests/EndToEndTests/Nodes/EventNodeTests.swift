@@ -22,7 +22,7 @@ struct EventNodeTests {
   }
 
   @Test("when the connection that listens is lost the streams end, and what was missed is pulled (I4, I7)")
-  func deaf() async throws {
+  func interrupted() async throws {
     let cluster = try Cluster(2)
     let ann = try await cluster.signUp("ann", on: "phone", through: cluster.way(to: 0))
     let tablet = try await cluster.signIn("ann", on: "tablet", through: cluster.way(to: 1))
