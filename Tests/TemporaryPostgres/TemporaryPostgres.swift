@@ -13,9 +13,12 @@ public final class TemporaryPostgres: Sendable {
       if let url = ProcessInfo.processInfo.environment["HOLDFAST_TEST_POSTGRES"], !url.isEmpty {
         return TemporaryPostgres(url: url, folder: nil, lifeline: -1)
       }
-      // Nobody kills this one, and making databases is several times as fast in memory, unwritten.
+      // Nobody kills this one, and making databases is several times as fast in memory, unwritten. Autovacuum would start a process for
+      // each of hundreds of databases once a minute.
       let server = try TemporaryPostgres(in: memory ?? NSTemporaryDirectory())
-      try server.psql(server.url, "ALTER SYSTEM SET fsync = off")
+      for setting in ["fsync = off", "full_page_writes = off", "autovacuum = off", "max_wal_size = '8GB'"] {
+        try server.psql(server.url, "ALTER SYSTEM SET \(setting)")
+      }
       try server.psql(server.url, "SELECT pg_reload_conf()")
       return server
     } catch {
