@@ -50,6 +50,7 @@ faults: setup ## break the product on purpose, and see that the simulation notic
 
 lint: setup ## check the form of the code, and that the README shows what is compiled
 	@Scripts/readme.sh
+	@! grep -rnE 'Mutex<.*->' Sources Examples || (echo 'Each access wraps a function once more: make the value a type with a name.' >&2; false)
 	swift Scripts/folders.swift Sources
 	swift format lint --strict --parallel --recursive $(FORMATTED)
 

@@ -112,13 +112,19 @@ package struct RestoredZone: Sendable, Equatable {
 /// The history as this process saw it last. Each transaction that writes, and each answer, reads it again from the database, where a new epoch may
 /// begin at any moment; what asks here can do with one that ended a moment ago: its tokens are judged like any of the epoch before.
 package final class KnownHistory: Sendable {
-  private let value: Mutex<(history: History, onChange: (@Sendable (History) -> Void)?)>
+  /// A type with a name: of a tuple, each access through the lock would wrap the function once more.
+  private struct Seen {
+    var history: History
+    var onChange: (@Sendable (History) -> Void)?
+  }
+
+  private let value: Mutex<Seen>
 
   /// Makes and checks proofs with the key of the database.
   package let prover: Prover
 
   package init(_ history: History, _ prover: Prover) {
-    value = Mutex((history, nil))
+    value = Mutex(Seen(history: history))
     self.prover = prover
   }
 
