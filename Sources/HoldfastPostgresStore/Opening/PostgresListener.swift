@@ -5,7 +5,7 @@ import Synchronization
 
 /// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
 ///
-/// When the connection is lost, what was said meanwhile is lost with it: `interrupted` is heard, and `resumed` when there is another.
+/// Notifications that are sent while the connection is lost are lost: `interrupted` says so, and `resumed` that there is another connection.
 ///
 /// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
 final class PostgresListener: NotificationListener, @unchecked Sendable {

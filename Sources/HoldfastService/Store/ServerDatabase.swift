@@ -26,7 +26,7 @@ package protocol ServerDatabase: Sendable {
   ///
   /// - Parameters:
   ///   - mayLead: whether this server wishes to lead.
-  ///   - hear: called on a thread of the listener.
+  ///   - receive: called on a thread of the listener.
   func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) throws -> (
     any NotificationListener
   )?
@@ -59,9 +59,9 @@ extension ServerDatabase {
   package var epoch: String { history.epoch }
 }
 
-/// What a server hears of the changes that others make.
+/// A message about the changes of other servers.
 package enum Notification: Sendable {
-  /// From now on everything is heard.
+  /// From now on every change arrives.
   case resumed
   /// What was changed.
   case changes(ZoneChanges)
