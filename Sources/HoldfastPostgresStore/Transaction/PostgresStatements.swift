@@ -28,10 +28,11 @@ package struct PostgresStatements {
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
+  /// It gives way to a lock long before PostgreSQL looks for a deadlock (`deadlock_timeout`, one second), whose victim could be a writer in SQL.
   /// Row-level security that would hide a record is an error: what is hidden is not deleted.
   static let configure: PostgresStatement =
     """
-    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', $1, true),
+    SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', '500ms', true),
       set_config('row_security', 'off', true)
     """
 

@@ -36,7 +36,7 @@ extension PostgresStore {
     var requests: PostgresRequests.Asked?
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresStatements.begin)
-      configured = pipe.send(PostgresStatements.configure, PostgresParameters(lane == .fast ? "500ms" : "1s"))
+      configured = pipe.send(PostgresStatements.configure)
       pipe.send(PostgresEpoch.share)
       history = pipe.send(PostgresEpoch.find)
       if !joined.devices.isEmpty {

@@ -8,7 +8,7 @@ package final class PostgresStore: StoreWriter {
   package enum Lane: Sendable {
     /// Commands that would have to wait are left to the slow lane.
     case fast
-    /// Waits, a second at a time.
+    /// Waits, half a second at a time.
     case slow
   }
 

@@ -10,7 +10,7 @@ package final class Service {
     /// Much: it is tried again and again, and then answered as `busy`.
     case slow
 
-    fileprivate var attempts: Int { self == .fast ? 2 : 10 }
+    fileprivate var attempts: Int { self == .fast ? 2 : 20 }
   }
 
   package let work: UnitOfWork
