@@ -4,7 +4,7 @@ import HoldfastHTTP
 import Synchronization
 import Testing
 
-/// A deletion that takes many records along is done in several transactions, and others have their turns between: ARCHITECTURE.md, "How
+/// A deletion that takes many records along is done in several transactions, and others have their turns between: SERVER.md, "How
 /// long one request holds the writer". Invariants I1, I6, I7, I12.
 @Suite struct DeletionPiecesTests {
   static let text = """

@@ -3,7 +3,7 @@ import HoldfastCore
 /// More goes along with a deletion than one transaction is to delete, and it can be done in pieces.
 struct LongDeletion: Error {}
 
-/// Deletions in pieces; docs/ARCHITECTURE.md, "How long one request holds the writer".
+/// Deletions in pieces; docs/SERVER.md, "How long one request holds the writer".
 extension Deleting {
   /// How many records of a level are looked at together: no more than a piece deletes.
   private var width: Int { max(1, min(200, stores.pieceLimit / ChangeSetWork.follower)) }

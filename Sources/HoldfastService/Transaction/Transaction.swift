@@ -1,7 +1,7 @@
 package import HoldfastCore
 
 /// A transaction of a store, for any engine: what it has read, what it makes of that in memory, and what it writes at its end. Parts of it can
-/// be undone by themselves: docs/ARCHITECTURE.md, "One transaction".
+/// be undone by themselves: docs/SERVER.md, "One transaction".
 package final class Transaction {
   package let store: any StoreWriter
   package let schema: SyncSchema
