@@ -80,22 +80,21 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastService", "HoldfastSQLiteStore",
-        "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP", "HoldfastCurl", "Holdfast",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastSQLiteStore", "HoldfastServer", "HoldfastHTTP",
+        "HoldfastCurl", "Holdfast",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "Jot", dependencies: ["HoldfastCore", "Holdfast"], path: "Examples/Jot",
       resources: [.embedInCode("holdfast.json")], swiftSettings: strict),
     .executableTarget(
-      name: "Fleet", dependencies: ["HoldfastCore", "Holdfast", "HoldfastPostgres"],
+      name: "Fleet", dependencies: ["Holdfast", "HoldfastPostgres"],
       path: "Examples/Fleet", swiftSettings: strict),
     .executableTarget(
       name: "HoldfastSimulation",
       dependencies: [
-        "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
-        "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP", "Holdfast",
-        "CSQLite",
+        "HoldfastCore", "HoldfastSQLite", "HoldfastPostgres", "HoldfastSQLiteStore", "HoldfastServer",
+        "HoldfastHTTP", "Holdfast", "CSQLite",
       ],
       swiftSettings: optimized),
     .plugin(

@@ -110,7 +110,7 @@ third_lane() {
 
 # Optimizes the product (see Package.swift): one build is enough for the tests and for the simulation.
 export HOLDFAST_OPTIMIZED=yes
-swift build --build-tests -debug-info-format none
+swift build --build-tests --disable-index-store -debug-info-format none
 set -m
 for lane in first_lane second_lane third_lane; do
   "$lane" $# &

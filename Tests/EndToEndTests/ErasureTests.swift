@@ -30,7 +30,7 @@ struct ErasureTests {
 
   @Test(
     "a device erases its account: a wrong password changes nothing, and the others go on (I7, I10)",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
   func device() async throws {
     let scene = try Scene()
     let (ann, bob) = (

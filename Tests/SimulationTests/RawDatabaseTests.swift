@@ -22,14 +22,14 @@ struct RawDatabaseTests {
     CREATE TABLE holdfast_outbox (first INTEGER, body BLOB);
     CREATE TABLE holdfast_quarantine (n INTEGER, body BLOB, problem TEXT);
     CREATE TABLE holdfast_edits (n INTEGER, change_set INTEGER, record_table TEXT, id TEXT, kind TEXT, column_name TEXT, base);
-    CREATE TABLE holdfast_zones (zone TEXT, token TEXT, ack TEXT, role TEXT, resync INTEGER);
+    CREATE TABLE holdfast_zones (zone TEXT, token TEXT, ack TEXT, role TEXT, resync TEXT);
     CREATE TABLE holdfast_recovered (n INTEGER);
     CREATE TABLE holdfast_awaiting_recovery (zone TEXT);
     INSERT INTO items VALUES ('i', NULL, 0, NULL);
     INSERT INTO holdfast_outbox VALUES (2, CAST('[2]' AS BLOB)), (1, CAST('[1]' AS BLOB));
     INSERT INTO holdfast_quarantine VALUES (9, CAST('[9]' AS BLOB), '{}');
     INSERT INTO holdfast_edits VALUES (1, 1, 'items', 'i', 'update', 'title', '~1~');
-    INSERT INTO holdfast_zones VALUES ('l', 'e.1', NULL, 'owner', 0);
+    INSERT INTO holdfast_zones VALUES ('l', 'e.1', NULL, 'owner', '');
     """
 
   private static func run(_ sql: String, on path: String) {

@@ -10,6 +10,7 @@ struct SnapshotApplying {
   private var schema: SyncSchema { database.schema }
   private var sql: [TableStatements] { database.sql }
   private var zones: Zones { Zones(database: database) }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var orphans: Orphans { Orphans(database: database) }
   private var pendingDeletions: PendingDeletions { PendingDeletions(database: database) }
   private var rebase: Rebase { Rebase(database: database) }
@@ -41,14 +42,10 @@ struct SnapshotApplying {
     let count = try database.transaction(.immediate) { () -> Int? in
       let state = try database.state()
       guard state.device == device, state.token != nil else { throw Inapplicable.outdated }
-      let known = try connection.row(
-        "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(zone)])
-      guard let known, known[0].text == "", let reason = known[1].integer.flatMap(ResyncReason.init) else {
-        return nil
-      }
-      switch reason {
+      guard let known = try zoneStates.state(of: zone), known.ack == "" else { return nil }
+      switch known.resync {
       case .recovered, .verified, .compared: return nil
-      case .filled where ZoneFilling.history(known[2].text ?? "") != ZoneFilling.history(source.token):
+      case .filled where ZoneFilling.history(known.token) != ZoneFilling.history(source.token):
         return nil
       case .none, .replaced, .filled: break
       }
@@ -56,7 +53,7 @@ struct SnapshotApplying {
       var count = 0
       try database.whileApplying {
         var session = ApplySession(hasEdits: try database.edits.hasAny())
-        session.begin(zone: zone, isResync: reason != .none)
+        session.begin(zone: zone, isResync: known.resync != .none)
         for table in source.tables { count += try take(table, of: zone, session) }
         try database.serverSchema.nameConflicts()
         if session.seen != nil { try removeMissing(source, &session) }
@@ -65,9 +62,7 @@ struct SnapshotApplying {
         if mayHaveOrphans { try orphans.remove() }
       }
       try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-      try connection.run(
-        "UPDATE holdfast_zones SET token = ?2, ack = ?2, sent = 0, resync = 0 WHERE zone = ?1",
-        [.text(zone), .text(source.token)])
+      try zoneStates.change(zone) { $0?.becomeWhole(bySnapshot: source.token) }
       return count
     }
     // Behind the commit: one that fails is tried again with the same file.

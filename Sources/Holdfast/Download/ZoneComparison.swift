@@ -14,7 +14,7 @@ struct ZoneComparison {
 
   /// Whether a zone is compared with the server's when it comes.
   func isComparing() throws -> Bool {
-    try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 5)") == 1
+    try database.count("SELECT EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 'compared')") == 1
   }
 
   /// Compares an arriving record with the one here. What differs of the same revision was edited here, and becomes an edit on top of it. What differs

@@ -8,6 +8,7 @@ struct ZoneDownload {
 
   private var connection: SQLiteConnection { database.connection }
   private var zones: Zones { Zones(database: database) }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var resets: ResetPacing { ResetPacing(database: database) }
   private var unapplied: UnappliedChangeSets { UnappliedChangeSets(database: database) }
   private var recoveredRecords: RecoveredRecords { RecoveredRecords(database: database) }
@@ -21,14 +22,11 @@ struct ZoneDownload {
     guard part.from.isEmpty, part.hasMore, !part.isReset, !changes.overflow,
       prefersSnapshot(part.zone, changes.partialValue)
     else { return false }
-    let known = try connection.row(
-      "SELECT ack, resync FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
-    // What a restored server has lost, and what no trigger recorded, is found by comparing with each record that comes.
-    if let known, known[0].text != "" || [2, 5].contains(known[1].integer) { return false }
-    try connection.run(
-      """
-      INSERT INTO holdfast_zones (zone, role) VALUES (?, ?) ON CONFLICT (zone) DO UPDATE SET role = excluded.role
-      """, [.text(part.zone), .text(part.role)])
+    var state = try zoneStates.state(of: part.zone) ?? ZoneState()
+    // Records that a restored server has lost, and edits that no trigger recorded, are found by comparing with each record that comes.
+    if state.ack != "" || state.resync == .recovered || state.resync == .compared { return false }
+    state.role = part.role
+    try zoneStates.change(part.zone) { $0 = state }
     applied.remaining += Int(clamping: changes.partialValue)
     applied.hasMore = true
     if applied.largeZone == nil { applied.largeZone = (part.zone, Int(clamping: changes.partialValue)) }
@@ -39,8 +37,6 @@ struct ZoneDownload {
   func apply(
     _ part: SyncAnswer.Part, body: [UInt8], _ session: inout ApplySession, _ applied: inout Applied
   ) throws {
-    let known = try connection.row(
-      "SELECT ack, resync, token FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])
     if part.isReset {
       if part.isRestored, try unapplied.goBack(part.zone, hasLost: session.hasLost) {
         applied.hasMore = true
@@ -55,22 +51,21 @@ struct ZoneDownload {
       return
     }
     // A part that follows another ack than this device's is out of date: another process was here first.
-    guard (known.map { $0[0].text } ?? "") == part.from else {
+    let known = try zoneStates.state(of: part.zone) ?? ZoneState()
+    guard known.ack == part.from else {
       Trace.took(.partOutdated)
       applied.hasMore = true
       return
     }
-    try connection.run(
-      """
-      INSERT INTO holdfast_zones (zone, role, ack) VALUES (?, ?, ?)
-      ON CONFLICT (zone) DO UPDATE SET role = excluded.role, ack = excluded.ack, sent = 0
-      """, [.text(part.zone), .text(part.role), .text(part.to)])
+    try zoneStates.change(part.zone) {
+      $0 = $0 ?? ZoneState()
+      $0?.receive(upTo: part.to, as: part.role)
+    }
     applied.remaining += Int(part.remaining)
     applied.changes += Int(part.count)
     applied.hasMore = applied.hasMore || part.hasMore
     if !part.hasMore {
-      try applyWhole(
-        part, body: body, reason: known?[1].integer ?? 0, whole: known?[2].text ?? "", &session)
+      try applyWhole(part, body: body, known: known, &session)
     } else if part.to != part.from {
       // Else there was no room for this zone; the page before has this token too.
       try body.withUnsafeBufferPointer {
@@ -91,19 +86,20 @@ struct ZoneDownload {
 
   /// Applies the staged pages of a zone and its last part.
   ///
-  /// - Parameter whole: up to where the zone was whole here.
+  /// - Parameter known: the zone's state before the part.
   private func applyWhole(
-    _ part: SyncAnswer.Part, body: [UInt8], reason: Int64, whole: String, _ session: inout ApplySession
+    _ part: SyncAnswer.Part, body: [UInt8], known: ZoneState, _ session: inout ApplySession
   ) throws {
-    let reason = ResyncReason(rawValue: reason) ?? .replaced
+    let reason = known.resync
+    let roles = [part.role, known.claimedRole].compactMap(Role.init)
     session.begin(
-      zone: part.zone, isResync: ![.none, .verified].contains(reason), isCompared: reason == .compared,
-      writable: reason == .recovered ? try recoveredRecords.writable(roles(part)) : nil)
+      zone: part.zone, isResync: reason != .none && reason != .verified, isCompared: reason == .compared,
+      writable: reason == .recovered ? recoveredRecords.writable(roles.max()) : nil)
     let files = try connection.rows(
       "SELECT file FROM holdfast_pages WHERE zone = ? ORDER BY n", [.text(part.zone)]
     ).compactMap { $0[0].text }
     // What came before the last part since the zone was whole is in pages.
-    if files.isEmpty, !part.from.isEmpty, part.from != whole {
+    if files.isEmpty, !part.from.isEmpty, part.from != known.token {
       throw Inapplicable.pageMissing(zone: part.zone)
     }
     func parseAhead(_ index: Int) throws -> Ahead<ParsedPage> {
@@ -134,15 +130,6 @@ struct ZoneDownload {
     }
     try zoneChanges.apply(next.value(), &session)
     try zoneChanges.removeUnseen(&session)
-    try connection.run(
-      "UPDATE holdfast_zones SET token = ack, resync = iif(resync = 4, 4, 0), claimed_role = '' WHERE zone = ?",
-      [.text(part.zone)])
-  }
-
-  /// The user's role in a zone: of now, or the one that was claimed to have been given since the backup; the server decides.
-  private func roles(_ part: SyncAnswer.Part) throws -> Role? {
-    let claimed = try connection.value(
-      "SELECT claimed_role FROM holdfast_zones WHERE zone = ?", [.text(part.zone)])?.text
-    return [Role(rawValue: part.role), claimed.flatMap(Role.init)].compactMap { $0 }.max()
+    try zoneStates.change(part.zone) { $0?.becomeWhole() }
   }
 }

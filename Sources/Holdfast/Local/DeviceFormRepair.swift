@@ -30,8 +30,7 @@ struct DeviceFormRepair {
       }
     }
     try connection.execute("DELETE FROM holdfast_pages")
-    try connection.run(
-      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync = 2, 2, 5) WHERE ack IS NOT NULL")
+    try ZoneStates(database: database).changeAll { $0.compare() }
   }
 
   /// Records that have no zone and no creation: the trigger that gives both was not there.

@@ -62,9 +62,8 @@ struct Rebase {
   }
 
   private func isResync(_ zone: String?) throws -> Bool {
-    try zone.flatMap {
-      try connection.value("SELECT resync > 0 FROM holdfast_zones WHERE zone = ?", [.text($0)])
-    }?.integer == 1
+    guard let zone, let state = try ZoneStates(database: database).state(of: zone) else { return false }
+    return state.resync != .none
   }
 
   /// Takes the edits of refused change sets back, all at once: what is left does not depend on an order among them. The triggers must

@@ -7,6 +7,7 @@ struct Proofs {
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
 
   /// Keeps the proofs of an answer, and which zones it wants shown. Call when its parts are applied.
   ///
@@ -16,8 +17,7 @@ struct Proofs {
       try connection.run("UPDATE holdfast_local SET proof = ?", [.text(answer.proof)])
     }
     for (zone, proof) in answer.proofs {
-      try connection.run(
-        "UPDATE holdfast_zones SET proof = ? WHERE zone = ? AND ack IS NOT NULL", [.text(proof), .text(zone)])
+      try zoneStates.change(zone) { $0?.keep(proof: proof) }
     }
     for claim in shown {
       try connection.run("DELETE FROM holdfast_recovery_claims WHERE zone = ?", [.text(claim.zone)])
@@ -28,9 +28,7 @@ struct Proofs {
         INSERT OR IGNORE INTO holdfast_recovery_claims (zone)
         SELECT zone FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL
         """, [.text(zone)])
-      // A part that resyncs it brings the role of after the restore.
-      try connection.run(
-        "UPDATE holdfast_zones SET claimed_role = role WHERE zone = ? AND claimed_role = ''", [.text(zone)])
+      try zoneStates.change(zone) { $0?.claim() }
     }
   }
 

@@ -138,7 +138,7 @@ struct RecoveredRecords {
     try database.count(
       """
       SELECT EXISTS (SELECT 1 FROM holdfast_recovered)
-      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 2 AND ack IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE resync = 'recovered' AND ack IS NOT NULL)
       OR EXISTS (SELECT 1 FROM holdfast_recovery_claims)
       """) == 1
   }

@@ -7,6 +7,7 @@ struct UnappliedChangeSets {
 
   private var connection: SQLiteConnection { database.connection }
   private var zones: Zones { Zones(database: database) }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var quarantine: Quarantine { Quarantine(database: database) }
 
   /// Purges the half of a download that came from the history before a restore: the zone is as it was when it was whole, and says so.
@@ -14,13 +15,7 @@ struct UnappliedChangeSets {
   /// - Parameter hasLost: whether edits of this device that the server has lost may show in it; then it resyncs.
   /// - Returns: false when nothing of the zone was under way.
   func goBack(_ zone: String, hasLost: Bool) throws -> Bool {
-    try connection.run(
-      """
-      UPDATE holdfast_zones SET ack = iif(resync IN (1, 2, 5) OR ?2, '', token), sent = 0,
-        resync = CASE WHEN resync IN (1, 2, 5) THEN resync WHEN ?2 THEN 1 WHEN resync = 3 THEN 4 ELSE resync END
-      WHERE zone = ?1 AND ack IS NOT NULL AND ack <> '' AND ack <> token
-      """, [.text(zone), .integer(hasLost ? 1 : 0)])
-    if connection.changes == 0 { return false }
+    guard try zoneStates.change(zone, { $0?.dropPages(hasLost: hasLost) == true }) else { return false }
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     return true
   }
@@ -63,9 +58,9 @@ struct UnappliedChangeSets {
   /// Begins the zones again in which lost edits may show: all in which there is nothing to recover. Call behind the answer's parts.
   func replaceLost(_ answer: SyncAnswer) throws {
     let ahead = TextSet(answer.parts.filter(\.isRestored).map(\.zone) + answer.awaitingRecovery.map(\.zone))
-    let known = try connection.rows(
-      "SELECT zone FROM holdfast_zones WHERE ack IS NOT NULL AND resync IN (0, 3, 4)")
-    for zone in known.compactMap({ $0[0].text }) where !ahead.contains(zone) { try zones.resync(zone) }
+    for (zone, state) in try zoneStates.all() where !ahead.contains(zone) {
+      if let state, state.isFollowed, !state.resync.replacesAll { try zones.resync(zone) }
+    }
   }
 }
 

@@ -9,6 +9,7 @@ struct Mending {
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
   private var zones: Zones { Zones(database: database) }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var orphans: Orphans { Orphans(database: database) }
   private var rebase: Rebase { Rebase(database: database) }
   private var quarantine: Quarantine { Quarantine(database: database) }
@@ -181,24 +182,10 @@ struct Mending {
           "UPDATE holdfast_zones SET \($0) = '' WHERE \(Self.isNoName($0, longest: 1000))"
         } + ["UPDATE holdfast_zones SET sent = 0 WHERE sent NOT IN (0, 1)"])
     var resynced = TextSet()
-    for row in try connection.rows("SELECT zone, ack, token, resync FROM holdfast_zones") {
-      guard let zone = row[0].text else { continue }
-      if row[1] == .null {
-        if try hasRecords(in: zone) { resynced.insert(zone) }
-        continue
-      }
-      let (ack, token) = (row[1].text ?? "?", row[2].text ?? "?")
-      let reason = row[3].integer.flatMap(ResyncReason.init(rawValue:))
-      // Between its beginning and its end a zone goes forward from what it was whole up to.
-      let isPossible =
-        switch reason {
-        case .replaced, .recovered, .filled, .compared: ack.isEmpty || ack != token
-        case .verified: true
-        case .some(.none): !ack.isEmpty || token.isEmpty
-        case nil: false
-        }
-      if !isPossible || ![ack, token].allSatisfy({ $0.isEmpty || ChangeToken($0) != nil }) {
+    for (zone, state) in try zoneStates.all() {
+      guard let state, state.isPossible, try state.isFollowed || !hasRecords(in: zone) else {
         resynced.insert(zone)
+        continue
       }
     }
     let isLost =
@@ -210,14 +197,8 @@ struct Mending {
         try connection.rows("SELECT zone FROM holdfast_zones WHERE ack <> token").compactMap { $0[0].text })
     }
     for zone in resynced {
-      try connection.run(
-        "UPDATE holdfast_zones SET ack = '', resync = iif(resync IN (2, 5), resync, 1) WHERE zone = ?",
-        [.text(zone)])
-      let token = try connection.value("SELECT token FROM holdfast_zones WHERE zone = ?", [.text(zone)])?.text
-      if token == nil || token.flatMap(ChangeToken.init) == nil {
-        try connection.run("UPDATE holdfast_zones SET token = '' WHERE zone = ?", [.text(zone)])
-      }
-      try zones.resync(zone)
+      try zoneStates.change(zone) { $0?.mend() }
+      try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
     }
     // What is here of a zone that is not known any more can't be told from what the server has deleted since.
     if !isSound { for zone in try zones.unknown() { try zones.add(zone) } }

@@ -10,6 +10,7 @@ struct MissingCreates {
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
   private var zones: Zones { Zones(database: database) }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
 
   /// The records that change sets created and no answer has brought, in zones that never came whole. Call while their edits are there.
   func records(inSets sets: ClosedRange<Int64>) throws -> [CreatedRecord] {
@@ -42,12 +43,8 @@ struct MissingCreates {
       if let zone = zone?.text { missing.insert(zone) }
     }
     for zone in missing.sorted() {
-      // One that is on its way is looked through at its end.
-      try connection.run(
-        "UPDATE holdfast_zones SET resync = max(resync, 1) WHERE zone = ? AND token = '' AND ack IS NOT NULL",
-        [.text(zone)]
-      )
-      if connection.changes == 0 { try zones.begin(zone) }
+      let isOnItsWay = try zoneStates.change(zone) { $0?.removeMissing() == true }
+      if !isOnItsWay { try zones.begin(zone) }
     }
   }
 }

@@ -1,12 +1,13 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// The zones of this device: which it has, and up to where.
+/// The transitions of zones that change more than their state: pages, records and files go with it.
 package struct Zones {
   let database: LocalDatabase
 
   private var connection: SQLiteConnection { database.connection }
   private var schema: SyncSchema { database.schema }
+  private var zoneStates: ZoneStates { ZoneStates(database: database) }
   private var orphans: Orphans { Orphans(database: database) }
   private var pendingDeletions: PendingDeletions { PendingDeletions(database: database) }
 
@@ -14,9 +15,7 @@ package struct Zones {
 
   /// The same as `resync` for a zone of which the device may have nothing. A public one that it does not follow is given up.
   func begin(_ zone: String, isRestored: Bool = false) throws {
-    try connection.run(
-      "INSERT INTO holdfast_zones (zone, ack) VALUES (?, ?) ON CONFLICT (zone) DO NOTHING",
-      [.text(zone), schema.publicZones.contains(zone) ? .null : .text("")])
+    try zoneStates.change(zone) { $0 = $0 ?? (schema.publicZones.contains(zone) ? .left : ZoneState()) }
     try resync(zone, isRestored: isRestored)
   }
 
@@ -25,25 +24,19 @@ package struct Zones {
   /// - Parameter isRestored: whether the server has lost some of it, which is then to be recovered.
   func resync(_ zone: String, isRestored: Bool = false) throws {
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    // What was to be replaced already may be of long ago, and what is compared has edits that nobody knows: it stays so.
-    try connection.run(
-      "UPDATE holdfast_zones SET ack = '', sent = 0, resync = iif(resync IN (1, 2, 5), resync, ?) WHERE zone = ? AND ack IS NOT NULL",
-      [.integer((isRestored ? ResyncReason.recovered : .replaced).rawValue), .text(zone)])
+    try zoneStates.change(zone) { $0?.resync(isRestored ? .recovered : .replaced) }
   }
 
   /// Makes a zone one of the device's, so that the server says what is in it, or that it is lost. A public one that is not followed goes.
   func add(_ zone: String) throws {
-    let known = try connection.value(
-      "SELECT 1 FROM holdfast_zones WHERE zone = ? AND ack IS NOT NULL", [.text(zone)])
-    if known != nil { return }
+    if try zoneStates.state(of: zone)?.isFollowed == true { return }
     if schema.publicZones.contains(zone) {
       return try database.whileApplying {
         try lose(zone)
         try orphans.settle()
       }
     }
-    try connection.run(
-      "INSERT INTO holdfast_zones (zone) VALUES (?) ON CONFLICT (zone) DO UPDATE SET ack = ''", [.text(zone)])
+    try take(zone)
   }
 
   /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
@@ -55,11 +48,7 @@ package struct Zones {
     }
     try pendingDeletions.purge(in: zone)
     try connection.run("DELETE FROM holdfast_pages WHERE zone = ?", [.text(zone)])
-    try connection.run(
-      """
-      INSERT INTO holdfast_zones (zone, ack) VALUES (?, NULL)
-      ON CONFLICT (zone) DO UPDATE SET ack = NULL, token = '', sent = 0, resync = 0, proof = '', claimed_role = ''
-      """, [.text(zone)])
+    try zoneStates.change(zone) { $0 = .left }
     for table in ["recovered", "deleted", "awaiting_recovery", "recovery_claims"] {
       try connection.run("DELETE FROM holdfast_\(table) WHERE zone = ?", [.text(zone)])
     }
@@ -69,11 +58,7 @@ package struct Zones {
   package func follow(_ zone: String, _ isFollowed: Bool) throws {
     try database.transaction(.immediate) {
       if isFollowed {
-        try connection.run(
-          """
-          INSERT INTO holdfast_zones (zone) VALUES (?)
-          ON CONFLICT (zone) DO UPDATE SET ack = '', sent = 0 WHERE ack IS NULL
-          """, [.text(zone)])
+        try take(zone)
       } else {
         try database.whileApplying {
           try lose(zone)
@@ -84,15 +69,23 @@ package struct Zones {
     }
   }
 
-  /// What the server knows now need not be told again; zones that it knows to be gone are purged.
+  private func take(_ zone: String) throws {
+    try zoneStates.change(zone) {
+      $0 = $0 ?? ZoneState()
+      $0?.follow()
+    }
+  }
+
+  /// The server has stored these acks, and forgets the zones that this device has left.
   func noteSent(_ acks: [SyncRequest.Ack]) throws {
     for ack in acks {
-      guard let token = ack.token else {
-        try connection.run("DELETE FROM holdfast_zones WHERE zone = ? AND ack IS NULL", [.text(ack.zone)])
-        continue
+      try zoneStates.change(ack.zone) {
+        if let token = ack.token {
+          $0?.noteSent(token)
+        } else if $0?.isFollowed == false {
+          $0 = nil
+        }
       }
-      try connection.run(
-        "UPDATE holdfast_zones SET sent = 1 WHERE zone = ? AND ack = ?", [.text(ack.zone), .text(token)])
     }
   }
 

@@ -24,18 +24,19 @@ extension PostgresChangeFeed {
   }
 
   /// A zone as it is now; nil when there is none.
-  package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws -> ZoneState?
+  package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
+    -> ZoneProgress?
   {
     let rows = try connection.query(Self.findZone, PostgresParameters(zone, user))
     if rows.isEmpty { return nil }
-    return ZoneState(
+    return ZoneProgress(
       zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
       seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
   }
 
   /// Reads the first changes of each zone from its shard, each zone at one moment, in two round trips.
   func readEach(
-    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     let wanted = zones.map { PostgresParameters($0.zone, $0.ack.seq, Int64(size)) }
     let read = try connection.pipeline { pipe in

@@ -14,7 +14,7 @@ struct PostgresChangeFeed: Sendable {
 
   /// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
   struct Stretch {
-    let zone: ZoneState
+    let zone: ZoneProgress
     let places: PostgresRows
     /// Its rows of `places`.
     var rows: Range<Int>
@@ -87,7 +87,7 @@ struct PostgresChangeFeed: Sendable {
   ///   - size: how many changes of each.
   ///   - isHeld: whether a transaction is open already.
   func read(
-    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     try isDistributed
       ? readEach(zones, for: user, size: size, isHeld: isHeld, on: connection)
@@ -96,7 +96,7 @@ struct PostgresChangeFeed: Sendable {
 
   /// Reads the first changes of each zone, all of one moment.
   private func readTogether(
-    _ zones: [ZoneState], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
+    _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
     var (names, wanted) = (PostgresParameters(), PostgresParameters())
     names.append(array: zones.lazy.map(\.zone))
@@ -267,9 +267,9 @@ struct PostgresChangeFeed: Sendable {
   }
 }
 
-extension ZoneState {
+extension ZoneProgress {
   /// The zone as the rows say that it is now.
-  package func refreshed(by rows: PostgresRows) -> ZoneState {
+  package func refreshed(by rows: PostgresRows) -> ZoneProgress {
     var zone = self
     zone.role = ""
     for row in rows.indices where rows.text(row, 0) == self.zone {

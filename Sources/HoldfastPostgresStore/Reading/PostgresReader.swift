@@ -19,7 +19,7 @@ class PostgresReader: StoreReader {
   /// Whether all is read in one transaction.
   private var isHeld = false
   /// What was read with a device.
-  private var found: (device: Int64, user: String, zones: [ZoneState], refusals: [StoredRefusal])?
+  private var found: (device: Int64, user: String, zones: [ZoneProgress], refusals: [StoredRefusal])?
 
   /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
   static let findDevice: PostgresStatement = """
@@ -119,7 +119,7 @@ class PostgresReader: StoreReader {
   /// The rows of a device with its refusals, and its zones, behind the history.
   ///
   /// - Parameter parameters: the hash of its token.
-  func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
+  func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneProgress]) {
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresEpoch.find)
       pipe.send(Self.findDevice, parameters)
@@ -171,12 +171,12 @@ class PostgresReader: StoreReader {
     }
   }
 
-  func zones(of device: DeviceKey) throws -> [ZoneState] {
+  func zones(of device: DeviceKey) throws -> [ZoneProgress] {
     if let found, found.device == device.number { return found.zones }
     return try findZones(of: device)
   }
 
-  func findZones(of device: DeviceKey) throws -> [ZoneState] {
+  func findZones(of device: DeviceKey) throws -> [ZoneProgress] {
     var parameters = PostgresParameters()
     device.token.withBytes { parameters.append(bytes: $0) }
     return Self.zones(try connection.query(Self.findZones, parameters))
@@ -213,7 +213,7 @@ class PostgresReader: StoreReader {
     return try body()
   }
 
-  func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+  func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
     if let found, found.user == user, let seen = found.zones.first(where: { $0.zone == zone }) {
       return seen.acked(nil)
     }
@@ -245,7 +245,7 @@ class PostgresReader: StoreReader {
       })
   }
 
-  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {
+  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
     stretches = [:]
     let read = try feed.read(zones, for: user, size: PostgresChangeFeed.first, isHeld: isHeld, on: connection)
     for stretch in read { stretches[stretch.zone.zone] = stretch }
@@ -263,7 +263,7 @@ class PostgresReader: StoreReader {
     try PostgresPurge(connection: connection).find(kind, after: place, terms, limit: limit)
   }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+  func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
     guard let first = stretches.removeValue(forKey: zone.zone) else {
@@ -273,10 +273,10 @@ class PostgresReader: StoreReader {
       first, for: user, to: &writer, limit: limit, count: count, isHeld: isHeld, on: connection)
   }
 
-  private static func zones(_ rows: PostgresRows) -> [ZoneState] {
+  private static func zones(_ rows: PostgresRows) -> [ZoneProgress] {
     rows.indices.map { row in
       let zone = rows.text(row, 0)
-      return ZoneState(
+      return ZoneProgress(
         zone: zone,
         ack: ZoneAck(
           zone: zone, epoch: rows.text(row, 1), seq: rows.int64(row, 2), purged: rows.int64(row, 8)),

@@ -31,7 +31,7 @@ final class PostgresShardReader: PostgresReader {
     }
   }
 
-  override func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneState]) {
+  override func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneProgress]) {
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresEpoch.find)
       pipe.send(Self.findDevice, parameters)
@@ -42,7 +42,7 @@ final class PostgresShardReader: PostgresReader {
     return (rows, try zones(of: rows.int64(0, 0), user: rows.text(0, 1)))
   }
 
-  override func findZones(of device: DeviceKey) throws -> [ZoneState] {
+  override func findZones(of device: DeviceKey) throws -> [ZoneProgress] {
     try zones(of: device.number, user: device.user)
   }
 
@@ -87,7 +87,7 @@ final class PostgresShardReader: PostgresReader {
       })
   }
 
-  private func zones(of device: Int64, user: String) throws -> [ZoneState] {
+  private func zones(of device: Int64, user: String) throws -> [ZoneProgress] {
     let answers = try connection.pipeline { pipe in
       pipe.send(Self.findAcks, PostgresParameters(device))
       pipe.send(Self.findMemberships, PostgresParameters(user))
@@ -106,7 +106,7 @@ final class PostgresShardReader: PostgresReader {
     var zones = acks.indices.map { row in
       let zone = acks.text(row, 0)
       let standing = standings.removeValue(forKey: zone) ?? ofOthers[zone]
-      return ZoneState(
+      return ZoneProgress(
         zone: zone,
         ack: ZoneAck(
           zone: zone, epoch: acks.text(row, 1), seq: acks.int64(row, 2), purged: acks.int64(row, 4)),
@@ -115,7 +115,7 @@ final class PostgresShardReader: PostgresReader {
     }
     for (zone, standing) in standings {
       zones.append(
-        ZoneState(
+        ZoneProgress(
           zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false, seq: standing.seq,
           purged: standing.purged, role: standing.role, wasLost: false))
     }

@@ -53,7 +53,7 @@ package struct DeviceTables {
     CREATE TABLE holdfast_zones (
       zone TEXT PRIMARY KEY, role TEXT NOT NULL DEFAULT '',
       token TEXT NOT NULL DEFAULT '', ack TEXT DEFAULT '',
-      sent INTEGER NOT NULL DEFAULT 0, resync INTEGER NOT NULL DEFAULT 0,
+      sent INTEGER NOT NULL DEFAULT 0, resync TEXT NOT NULL DEFAULT '',
       proof TEXT NOT NULL DEFAULT '', claimed_role TEXT NOT NULL DEFAULT ''
     );
     CREATE TABLE holdfast_pages (

@@ -30,7 +30,7 @@ package struct TableStatements {
     // A page that waited is older than what another zone has brought since; only a zone to be resynced has no say.
     onConflict = """
        ON CONFLICT ("id") DO UPDATE SET \(sets) WHERE "zone" IS excluded."zone" OR "rev" <= excluded."rev"
-      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND resync > 0)
+      OR EXISTS (SELECT 1 FROM holdfast_zones WHERE holdfast_zones.zone = "\(table.name)"."zone" AND resync <> '')
       """
     upsert = begin + row + onConflict
     replace = "INSERT OR REPLACE INTO \"\(table.name)\" (\(parameters.joined(separator: ", "))) VALUES \(row)"

@@ -123,15 +123,15 @@ final class SQLiteReader: StoreReader {
     }
   }
 
-  func zones(of device: DeviceKey) throws -> [ZoneState] {
+  func zones(of device: DeviceKey) throws -> [ZoneProgress] {
     try findZones.bind(device.number, at: 1)
     try findZones.bind(device.user, at: 2)
     defer { findZones.reset() }
-    var zones: [ZoneState] = []
+    var zones: [ZoneProgress] = []
     while try findZones.step() {
       let zone = findZones.text(0)
       zones.append(
-        ZoneState(
+        ZoneProgress(
           zone: zone,
           ack: ZoneAck(
             zone: zone, epoch: findZones.text(1), seq: findZones.integer(2), purged: findZones.integer(8)),
@@ -178,14 +178,14 @@ final class SQLiteReader: StoreReader {
 
   func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
 
-  func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+  func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
     let row = try connection.row(
       """
       SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
       FROM holdfast_zones z LEFT JOIN holdfast_access m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
       """, [.text(zone), user.map { .text($0) } ?? .null])
     return row.map {
-      ZoneState(
+      ZoneProgress(
         zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
         seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
     }
@@ -222,7 +222,7 @@ final class SQLiteReader: StoreReader {
     .compactMap { $0[0].text }
   }
 
-  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] { zones }
+  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] { zones }
 
   func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
     -> FoundPurgeable
@@ -230,7 +230,7 @@ final class SQLiteReader: StoreReader {
     try SQLitePurge(on: connection).find(kind, after: place, terms, limit: limit)
   }
 
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+  func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
   {
     let (last, written, hasMore) = try feed.write(

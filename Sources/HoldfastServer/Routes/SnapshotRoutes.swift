@@ -36,7 +36,7 @@ struct SnapshotRoutes {
   /// The zone, for a device that may read it.
   ///
   /// - Throws: `Problem`: `tokenMissing`, `tokenInvalid` or `notFound`.
-  private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneState {
+  private func readable(_ zone: String, by request: HTTPRequest) throws -> ZoneProgress {
     try api.read { reader in
       try reader.store.transaction {
         let (key, store) = try api.sender(of: request, reader)
@@ -54,7 +54,7 @@ struct SnapshotRoutes {
   ///
   /// - Throws: `Problem.preconditionFailed` when the request insists on another.
   private func continued(
-    _ request: HTTPRequest, of state: ZoneState, _ snapshots: Snapshots
+    _ request: HTTPRequest, of state: ZoneProgress, _ snapshots: Snapshots
   ) throws -> HTTPResponse? {
     let key = snapshots.key(state.zone)
     if let list = request.headers["If-Match"].map({ EntityTag.List($0) ?? .tags([]) }), list != .any {
@@ -118,7 +118,7 @@ struct SnapshotRoutes {
   }
 
   /// The ETag of a list that is of the zone's state of now, in whichever form; nil when there is none.
-  private static func known(_ field: String?, state: ZoneState, _ key: SnapshotKey) -> String? {
+  private static func known(_ field: String?, state: ZoneProgress, _ key: SnapshotKey) -> String? {
     let now = Snapshot(key: key, seq: state.seq, forms: [:]).state
     let tags = field.flatMap { EntityTag.List($0) }?.tags ?? []
     return tags.first { $0.opaque.hasPrefix("\(now)-") }.map { "\"\($0.opaque)\"" }

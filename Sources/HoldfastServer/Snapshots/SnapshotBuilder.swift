@@ -107,7 +107,7 @@ struct SnapshotBuilder {
 
   /// Writes all of a zone, and gives its seq.
   private func write(
-    _ zone: ZoneState, for user: String?, from reader: any StoreReader, to pages: inout SnapshotPages
+    _ zone: ZoneProgress, for user: String?, from reader: any StoreReader, to pages: inout SnapshotPages
   ) throws -> Int64 {
     var zone = zone
     while true {

@@ -33,7 +33,7 @@ package protocol StoreReader: CollectionReader {
   func visibleZones(among zones: [String]?) throws -> VisibleZones
 
   /// All zones of a device: those of its user, and those that it acks.
-  func zones(of device: DeviceKey) throws -> [ZoneState]
+  func zones(of device: DeviceKey) throws -> [ZoneProgress]
 
   /// The refusals that a device has not dealt with, in the order of their numbers.
   func refusals(of device: Int64) throws -> [StoredRefusal]
@@ -41,7 +41,7 @@ package protocol StoreReader: CollectionReader {
   /// A zone as it is now, with an ack at its beginning; nil when there is none.
   ///
   /// - Parameter user: whose role it has; nil for the server itself, which may read all.
-  func zone(_ zone: String, for user: String?) throws -> ZoneState?
+  func zone(_ zone: String, for user: String?) throws -> ZoneProgress?
 
   /// The zones that a user is a member of, in order.
   func memberships(of user: String) throws -> [String]
@@ -70,7 +70,7 @@ package protocol StoreReader: CollectionReader {
   /// Zones that were read before, as they are at the moment from which their changes will be read.
   ///
   /// - Parameter user: who reads; nil for the server itself.
-  func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState]
+  func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress]
 
   /// Zones as they were when the epoch began; those that are not there are left out.
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone>
@@ -117,7 +117,7 @@ package protocol StoreReader: CollectionReader {
   ///   - limit: the size of the whole text from which on no further change is begun.
   ///   - count: how many changes at the most.
   /// - Returns: what was written.
-  func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+  func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
 }
 
@@ -253,8 +253,8 @@ package struct FoundUser {
   }
 }
 
-/// What the server knows about one zone of a device.
-package struct ZoneState {
+/// How far a device or a user has read one zone, and how far the zone is.
+package struct ZoneProgress {
   package let zone: String
   /// The ack, whose epoch is empty at the beginning of the zone.
   package let ack: ZoneAck
@@ -299,18 +299,18 @@ package struct ZoneState {
   }
 
   /// The zone for a device that has it up to a seq.
-  package func acked(_ seq: Int64) -> ZoneState {
-    ZoneState(
+  package func acked(_ seq: Int64) -> ZoneProgress {
+    ZoneProgress(
       zone: zone, ack: ZoneAck(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
       isStored: isStored, seq: self.seq, purged: purged, role: role, wasLost: wasLost,
       isForeign: isForeign, isOfBothHistories: isOfBothHistories)
   }
 
   /// The zone for somebody who has it up to a token; nil for who begins.
-  package func acked(_ token: ChangeToken?) -> ZoneState {
+  package func acked(_ token: ChangeToken?) -> ZoneProgress {
     let ack = ZoneAck(
       zone: zone, epoch: token?.epoch ?? "", seq: token?.seq ?? 0, purged: token?.purged ?? 0)
-    return ZoneState(
+    return ZoneProgress(
       zone: zone, ack: ack, isStored: false, seq: seq, purged: purged, role: role, wasLost: false)
   }
 

@@ -21,7 +21,7 @@ package final class ScopedReader: StoreReader {
   }
 
   /// The zone with the token's role; with none when the token does not name it.
-  private func seen(_ zone: ZoneState) -> ZoneState {
+  private func seen(_ zone: ZoneProgress) -> ZoneProgress {
     var zone = zone
     zone.role = scope.has(zone: zone.zone) ? scope.role.rawValue : ""
     return zone
@@ -51,15 +51,16 @@ package final class ScopedReader: StoreReader {
       }, losses: 0)
   }
 
-  package func zone(_ zone: String, for user: String?) throws -> ZoneState? {
+  package func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
     scope.has(zone: zone) ? try store.zone(zone, for: nil).map(seen) : nil
   }
 
-  package func refreshed(_ zones: [ZoneState], for user: String?) throws -> [ZoneState] {
+  package func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress] {
     try store.refreshed(zones, for: nil).map(seen)
   }
 
-  package func writeChanges(of zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64) throws
+  package func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64)
+    throws
     -> WrittenChanges
   {
     guard scope.has(zone: zone.zone), scope.tables == nil else { throw Problem(.tokenLimited) }
@@ -120,7 +121,7 @@ package final class ScopedReader: StoreReader {
 
   package func devices(of user: String, limit: Int) throws -> [ListedDevice] { [] }
 
-  package func zones(of device: DeviceKey) throws -> [ZoneState] { [] }
+  package func zones(of device: DeviceKey) throws -> [ZoneProgress] { [] }
 
   package func refusals(of device: Int64) throws -> [StoredRefusal] { [] }
 

@@ -3,7 +3,7 @@ package import HoldfastCore
 /// What a restored server says to devices that have seen more of its history than it has; docs/RESTORING.md, section 3.
 extension SyncAnswers {
   /// The zones with what their acks are worth in the history of now, and which of them are not there at all.
-  package func judged(_ zones: [ZoneState]) throws -> ([ZoneState], unknown: TextSet) {
+  package func judged(_ zones: [ZoneProgress]) throws -> ([ZoneProgress], unknown: TextSet) {
     let foreign = zones.filter { history.previous != nil && history.isForeign($0.ack) }.map(\.zone)
     if foreign.isEmpty { return (zones, []) }
     let restored = try store.restored(foreign)
@@ -18,12 +18,12 @@ extension SyncAnswers {
   }
 
   /// Whether the device is ahead in a zone: what it has of it is not to be thrown away.
-  func isAwaitingRecovery(_ zone: ZoneState) -> Bool {
+  func isAwaitingRecovery(_ zone: ZoneProgress) -> Bool {
     zone.isForeign && !zone.isOfBothHistories && !zone.wasLost
   }
 
   /// Whether the device says more of a zone than there is in the very epoch of now. True or not, it takes a proof.
-  func isAhead(_ zone: ZoneState) -> Bool {
+  func isAhead(_ zone: ZoneProgress) -> Bool {
     zone.ack.epoch == epoch && !zone.wasLost && max(zone.ack.seq, zone.ack.purged) > zone.seq
   }
 
@@ -36,7 +36,7 @@ extension SyncAnswers {
 
   /// The zones of which the device has more than the database, and has not shown yet what it has of proofs.
   func questions(
-    _ zones: [ZoneState], _ request: SyncRequest, of device: DeviceKey, at now: Int64
+    _ zones: [ZoneProgress], _ request: SyncRequest, of device: DeviceKey, at now: Int64
   ) throws -> Questions {
     let ahead = zones.filter { isAhead($0) || isAwaitingRecovery($0) }
     if ahead.isEmpty { return Questions() }
@@ -66,7 +66,7 @@ extension SyncAnswers {
   /// Writes what the device can show later: how far the server has dealt with it, and the user's role in the zones of the answer, and in those
   /// of which it has no proof.
   package func write(
-    _ parts: [(zone: String, role: String, seq: Int64)], _ zones: [ZoneState], _ request: SyncRequest,
+    _ parts: [(zone: String, role: String, seq: Int64)], _ zones: [ZoneProgress], _ request: SyncRequest,
     of device: KnownDevice, to writer: inout JSONWriter
   ) {
     writer.key("proof")
@@ -93,7 +93,7 @@ extension SyncAnswers {
   }
 
   func writeAwaitingRecovery(
-    _ zones: [ZoneState], _ unknown: TextSet, _ questions: Questions, to writer: inout JSONWriter
+    _ zones: [ZoneProgress], _ unknown: TextSet, _ questions: Questions, to writer: inout JSONWriter
   ) {
     if zones.isEmpty { return }
     Trace.took(.zoneAwaitingRecovery)

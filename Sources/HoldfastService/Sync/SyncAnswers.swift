@@ -27,7 +27,8 @@ package struct SyncAnswers {
   }
 
   /// Whether a request says anything that has to be written.
-  package func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneState], now: Int64) throws
+  package func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneProgress], now: Int64)
+    throws
     -> Bool
   {
     if command.request.isWriting || command.request.isComplete || command.newClient != nil { return true }
@@ -52,13 +53,15 @@ package struct SyncAnswers {
   }
 
   /// Whether the answer has changes of a zone.
-  package func hasParts(_ zones: [ZoneState]) -> Bool { zones.contains { !$0.role.isEmpty && $0.hasChanges } }
+  package func hasParts(_ zones: [ZoneProgress]) -> Bool {
+    zones.contains { !$0.role.isEmpty && $0.hasChanges }
+  }
 
   /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a moment of the store, where it has parts.
   ///
   /// - Parameter refusedRecoveries: what could not be taken of what the request recovers; nil when none of it was looked at.
   package func answer(
-    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneState], clock: Stamp, now: Int64,
+    _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneProgress], clock: Stamp, now: Int64,
     refusedRecoveries: [RefusedRecovery]? = nil
   ) throws -> [UInt8] {
     let (zones, unknown) = try judged(found)
@@ -114,7 +117,7 @@ package struct SyncAnswers {
   }
 
   /// The zones that a device follows, and as many of the others as it may: so it never has more acks than a request takes.
-  private func offered(_ zones: [ZoneState]) -> [ZoneState] {
+  private func offered(_ zones: [ZoneProgress]) -> [ZoneProgress] {
     if zones.count <= zoneLimit { return zones }
     let known = zones.filter(\.isStored)
     let others = zones.filter { !$0.isStored && !$0.role.isEmpty }.sorted { $0.zone < $1.zone }
@@ -140,10 +143,10 @@ package struct SyncAnswers {
 
   /// The zones that have something new, smallest rest first, until the answer is full.
   private func writeParts(
-    _ zones: [ZoneState], of device: DeviceKey, to writer: inout JSONWriter,
+    _ zones: [ZoneProgress], of device: DeviceKey, to writer: inout JSONWriter,
     _ proofs: inout [(zone: String, role: String, seq: Int64)]
   ) throws {
-    var waiting: [ZoneState] = []
+    var waiting: [ZoneProgress] = []
     for zone in zones where !zone.role.isEmpty {
       if zone.isFenced(epoch: epoch) {
         Trace.took(.fenced)
@@ -191,13 +194,13 @@ package struct SyncAnswers {
   }
 
   /// Writes a part of at most `count` changes, as an answer of its own.
-  package func writePart(_ zone: ZoneState, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
+  package func writePart(_ zone: ZoneProgress, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
     try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
   }
 
   /// Writes a zone's part, with as many of its changes as there is room for.
   private func writePart(
-    _ zone: ZoneState, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
+    _ zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
   ) throws -> PartEnd {
     writer.beginObject()
     writer.key("zone")

@@ -29,7 +29,7 @@ extension RawDatabase {
       for zone in try rows("SELECT zone, token, ack, role, resync FROM holdfast_zones") {
         view.zones[Self.text(zone[0])] = DeviceView.Zone(
           token: Self.text(zone[1]), ack: zone[2].string, role: Self.text(zone[3]),
-          isResync: zone[4] == .integer(1))
+          isResync: Self.text(zone[4]) == "replaced")
       }
       view.recovered = try rows("SELECT count(*) FROM holdfast_recovered")[0][0].number ?? 0
       view.held = try rows("SELECT zone FROM holdfast_awaiting_recovery ORDER BY zone").map {
