@@ -16,6 +16,12 @@ let optimized: [SwiftSetting] =
   ? strict
   : strict + [.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"])]
 
+/// The tests are not optimized, but each module of them is compiled as a whole too: one compiler reads what it imports, not several.
+let whole: [SwiftSetting] =
+  Context.environment["HOLDFAST_OPTIMIZED"] == nil
+  ? strict
+  : strict + [.unsafeFlags(["-whole-module-optimization", "-num-threads", "2"])]
+
 /// Arrows point only toward HoldfastCore and HoldfastConcurrency; the client (`Holdfast`) and the server's modules never import each other, nor
 /// do the two engines, nor the rules (`HoldfastService`) an engine or HTTP.
 let package = Package(
@@ -106,34 +112,34 @@ let package = Package(
           .allowNetworkConnections(scope: .all(), reason: "The snapshot may come from a server."),
         ])),
     .testTarget(
-      name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: strict),
+      name: "HoldfastCoreTests", dependencies: ["HoldfastCore"], swiftSettings: whole),
     .testTarget(
-      name: "HoldfastSQLiteTests", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: strict),
+      name: "HoldfastSQLiteTests", dependencies: ["HoldfastCore", "HoldfastSQLite"], swiftSettings: whole),
     .target(
       name: "TemporaryPostgres", dependencies: ["HoldfastPostgres"], path: "Tests/TemporaryPostgres",
-      swiftSettings: strict),
+      swiftSettings: whole),
     .testTarget(
       name: "HoldfastPostgresTests", dependencies: ["HoldfastPostgres", "TemporaryPostgres"],
-      swiftSettings: strict),
+      swiftSettings: whole),
     .testTarget(
       name: "HoldfastHTTPTests", dependencies: ["HoldfastConcurrency", "HoldfastHTTP"],
-      swiftSettings: strict),
-    .target(name: "HostileServer", path: "Tests/HostileServer", swiftSettings: strict),
+      swiftSettings: whole),
+    .target(name: "HostileServer", path: "Tests/HostileServer", swiftSettings: whole),
     .testTarget(
       name: "HoldfastCurlTests", dependencies: ["HoldfastCore", "HoldfastCurl", "HostileServer"],
-      swiftSettings: strict),
+      swiftSettings: whole),
     .testTarget(
       name: "HoldfastServerTests",
       dependencies: [
         "HoldfastCore", "HoldfastConcurrency", "HoldfastSQLite", "HoldfastPostgres", "HoldfastService",
         "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "TemporaryPostgres", "CSodium",
-      ], swiftSettings: strict),
+      ], swiftSettings: whole),
     .testTarget(
       name: "HoldfastTests", dependencies: ["HoldfastCore", "HoldfastSQLite", "Holdfast"],
-      swiftSettings: strict),
+      swiftSettings: whole),
     .testTarget(
       name: "SimulationTests", dependencies: ["HoldfastCore", "HoldfastSimulation", "CSQLite"],
-      swiftSettings: strict),
+      swiftSettings: whole),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
@@ -141,6 +147,6 @@ let package = Package(
         "HoldfastService", "HoldfastSQLiteStore", "HoldfastPostgresStore", "HoldfastServer", "HoldfastHTTP",
         "HoldfastCommand", "Jot", "TemporaryPostgres", "HostileServer",
       ],
-      swiftSettings: strict),
+      swiftSettings: whole),
   ]
 )

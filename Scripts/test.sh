@@ -14,7 +14,7 @@ one_store=(--skip SQLite --skip NodeTests --skip '^HoldfastServerTests\.(Collect
 # What takes PostgreSQL by itself, whatever store is chosen.
 chosen=(--skip '^HoldfastServerTests\.(Adoption|Agreement|AnswerMoment|Cascade|ErasureSQL|Failover|Mismatch|NoGap|Payload|Plan|PostgresOpening|Repair|Shard|SQLRead|StatementTimeout|TeamError|Trigger)')
 # What has nothing to do with where a zone's rows lie.
-any_form=(--skip '^HoldfastServerTests\.(AccessMatrix|BadInput|CountedTwice|ForeignID|Increment|JWT|Pair|Policy|Precondition|RecordAddress|RequestID|Rules|ServiceToken|SnapshotRange|Type|Webhook)')
+any_form=(--skip '^HoldfastServerTests\.(AccessDoctor|AccessMatrix|Applying|BadInput|Conflict|Copy|CountedTwice|ExactlyOnce|FeedOnce|ForeignID|Group|Increment|JWT|KnownHistory|LogQueue|OfflinePage|Pair|Policy|Precondition|RecordAddress|RequestID|Rules|ServiceToken|Share|SnapshotRange|Type|Webhook|ZstandardStream)')
 quick=(--skip '^EndToEndTests\.(?!Access|Convergence)')
 # What happens on the device or in HTTP alone, and what the tests of nodes do with PostgreSQL in their own way.
 once=(--skip '^EndToEndTests\.(CleanExit|Conflict|EarlyAnswer|Hostile|Identity|List|PristineKill|Proxy|Quarantine|RequestStorm|Scrambled|Snapshot|TLS|Undo)')
