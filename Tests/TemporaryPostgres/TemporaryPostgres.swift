@@ -122,8 +122,8 @@ public final class TemporaryPostgres: Sendable {
   private func makeDatabase(_ name: String, owner: String, template: String) throws -> String {
     let connection = try PostgresConnection(url)
     defer { connection.close() }
-    // Copying through the log is faster than copying files, and new in 15.
-    let strategy = connection.serverVersion >= 150_000 ? " STRATEGY wal_log" : ""
+    // Copying files takes half the work of copying through the log, which 15 would do; earlier ones know no other way.
+    let strategy = connection.serverVersion >= 150_000 ? " STRATEGY file_copy" : ""
     try connection.execute("CREATE DATABASE \(name) OWNER \(owner) TEMPLATE \(template)\(strategy)")
     return try Self.url(url, role: owner, database: name)
   }

@@ -13,8 +13,10 @@ struct AdoptionProposal {
   func propose(_ names: [String]?) throws -> Adoption.Proposal {
     var notes: [String] = []
     var found: [(name: String, catalog: PostgresCatalog)] = []
-    for name in try names ?? allTables() {
-      guard let catalog = try PostgresCatalog(PostgresName.quoted(name), on: connection) else {
+    let names = try names ?? allTables()
+    let catalogs = try PostgresCatalog.read(names.map(PostgresName.quoted), on: connection)
+    for name in names {
+      guard let catalog = catalogs[PostgresName.quoted(name)] else {
         throw ServerError(.notFound, "There is no table \(name) in the schemas of search_path.")
       }
       var obstacles = AdoptionFitness(catalog).obstacles

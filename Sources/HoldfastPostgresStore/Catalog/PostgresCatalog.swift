@@ -54,28 +54,51 @@ struct PostgresCatalog {
   ///
   /// - Parameter relation: the name, quoted where it must be; without a schema it is looked for in `search_path`.
   init?(_ relation: String, on connection: PostgresConnection) throws {
-    let rows = try connection.query(Self.findTable, PostgresParameters(relation))
-    guard !rows.isEmpty else { return nil }
-    let number = rows.int64(0, 0)
-    self.relation = rows.text(0, 1)
-    kind = rows.text(0, 2)
-    isPartition = rows.bool(0, 3)
-    isOwned = rows.bool(0, 4)
-    hasRules = rows.bool(0, 5)
-    hidesRows = rows.bool(0, 6)
-    let columns = try connection.query(Self.findColumns, PostgresParameters(number))
-    self.columns = columns.indices.map { Self.column(columns, $0) }
-    let keys = try connection.query(Self.findKeys, PostgresParameters(number))
-    primaryKey = keys.indices.first { keys.bool($0, 0) }.map { Self.names(keys.text($0, 1)) } ?? []
-    unique = keys.indices.filter { !keys.bool($0, 0) }.map { Self.names(keys.text($0, 1)) }
-    let references = try connection.query(Self.findReferences, PostgresParameters(number))
-    self.references = references.indices.map {
-      Reference(
-        column: references.text($0, 0), target: references.text($0, 1), targetColumn: references.text($0, 2),
-        onDelete: references.text($0, 3))
+    guard let catalog = try Self.read([relation], on: connection)[relation] else { return nil }
+    self = catalog
+  }
+
+  /// Reads tables, with five queries however many they are; one that is not there is left out.
+  ///
+  /// - Parameter relations: the names, as `init` takes them.
+  /// - Returns: the tables by these names.
+  static func read(_ relations: [String], on connection: PostgresConnection) throws -> TextMap<
+    PostgresCatalog
+  > {
+    var names = PostgresParameters()
+    names.append(array: relations)
+    let tables = try connection.query(findTables, names)
+    var numbers = PostgresParameters()
+    numbers.append(array: tables.indices.map { tables.int64($0, 0) })
+    let columns = try RowsByTable(connection.query(findColumns, numbers))
+    let keys = try RowsByTable(connection.query(findKeys, numbers))
+    let references = try RowsByTable(connection.query(findReferences, numbers))
+    let triggers = try RowsByTable(connection.query(findTriggers, numbers))
+    var read: TextMap<PostgresCatalog> = [:]
+    for row in tables.indices {
+      let number = tables.int64(row, 0)
+      read[tables.text(row, 1)] = PostgresCatalog(
+        tables, row, columns: columns.map(number, column), keys: keys.map(number, key),
+        references: references.map(number, reference), triggers: triggers.map(number) { $0.text($1, 1) })
     }
-    let triggers = try connection.query(Self.findTriggers, PostgresParameters(number))
-    self.triggers = TextSet(triggers.indices.map { triggers.text($0, 0) })
+    return read
+  }
+
+  private init(
+    _ rows: PostgresRows, _ row: Int, columns: [Column], keys: [(isPrimary: Bool, columns: [String])],
+    references: [Reference], triggers: [String]
+  ) {
+    relation = rows.text(row, 2)
+    kind = rows.text(row, 3)
+    isPartition = rows.bool(row, 4)
+    isOwned = rows.bool(row, 5)
+    hasRules = rows.bool(row, 6)
+    hidesRows = rows.bool(row, 7)
+    self.columns = columns
+    primaryKey = keys.first(where: \.isPrimary)?.columns ?? []
+    unique = keys.filter { !$0.isPrimary }.map(\.columns)
+    self.references = references
+    self.triggers = TextSet(triggers)
   }
 
   /// The column of this name, or nil.
@@ -90,34 +113,45 @@ struct PostgresCatalog {
   }
 
   private static func column(_ rows: PostgresRows, _ row: Int) -> Column {
-    let (name, base, typeKind) = (rows.text(row, 0), rows.text(row, 1), rows.text(row, 2))
-    let (type, filling) = (rows.text(row, 3), rows.optionalText(row, 8))
+    let (name, base, typeKind) = (rows.text(row, 1), rows.text(row, 2), rows.text(row, 3))
+    let (type, filling) = (rows.text(row, 4), rows.optionalText(row, 9))
     let kind = PostgresColumn.Kind(type: base, isEnumeration: typeKind == "e")
     return Column(
       name: name, base: base, typeKind: typeKind,
       column: kind.map {
         PostgresColumn(
-          name: name, kind: $0, type: type, collation: rows.optionalText(row, 4), defaultExpression: filling,
-          isRequired: rows.bool(row, 7))
+          name: name, kind: $0, type: type, collation: rows.optionalText(row, 5), defaultExpression: filling,
+          isRequired: rows.bool(row, 8))
       },
-      type: type, isGenerated: rows.bool(row, 5), isIdentity: rows.bool(row, 6),
-      isRequired: rows.bool(row, 7),
-      defaultExpression: filling, labels: names(rows.text(row, 9)))
+      type: type, isGenerated: rows.bool(row, 6), isIdentity: rows.bool(row, 7),
+      isRequired: rows.bool(row, 8),
+      defaultExpression: filling, labels: names(rows.text(row, 10)))
+  }
+
+  private static func key(_ rows: PostgresRows, _ row: Int) -> (isPrimary: Bool, columns: [String]) {
+    (rows.bool(row, 1), names(rows.text(row, 2)))
+  }
+
+  private static func reference(_ rows: PostgresRows, _ row: Int) -> Reference {
+    Reference(
+      column: rows.text(row, 1), target: rows.text(row, 2), targetColumn: rows.text(row, 3),
+      onDelete: rows.text(row, 4))
   }
 
   /// The names of a list that was joined with line breaks.
   private static func names(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
 
-  private static let findTable: PostgresStatement = """
-    SELECT c.oid::bigint, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relispartition OR EXISTS (
+  private static let findTables: PostgresStatement = """
+    SELECT c.oid::bigint, w.name, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relispartition OR EXISTS (
         SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), pg_has_role(c.relowner, 'USAGE'),
       c.relkind IN ('r', 'p') AND EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid),
       c.relkind IN ('r', 'p') AND row_security_active(c.oid)
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)
+    FROM unnest($1::text[]) w (name) JOIN pg_class c ON c.oid = to_regclass(w.name)
+    JOIN pg_namespace n ON n.oid = c.relnamespace
     """
   private static let findColumns: PostgresStatement = """
-    SELECT a.attname::text, coalesce(b.typname, y.typname)::text, coalesce(b.typtype, y.typtype)::text,
-      format_type(a.atttypid, a.atttypmod),
+    SELECT a.attrelid::bigint, a.attname::text, coalesce(b.typname, y.typname)::text,
+      coalesce(b.typtype, y.typtype)::text, format_type(a.atttypid, a.atttypmod),
       CASE WHEN a.attcollation > 0 THEN CASE WHEN l.collnamespace = 'pg_catalog'::regnamespace THEN quote_ident(l.collname)
         ELSE format('%I.%I', l.collnamespace::regnamespace::text, l.collname) END END,
       a.attgenerated <> '', a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE 'nextval(%',
@@ -128,27 +162,46 @@ struct PostgresCatalog {
     LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     LEFT JOIN pg_collation l ON l.oid = a.attcollation
-    WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    WHERE a.attrelid = ANY ($1::bigint[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attrelid, a.attnum
     """
   private static let findKeys: PostgresStatement = """
-    SELECT i.indisprimary, string_agg(a.attname, E'\\n' ORDER BY k.place)
+    SELECT i.indrelid::bigint, i.indisprimary, string_agg(a.attname, E'\\n' ORDER BY k.place)
     FROM pg_index i CROSS JOIN unnest(i.indkey::smallint[]) WITH ORDINALITY k (number, place)
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
-    WHERE i.indrelid = $1 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-      AND k.place <= i.indnkeyatts
-    GROUP BY i.indexrelid, i.indisprimary ORDER BY i.indexrelid
+    WHERE i.indrelid = ANY ($1::bigint[]::oid[]) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+      AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+    GROUP BY i.indrelid, i.indexrelid, i.indisprimary ORDER BY i.indexrelid
     """
   private static let findReferences: PostgresStatement = """
-    SELECT a.attname::text, format('%I.%I', n.nspname, c.relname), f.attname::text, r.confdeltype::text
+    SELECT r.conrelid::bigint, a.attname::text, format('%I.%I', n.nspname, c.relname), f.attname::text, r.confdeltype::text
     FROM pg_constraint r JOIN pg_class c ON c.oid = r.confrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = r.conrelid AND a.attnum = r.conkey[1]
     JOIN pg_attribute f ON f.attrelid = r.confrelid AND f.attnum = r.confkey[1]
-    WHERE r.conrelid = $1 AND r.contype = 'f' AND cardinality(r.conkey) = 1 ORDER BY a.attnum, r.oid
+    WHERE r.conrelid = ANY ($1::bigint[]::oid[]) AND r.contype = 'f' AND cardinality(r.conkey) = 1
+    ORDER BY a.attnum, r.oid
     """
   private static let findTriggers: PostgresStatement = """
-    SELECT t.tgname::text FROM pg_trigger t
-    WHERE t.tgrelid = $1 AND NOT t.tgisinternal AND t.tgname LIKE 'holdfast\\_%' AND t.tgenabled IN ('O', 'A')
+    SELECT t.tgrelid::bigint, t.tgname::text FROM pg_trigger t
+    WHERE t.tgrelid = ANY ($1::bigint[]::oid[]) AND NOT t.tgisinternal AND t.tgname LIKE 'holdfast\\_%'
+      AND t.tgenabled IN ('O', 'A')
     """
+}
+
+/// The rows of a query over several tables, each with the table's number in its first column.
+private struct RowsByTable {
+  private let rows: PostgresRows
+  private let places: [Int64: [Int]]
+
+  init(_ rows: PostgresRows) {
+    self.rows = rows
+    places = Dictionary(grouping: rows.indices) { rows.int64($0, 0) }
+  }
+
+  /// What is made of each row of a table, in their order.
+  func map<Result>(_ table: Int64, _ make: (PostgresRows, Int) -> Result) -> [Result] {
+    (places[table] ?? []).map { make(rows, $0) }
+  }
 }
 
 extension PostgresColumn.Kind {

@@ -132,10 +132,11 @@ struct PostgresExtension {
     let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
     var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
     for row in rows.indices { known[rows.text(row, 0)] = (rows.text(row, 1), rows.bool(row, 2)) }
+    let catalogs = try PostgresCatalog.read(known.values.map(\.relation), on: connection)
     var faults: [SchemaError.Fault] = []
     var relations: [PostgresRelation] = []
     for (index, table) in schema.tables.enumerated() {
-      guard let (name, isAdopted) = known[table.name], let catalog = try PostgresCatalog(name, on: connection)
+      guard let (name, isAdopted) = known[table.name], let catalog = catalogs[name]
       else {
         faults.append(.init("tables.\(table.name)", "The table is not in the database any more; restore it."))
         continue
@@ -169,8 +170,9 @@ struct PostgresExtension {
     let mark = Fingerprint(of: functions).text
     let known = try connection.query("SELECT value FROM holdfast.meta WHERE key = 'triggers'")
     var missing: [Int] = []
+    let catalogs = try PostgresCatalog.read(relations.map(\.relation), on: connection)
     for index in schema.tables.indices {
-      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      guard let catalog = catalogs[relations[index].relation] else { continue }
       let absent = triggers.triggers(of: index).filter { !catalog.triggers.contains($0.name) }
       if absent.isEmpty { continue }
       if !new.contains(index) { missing.append(index) }
@@ -191,7 +193,7 @@ struct PostgresExtension {
         PostgresParameters(mark))
     }
     for index in Set(new + missing).sorted() {
-      guard let catalog = try PostgresCatalog(relations[index].relation, on: connection) else { continue }
+      guard let catalog = catalogs[relations[index].relation] else { continue }
       for (name, sql) in triggers.triggers(of: index) where !catalog.triggers.contains(name) {
         try connection.execute("DROP TRIGGER IF EXISTS \(name) ON \(relations[index].relation); " + sql)
       }
