@@ -32,7 +32,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case returnLost = "3 restored: an edit since stays"
   case returnMerged = "3 restored: merged with an edit since"
   case unappliedLost = "3 restored: a change set that was confirmed but not yet applied waits in quarantine"
-  case returnNoted = "3 restored: noted to be recovered"
+  case recoveryNoted = "3 restored: noted to be recovered"
   case fillingVerified = "3 restored: a zone whose new columns are filled in is judged first"
 
   // 5: operations

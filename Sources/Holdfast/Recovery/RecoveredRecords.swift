@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastSQLite
 
-/// Handing back to a restored server what it has lost. See docs/RESTORING.md, section 4.
+/// Sends again to a restored server the records that it has lost. See docs/RESTORING.md, section 4.
 struct RecoveredRecords {
   let database: LocalDatabase
 
@@ -63,7 +63,7 @@ struct RecoveredRecords {
     in zone: String, _ writable: Set<Int>, _ seen: inout [Int: TextSet],
     isDeleted: (_ table: Int, _ id: String, _ rev: Int64) -> Bool = { _, _, _ in false }
   ) throws {
-    for table in returnOrder {
+    for table in parentsFirst {
       let name = schema.tables[table].name
       let ids = try connection.rows(
         """
@@ -94,7 +94,7 @@ struct RecoveredRecords {
   }
 
   /// Roots first, then members, then each table behind those that it refers to.
-  private var returnOrder: [Int] {
+  private var parentsFirst: [Int] {
     var order = schema.tables.indices.filter { schema.tables[$0].zone == .root }
     order += schema.tables.indices.filter { schema.tables[$0].zone == .explicit }
     var waiting = schema.tables.indices.filter { !order.contains($0) }
@@ -121,7 +121,7 @@ struct RecoveredRecords {
   }
 
   private func note(_ record: RecoveredRecord) throws {
-    Trace.took(.returnNoted)
+    Trace.took(.recoveryNoted)
     var writer = JSONWriter(capacity: 256)
     record.write(to: &writer, of: schema.tables[record.table])
     try connection.run(

@@ -39,7 +39,8 @@ package struct Zones {
     try take(zone)
   }
 
-  /// Removes a zone that this device may no longer read, and says so, also where nothing of it is here: the server asks until it hears it.
+  /// Removes a zone that this device may no longer read. The next request acknowledges it, also where nothing of it is here: the
+  /// server repeats the removal until then.
   /// Unsent edits stay in the outbox; the server refuses them by name.
   func lose(_ zone: String) throws {
     Trace.took(.zoneLost)

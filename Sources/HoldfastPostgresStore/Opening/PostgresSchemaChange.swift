@@ -187,7 +187,7 @@ struct PostgresSchemaChange {
     try touch(table.name, relation)
   }
 
-  /// Counts the loss as a change of each record of a table, so that apps of before hear of it: they go on side by side with others, and the name
+  /// Counts the loss as a change of each record of a table, so that older apps receive it: they go on side by side with others, and the name
   /// may come back. Other nodes go on writing other tables: the zones are locked by the first statement.
   private func touch(_ table: String, _ relation: String) throws {
     try connection.execute("LOCK TABLE \(relation) IN ACCESS EXCLUSIVE MODE")

@@ -77,7 +77,7 @@ package final class HistoryKeeper: @unchecked Sendable {
     try put(mark, isSynced: true)
   }
 
-  /// The database has so many commits, and somebody may hear of it.
+  /// Advances the number of commits that may be announced.
   package func advance(to commits: Int64) {
     let isWritten = mark.withLock { mark in
       guard var next = mark, next.run.commits < commits else { return true }

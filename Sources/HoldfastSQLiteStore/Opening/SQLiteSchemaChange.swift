@@ -89,7 +89,7 @@ struct SQLiteSchemaChange {
 
   // MARK: What is gone
 
-  /// Counts the loss as a change of each record of a table, so that apps of before hear of it: they go on side by side with others, and the name
+  /// Counts the loss as a change of each record of a table, so that older apps receive it: they go on side by side with others, and the name
   /// may come back.
   private func touch(_ table: String) throws {
     try connection.run(

@@ -4,7 +4,7 @@ import HoldfastService
 /// Which stream is to be told what: the zones that moved, to those who may read them, a set for each. Decides alone; has no thread, no
 /// clock and no sockets. Source: docs/PUSH.md.
 struct EventHub {
-  /// What a device may hear of.
+  /// The device behind a stream, and the zones whose changes it is sent.
   struct Listener: Equatable {
     let device: Int64
     let user: String
@@ -50,7 +50,7 @@ struct EventHub {
 
   /// - Parameters:
   ///   - text: how events are written.
-  ///   - listener: reads what the device of a token may hear of; nil when the token is no longer good, or nothing can be read.
+  ///   - listener: reads the device of a token and its zones; nil when the token is no longer good, or nothing can be read.
   init(_ text: EventText, log: ZoneChangeLog = ZoneChangeLog(), listener: @escaping (TokenHash) -> Listener?)
   {
     self.text = text
@@ -159,7 +159,7 @@ struct EventHub {
     return numbers.sorted()
   }
 
-  /// The device may hear of other zones now, and pulls to see them.
+  /// Replaces the zones of a stream. Its device is told to pull.
   private mutating func change(_ number: Int, _ new: Listener) {
     guard let old = streams[number]?.listener else { return }
     leave(number, old)

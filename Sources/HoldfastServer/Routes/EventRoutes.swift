@@ -14,7 +14,7 @@ struct EventRoutes {
     return .events(key, lastEventID: request.headers["Last-Event-ID"])
   }
 
-  /// What the device of a token may hear of; nil when the token is no longer good, or nothing can be read: the device comes
+  /// The device of a token and its zones; nil when the token is no longer good, or nothing can be read: the device comes
   /// again.
   func listener(_ token: TokenHash) -> EventHub.Listener? {
     do {

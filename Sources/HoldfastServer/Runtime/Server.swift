@@ -12,7 +12,7 @@ import Synchronization
 
 /// A sync server: the service behind HTTP, with its threads.
 ///
-/// HTTP threads parse, read and encode; one thread writes; one hashes passwords. Start it with `init`, end it with
+/// HTTP threads parse, read and encode; long reads, writes and password hashing have threads of their own. Start it with `init`, end it with
 /// `stop()`, or let `run()` do both.
 public final class Server: Sendable {
   /// The port that the server listens on, also when the system was asked to choose.
@@ -21,7 +21,7 @@ public final class Server: Sendable {
   public let url: String
 
   private let http: HTTPServer
-  private let exchange: RequestDispatcher
+  private let dispatcher: RequestDispatcher
   private let lock: DataDirectoryLock?
   private let database: any ServerDatabase
   private let isStopped = Atomic<Bool>(false)
@@ -50,8 +50,8 @@ public final class Server: Sendable {
     let contents = try configuration.tls?.read()
     tlsContents = Mutex(contents)
     let certificate = try contents?.pair
-    let exchange = try RequestDispatcher(database, configuration, log)
-    self.exchange = exchange
+    let dispatcher = try RequestDispatcher(database, configuration, log)
+    self.dispatcher = dispatcher
     var limits = configuration.limits
     // Many people come by a proxy; who is on this machine has other means.
     limits.uncountedAddresses +=
@@ -59,11 +59,11 @@ public final class Server: Sendable {
     do {
       http = try HTTPServer(
         address: configuration.address, port: configuration.port, threads: configuration.threads,
-        limits: limits, certificate: certificate, failure: { exchange.failure($0) },
-        log: { log.event("http", level: "warning", $0) }, admission: { exchange.admit($0, $1) },
-        handler: { exchange.handle($0, $1) })
+        limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
+        log: { log.event("http", level: "warning", $0) }, admission: { dispatcher.admit($0, $1) },
+        handler: { dispatcher.handle($0, $1) })
     } catch {
-      exchange.stop()
+      dispatcher.stop()
       throw error
     }
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
@@ -79,9 +79,9 @@ public final class Server: Sendable {
   /// - Parameter grace: how long requests in flight may take; 10 seconds unless given.
   public func stop(grace: Duration = .seconds(10)) {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    exchange.announceStop()
+    dispatcher.announceStop()
     http.stop(grace: grace)
-    exchange.stop()
+    dispatcher.stop()
     lock?.release()
   }
 

@@ -39,7 +39,7 @@ extension Creating {
       guard let id = operation.value(of: link.column)?.text, let end = try end(of: id, link),
         zone == nil ? isParent(link) : !link.isInZone || zone == end.zone
       else { continue }
-      // In its own zone: the other one is not to hear of it.
+      // In its own zone: the other one must learn nothing of it.
       let grave = Tombstone(
         zone: zone ?? end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
       try refuseAsDeleted(operation, under: tombstone ?? grave)

@@ -182,7 +182,7 @@ package final class DeviceLedger {
     try change(number) { $0.row.state.hasPurgedAcks = false }
   }
 
-  /// Remembers that a user loses a zone: should it come back before the user's devices hear of it, they resync it.
+  /// Remembers that a user loses a zone: should it come back before the user's devices have seen the loss, they resync it.
   ///
   /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
   func noteLoss(of zone: String, by user: String, at seq: Int64) {

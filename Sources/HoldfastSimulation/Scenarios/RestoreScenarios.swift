@@ -15,7 +15,7 @@ enum RestoreScenarios {
       Scenario(
         name: "Server restored from a backup", guards: "I2, I3, I8", users: [0, 1],
         troubles: Command.Trouble.allCases,
-        takes: [.aheadOfRestore, .returnNoted, .recovered, .zoneAwaitingRecovery],
+        takes: [.aheadOfRestore, .recoveryNoted, .recovered, .zoneAwaitingRecovery],
         script: { stage in
           let list = stage.makeList(0)
           let items = (0..<2).map { _ in stage.makeItem(0, in: list) }
