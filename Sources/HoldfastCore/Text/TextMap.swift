@@ -134,7 +134,9 @@ extension TextMap: Hashable where Value: Hashable {}
 
 extension TextMap: ExpressibleByDictionaryLiteral, CustomStringConvertible {
   /// The pairs of a literal.
-  public init(dictionaryLiteral pairs: (String, Value)...) { self.init(pairs) }
+  public init(dictionaryLiteral pairs: (String, Value)...) {
+    if pairs.isEmpty { self.init() } else { self.init(pairs) }
+  }
   /// For people.
   public var description: String { String(describing: pairs) }
 }

@@ -8,11 +8,17 @@ extension EntityTag {
 
   /// A field with a list of tags as it would be of plain forms; nil when none in it is of a coded one.
   static func withoutCoding(_ field: String) -> String? {
-    var plain = field
-    for coding in ContentCoding.allCases {
-      plain = plain.split(separator: "-\(coding.rawValue)\"", omittingEmptySubsequences: false).joined(
-        separator: "\"")
+    var plain: [UInt8] = []
+    var isCoded = false
+    for byte in field.utf8 {
+      if byte == UInt8(ascii: "\""), let ending = endings.first(where: { plain.suffix($0.count) == $0 }) {
+        plain.removeLast(ending.count)
+        isCoded = true
+      }
+      plain.append(byte)
     }
-    return plain == field ? nil : plain
+    return isCoded ? String(decoding: plain, as: UTF8.self) : nil
   }
+
+  private static let endings = ContentCoding.allCases.map { ArraySlice("-\($0.rawValue)".utf8) }
 }

@@ -4,6 +4,8 @@ import HoldfastService
 
 extension SQLiteReader {
   package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
+    let isUsual = publicZones.count == schema.publicZones.count
+    if isUsual, let known = cache.visibleZones(of: user) { return known }
     let rows = try connection.rows(
       """
       SELECT m.zone, z.seq, z.purged, m.role FROM holdfast_access m JOIN holdfast_zones z ON z.zone = m.zone WHERE m.user = ?1
@@ -12,11 +14,13 @@ extension SQLiteReader {
       WHERE z.public = 1 AND NOT EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = z.zone AND m.user = ?1)
       """, [.text(user), .text(Self.list(publicZones))])
     let losses = try connection.value("SELECT losses FROM holdfast_accounts WHERE id = ?", [.text(user)])
-    return VisibleZones(
+    let visible = VisibleZones(
       rows.map {
         VisibleZones.Zone(
           zone: $0[0].text ?? "", seq: $0[1].integer ?? 0, purged: $0[2].integer ?? 0, role: $0[3].text ?? "")
       }, losses: losses?.integer ?? 0)
+    if isUsual { cache.keep(visible, of: user) }
+    return visible
   }
 
   package func visibleZones(among zones: [String]?) throws -> VisibleZones {

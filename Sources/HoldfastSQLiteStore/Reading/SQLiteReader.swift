@@ -13,6 +13,8 @@ final class SQLiteReader: StoreReader {
   private let feed: SQLiteChangeFeed
   private let begin: Statement
   private let end: Statement
+  private let findVersion: Statement
+  var cache = ReadCache()
   private let findDevice: Statement
   private let findAccount: Statement
   private let findZones: Statement
@@ -42,6 +44,7 @@ final class SQLiteReader: StoreReader {
     feed = try SQLiteChangeFeed(schema, on: connection)
     begin = try connection.statement("BEGIN")
     end = try connection.statement("COMMIT")
+    findVersion = try connection.statement("PRAGMA data_version")
     findDevice = try connection.statement(
       """
       SELECT number, user, confirmed, chain, seen_at, acknowledged_refusals, session_used, scope, issued_after, acks_purged, app, app_schema,
@@ -57,13 +60,21 @@ final class SQLiteReader: StoreReader {
 
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     try begin.run()
-    defer { try? end.run() }
+    defer {
+      cache.close()
+      try? end.run()
+    }
+    cache.open(at: try findVersion.onlyInteger())
     return try body()
   }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
+    if let known = cache.device(token) { return known }
     while let found = try find(token) {
-      if found.epoch == history.epoch { return found.device }
+      if found.epoch == history.epoch {
+        cache.keep(found.device)
+        return found.device
+      }
       // Another has begun: it may have changed the device, too.
       history = try SQLiteEpoch.history(findHistory.pairs())
       known.see(history)
@@ -87,6 +98,14 @@ final class SQLiteReader: StoreReader {
       client: findDevice.isNull(10)
         ? nil : ClientVersion(app: findDevice.text(10), schema: findDevice.text(11)))
     return (device, findDevice.text(13))
+  }
+
+  func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? {
+    cache.answer(to: request, of: device)
+  }
+
+  func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {
+    cache.keep(answer, to: request, of: device)
   }
 
   func account(_ name: String) throws -> (id: String, password: String)? {
@@ -124,6 +143,7 @@ final class SQLiteReader: StoreReader {
   }
 
   func zones(of device: DeviceKey) throws -> [ZoneProgress] {
+    if let known = cache.zones(of: device.number) { return known }
     try findZones.bind(device.number, at: 1)
     try findZones.bind(device.user, at: 2)
     defer { findZones.reset() }
@@ -139,10 +159,12 @@ final class SQLiteReader: StoreReader {
           seq: findZones.integer(3), purged: findZones.integer(4), role: findZones.text(5),
           wasLost: findZones.integer(6) == 1))
     }
+    cache.keep(zones, of: device.number)
     return zones
   }
 
   func refusals(of device: Int64) throws -> [StoredRefusal] {
+    if let known = cache.refusals(of: device) { return known }
     try findRefusals.bind(device, at: 1)
     defer { findRefusals.reset() }
     var refusals: [StoredRefusal] = []
@@ -152,6 +174,7 @@ final class SQLiteReader: StoreReader {
           first: findRefusals.integer(0), last: findRefusals.integer(1), operation: findRefusals.integer(2),
           problem: findRefusals.blob(3)))
     }
+    cache.keep(refusals, of: device)
     return refusals
   }
 
@@ -179,16 +202,19 @@ final class SQLiteReader: StoreReader {
   func moment<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }
 
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress? {
+    if let user, let known = cache.zone(zone, for: user) { return known }
     let row = try connection.row(
       """
       SELECT z.seq, z.purged, CASE WHEN ?2 IS NULL THEN 'owner' ELSE coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END, '') END
       FROM holdfast_zones z LEFT JOIN holdfast_access m ON m.zone = z.zone AND m.user = ?2 WHERE z.zone = ?1
       """, [.text(zone), user.map { .text($0) } ?? .null])
-    return row.map {
+    let found = row.map {
       ZoneProgress(
         zone: zone, ack: ZoneAck(zone: zone, epoch: "", seq: 0), isStored: false,
         seq: $0[0].integer ?? 0, purged: $0[1].integer ?? 0, role: $0[2].text ?? "", wasLost: false)
     }
+    if let found, let user { cache.keep(found, for: user) }
+    return found
   }
 
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone> {

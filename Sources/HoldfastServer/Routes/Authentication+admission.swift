@@ -29,7 +29,7 @@ extension Authentication {
       guard methods.contains(head.method) else {
         return .refused(.problem(Problem(.methodNotAllowed), allow: methods.joined(separator: ", ")))
       }
-      guard takesToken(head) else { return .admitted(maximumBodyBytes: Self.strangerBodyLimit) }
+      guard takesToken(head, at: address) else { return .admitted(maximumBodyBytes: Self.strangerBodyLimit) }
       if let provider = api.provider, JWT.isMeant(by: try api.bearerText(of: head)) {
         switch provider.check(try api.bearerText(of: head), at: api.environment.now()) {
         case .refused(let reason): throw Problem(.tokenInvalid, reason)

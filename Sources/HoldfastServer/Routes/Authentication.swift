@@ -27,9 +27,12 @@ struct Authentication {
   /// Whether a request is of somebody. Who makes an account, signs in or looks at an invitation need not be anybody, whatever token comes along:
   /// it may be one whose time is over.
   func takesToken(_ request: HTTPRequest) -> Bool {
-    guard request.method != "OPTIONS", let address = try? Address(of: request, in: api.schema),
-      !address.isImmediate
-    else { return false }
+    guard let address = try? Address(of: request, in: api.schema) else { return false }
+    return takesToken(request, at: address)
+  }
+
+  func takesToken(_ request: HTTPRequest, at address: Address) -> Bool {
+    if request.method == "OPTIONS" || address.isImmediate { return false }
     return request.method != "POST" || ![.accounts, .sessions, .invitationLook].contains(address)
   }
 

@@ -44,16 +44,18 @@ struct SyncRoutes {
         try command.requireAcknowledgements(from: device.acknowledgedRefusals)
         if !body.isWriting {
           let now = api.clock.trusted.now()
+          let clock = api.clock.now(milliseconds: api.environment.now())
+          if let known = reader.keptAnswer(to: body, of: device, clock: clock, now: now) {
+            Trace.took(.quietRequest)
+            return .answered(.json(known))
+          }
           let zones = try reader.store.zones(of: device.key)
           if try !reader.isNews(command, of: device, zones: zones, now: now) {
             Trace.took(.quietRequest)
             if reader.hasParts(zones) { return .read(command) }
-            return .answered(
-              .json(
-                try reader.answer(
-                  body, of: device, zones: zones, clock: api.clock.now(milliseconds: api.environment.now()),
-                  now: now)
-              ))
+            let answer = try reader.answer(body, of: device, zones: zones, clock: clock, now: now)
+            reader.keep(answer, to: body, of: device, clock: clock, now: now)
+            return .answered(.json(answer))
           }
         }
         return .write(command)

@@ -37,8 +37,7 @@ package struct SyncAnswers {
     {
       return true
     }
-    // That a device is alive is written once a session and once a day.
-    if !device.isSessionUsed || device.seenAt + 86_400_000 < now { return true }
+    if isDue(device, now: now) { return true }
     // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
     if command.acks.count > 64 { return true }
     for (zone, ack) in command.acks {
@@ -51,6 +50,34 @@ package struct SyncAnswers {
       $0.last <= command.request.acknowledgedRefusals
     }
   }
+
+  /// Whether it is to be written that a device is alive: once a session and once a day.
+  private func isDue(_ device: KnownDevice, now: Int64) -> Bool {
+    !device.isSessionUsed || device.seenAt + 86_400_000 < now
+  }
+
+  /// The answer to a quiet request whose device got it before, when it said the same; nil where it has to be made.
+  package func keptAnswer(to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64)
+    -> [UInt8]?
+  {
+    if isDue(device, now: now) { return nil }
+    guard let quiet = QuietRequest(request), let rest = store.answer(to: quiet, of: device.key.number) else {
+      return nil
+    }
+    return Self.beginning(clock) + rest
+  }
+
+  /// Keeps the answer to a request, if it is quiet, for as long as nothing is written.
+  package func keep(
+    _ answer: [UInt8], to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64
+  ) {
+    // While zones can be claimed, the answer depends on the time.
+    guard let quiet = QuietRequest(request), !history.isRecovering(at: now) else { return }
+    store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key.number)
+  }
+
+  /// How an answer begins: by all of it that is of the time alone.
+  private static func beginning(_ clock: Stamp) -> [UInt8] { Array(#"{"clock":"\#(clock.text)""#.utf8) }
 
   /// Whether the answer has changes of a zone.
   package func hasParts(_ zones: [ZoneProgress]) -> Bool {

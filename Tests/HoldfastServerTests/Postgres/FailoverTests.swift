@@ -57,6 +57,13 @@ import Testing
     #expect(anna.has("items", item))
   }
 
+  /// Waits until a standby has replayed all that its primary has written.
+  private func waitUntil(_ standby: PostgresConnection, hasAllOf primary: String) throws {
+    let end = try PostgresConnection(primary).query("SELECT pg_current_wal_lsn()::text").text(0, 0)
+    let hasAll: PostgresStatement = "SELECT (pg_last_wal_replay_lsn() >= $1::pg_lsn)::text"
+    while try standby.query(hasAll, PostgresParameters(end)).text(0, 0) != "true" {}
+  }
+
   @Test("a standby that has not heard all, promoted under running servers, begins one new epoch")
   func promoted() throws {
     let primary = try TemporaryPostgres()
@@ -73,7 +80,7 @@ import Testing
     let anna = try one.signUp("anna")
     let list = try anna.makeList()
     let other = try PostgresConnection(standby.superuserURL(of: url))
-    while try other.query("SELECT 1 FROM lists").isEmpty {}
+    try waitUntil(other, hasAllOf: either)
     try other.execute("ALTER SYSTEM SET primary_conninfo = ''")
     try other.execute("SELECT pg_reload_conf()")
     while try !other.query("SELECT 1 FROM pg_stat_wal_receiver").isEmpty {}
@@ -108,7 +115,7 @@ import Testing
     let anna = try server.signUp("anna")
     let list = try anna.makeList()
     let other = try PostgresConnection(standby.superuserURL(of: url))
-    while try other.query("SELECT 1 FROM lists").isEmpty {}
+    try waitUntil(other, hasAllOf: either)
     try primary.kill()
     #expect(try server.send("GET", "/v1/tables/lists/\(list)", token: anna.token).status == 503)
     let before = try PostgresConnection(either).query("SELECT value FROM holdfast.meta WHERE key = 'epoch'")
