@@ -51,13 +51,19 @@ struct UndoHistory {
         .text(String(decoding: bytes, as: UTF8.self)),
       ])
     let number = connection.lastInsertRowID
-    try connection.run(
-      """
-      DELETE FROM holdfast_undo WHERE n IN (SELECT n FROM (SELECT n, row_number() OVER newest AS place,
-      sum(size) OVER newest AS total FROM holdfast_undo WINDOW newest AS (ORDER BY n DESC))
-      WHERE place > ? OR total > ?)
-      """, [.integer(Int64(Self.limit)), .integer(Int64(Self.size))])
+    try trim()
     return number
+  }
+
+  /// Removes the oldest transactions until no more are kept than may be.
+  private func trim() throws {
+    let kept = try connection.row("SELECT count(*), coalesce(sum(size), 0) FROM holdfast_undo", [])
+    var (count, size) = (kept?[0].integer ?? 0, kept?[1].integer ?? 0)
+    while count > Self.limit || size > Self.size {
+      let oldest = "DELETE FROM holdfast_undo WHERE n = (SELECT min(n) FROM holdfast_undo) RETURNING size"
+      guard let removed = try connection.value(oldest)?.integer else { return }
+      (count, size) = (count - 1, size - removed)
+    }
   }
 
   /// The transactions that are kept, the newest first.
