@@ -81,7 +81,7 @@ struct Bench: Sendable {
     let needsLoad = parts.contains(.creates) || parts.contains(.syncs) || parts.contains(.purging)
     let load = try await Self.signUp(needsLoad ? 64 : 0, at: server.url)
     let others = try await Self.signUp(database == nil ? 0 : 3, named: "delta", at: server.url)
-    var bench = ServerBench(port: server.port, tokens: load.tokens, users: load.users)
+    var bench = ServerBench(port: server.port, tokens: load.tokens, zones: load.users)
     var results: [Measurement.Result] = []
     func add(_ result: Measurement.Result) {
       writeLine(result.line)

@@ -1,35 +1,64 @@
 import Foundation
 import Holdfast
 
-/// The streams of events: how many writes and how soon they reach those who listen, and what 10,000 who do cost the server. All
-/// devices are of one user, and hear of each write.
+/// The streams of events: how many writes and how soon they reach those who listen, and what 10,000 who do cost the server. The
+/// listeners are a hundred devices of each of a hundred members of one list, and hear of each write to it.
 struct PushBench {
   private let server: ServerProgram
   private let runs: Int
   private let listeners: [String]
   private var bench: ServerBench
-  /// Devices of another user, of whose writes no listener hears.
+  /// Devices of somebody else, of whose writes no listener hears.
   private var others: ServerBench
 
   /// What 10,000 idle streams may cost in all, in megabytes.
   private static let memoryLimit = 400.0
   private static let writers = 16
+  private static let members = 100
 
   init(folder: URL, schema: SyncSchema, runs: Int) async throws {
     EventListeners.prepare()
     server = try ServerProgram(folder: folder, schema: schema)
     self.runs = runs
-    let people = try await Bench.signUp(2, at: "http://127.0.0.1:\(server.port)")
-    let tokens = try Self.devices(10_000 + Self.writers, of: people.tokens[0], port: server.port)
-    listeners = Array(tokens[Self.writers...])
     let port = server.port
-    func writers(_ person: Int, _ tokens: some Sequence<String>) -> ServerBench {
-      ServerBench(
-        port: port, tokens: Array(tokens),
-        users: Array(repeating: people.users[person], count: Self.writers))
+    let people = try await Bench.signUp(Self.members + 2, at: "http://127.0.0.1:\(port)")
+    let (writer, other) = (people.tokens[Self.members], people.tokens[Self.members + 1])
+    let members = people.tokens.prefix(Self.members)
+    let list = try await Self.list(of: writer, members, at: "http://127.0.0.1:\(port)")
+    // One device of each member first: the first hundred listeners are a hundred people.
+    let devices = try members.map { try Self.devices(Self.members - 1, of: $0, port: port) }
+    listeners = members + (0..<Self.members - 1).flatMap { number in devices.map { $0[number] } }
+    bench = ServerBench(
+      port: port, tokens: try Self.devices(Self.writers, of: writer, port: port), zones: [], list: list)
+    others = ServerBench(
+      port: port, tokens: try Self.devices(Self.writers, of: other, port: port),
+      zones: Array(repeating: people.users[Self.members + 1], count: Self.writers))
+  }
+
+  /// Makes a list that others are members of; gives its id.
+  private static func list(of owner: String, _ members: some Sequence<String>, at server: String) async throws
+    -> String
+  {
+    guard let url = URL(string: server) else { throw BenchError(text: "no URL: \(server)") }
+    let transport = HTTPTransport(server: url)
+    func post(_ path: String, _ body: JSONValue, of token: String) async throws -> JSONValue {
+      let answer = try await transport.send(
+        TransportRequest(method: "POST", path: path, token: token, body: body.bytes))
+      guard (200..<300).contains(answer.status) else {
+        throw BenchError(text: "\(path): \(String(decoding: answer.body, as: UTF8.self))")
+      }
+      return answer.body.isEmpty ? .null : try JSONValue(parsing: answer.body)
     }
-    bench = writers(0, tokens[..<Self.writers])
-    others = writers(1, try Self.devices(Self.writers, of: people.tokens[1], port: server.port))
+    let list =
+      try await post("v1/tables/lists", ["columns": ["title": "bench"]], of: owner)["id"]?.stringValue ?? ""
+    let invitation = try await post(
+      "v1/zones/\(list)/invitations",
+      ["role": "viewer", "expires_in": 3600, "uses": .integer(Int64(Self.members))], of: owner)
+    let token = invitation["token"]?.stringValue ?? ""
+    for member in members {
+      _ = try await post("v1/invitations/accept", ["token": .string(token)], of: member)
+    }
+    return list
   }
 
   mutating func measure() throws -> [Measurement.Result] {
@@ -107,18 +136,16 @@ struct PushBench {
       Authorization: Bearer \(token)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
       """.utf8)
     var tokens: [String] = []
-    // The last answers are not shown: some more are asked for.
-    let connections = 64
-    _ = try LoadGenerator(
-      port: port, connections: connections, requests: count + connections, timeLimit: .seconds(120)
-    ).run { _, answer in
+    // One after the other, as a user makes no more than a hundred in an hour. The last answer is not shown: one more is asked for.
+    _ = try LoadGenerator(port: port, connections: 1, requests: count + 1, timeLimit: .seconds(120)).run {
+      _, answer in
       if let answer, let token = try? JSONValue(parsing: Array(answer))["token"]?.stringValue {
         tokens.append(token)
       }
-      return tokens.count < count ? request : []
+      return request
     }
     guard tokens.count >= count else { throw BenchError(text: "\(tokens.count) devices were made") }
-    return Array(tokens.prefix(count))
+    return tokens
   }
 
   private func monotonicSeconds() -> Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }

@@ -8,16 +8,24 @@ struct ServerBench {
   let port: UInt16
   /// A token a connection; each belongs to a user of its own.
   let tokens: [String]
-  /// The user of each token, whose private zone the creates go to.
-  let users: [String]
+  /// The zone of each token that the creates go to: the private one of its user, or a list.
+  let zones: [String]
+  /// What is created, in the columns of its table.
+  private let record: (table: String, columns: String)
 
   /// Where the device of each connection stands.
   private var next: [Int64]
   private var chains: [Fingerprint]
   private var acks: [String]
 
-  init(port: UInt16, tokens: [String], users: [String]) {
-    (self.port, self.tokens, self.users) = (port, tokens, users)
+  /// - Parameter list: whose items are created; nil for notes in the private zones of their users.
+  init(port: UInt16, tokens: [String], zones: [String], list: String? = nil) {
+    (self.port, self.tokens) = (port, tokens)
+    self.zones = list.map { Array(repeating: $0, count: tokens.count) } ?? zones
+    let position = Position.between(nil, nil, replica: Position.Replica(random: 1), nonce: 0)
+    record =
+      list.map { ("items", #"{"list_id":"\#($0)","title":"an item","position":"\#(position)"}"#) }
+      ?? ("notes", #"{"text":"a note"}"#)
     next = Array(repeating: 1, count: tokens.count)
     chains = Array(repeating: .beginning, count: tokens.count)
     acks = Array(repeating: "", count: tokens.count)
@@ -42,8 +50,8 @@ struct ServerBench {
   /// The request of one create.
   func create(_ connection: Int) -> [UInt8] {
     let operation = """
-      [{"op":"create","table":"notes","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
-      "columns":{"text":"a note"}}]
+      [{"op":"create","table":"\(record.table)","id":"\(StoreEnvironment.system.newID())","at":"0000000000010000",\
+      "columns":\(record.columns)}]
       """
     return request(connection, unsent(of: connection), sealed: [Array(operation.utf8)])
   }
@@ -74,7 +82,7 @@ struct ServerBench {
     guard let parsed = try? SyncAnswer(body: Array(answer)) else { return }
     next[connection] = parsed.confirmed + 1
     chains[connection] = parsed.chain
-    acks[connection] = parsed.parts.first?.to ?? acks[connection]
+    acks[connection] = parsed.parts.first { $0.zone == zones[connection] }?.to ?? acks[connection]
   }
 
   /// Sends what `make` makes of where each device stands, which every answer moves.
@@ -96,7 +104,7 @@ struct ServerBench {
     body.first = next[connection]
     body.chain = chains[connection]
     body.acknowledgedRefusals = next[connection] - 1
-    if !acks[connection].isEmpty { body.acks = [.init(zone: users[connection], token: acks[connection])] }
+    if !acks[connection].isEmpty { body.acks = [.init(zone: zones[connection], token: acks[connection])] }
     body.digest = Self.digest(body.acks)
     return body
   }
@@ -163,7 +171,7 @@ struct ServerBench {
     let condition = tag.map { "If-None-Match: \"\($0)\"\r\n" } ?? ""
     return Array(
       """
-      GET /v1/zones/\(users[connection])/changes\(query) HTTP/1.1\r\nHost: x\r\n\
+      GET /v1/zones/\(zones[connection])/changes\(query) HTTP/1.1\r\nHost: x\r\n\
       Authorization: Bearer \(tokens[connection])\r\n\(condition)\r\n
       """.utf8)
   }

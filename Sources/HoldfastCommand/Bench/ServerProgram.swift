@@ -12,7 +12,7 @@ final class ServerProgram {
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     process.arguments = [
       "serve", "--schema", file.path, "--data", folder.appendingPathComponent("push").path, "--listen",
-      "127.0.0.1:0",
+      "127.0.0.1:0", "--sign-up-limit", "1000",
     ]
     let output = Pipe()
     process.standardOutput = output
