@@ -33,7 +33,7 @@ package enum Transition: String, CaseIterable, Sendable {
   case returnMerged = "3 restored: merged with an edit since"
   case unappliedLost = "3 restored: a change set that was confirmed but not yet applied waits in quarantine"
   case recoveryNoted = "3 restored: noted to be recovered"
-  case fillingVerified = "3 restored: a zone whose new columns are filled in is judged first"
+  case fillingVerified = "3 restored: a zone whose new columns are filled in is verified first"
 
   // 5: operations
   case created = "5 create: inserted"
@@ -89,8 +89,8 @@ package enum Transition: String, CaseIterable, Sendable {
   case engineSignedIn = "6.2 any: signed in"
   case engineSignedOut = "6.2 any: signed out"
 
-  case engineMoved = "6.2 idle: told that something moved"
-  case engineMovedWhileWaiting = "6.2 waiting: told that something moved"
+  case engineMoved = "6.2 idle: notified of a change"
+  case engineMovedWhileWaiting = "6.2 waiting: notified of a change"
 
   // 6.5: the stream of events
   case streamOpened = "6.5 opening: hello, something may have been missed"

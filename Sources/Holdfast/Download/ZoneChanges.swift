@@ -120,10 +120,10 @@ struct ZoneChanges {
     guard var seen = session.seen else { return }
     Trace.took(.resetDone)
     if session.isRestored {
-      var told: TextMap<Int64> = [:]
-      for (table, id, _, rev) in session.deleted { told["\(table) \(id)"] = rev }
+      var deletions: TextMap<Int64> = [:]
+      for (table, id, _, rev) in session.deleted { deletions["\(table) \(id)"] = rev }
       func isDeleted(_ table: Int, _ id: String, _ rev: Int64) -> Bool {
-        (told["\(table) \(id)"] ?? 0) >= rev
+        (deletions["\(table) \(id)"] ?? 0) >= rev
       }
       try recoveredRecords.noteMissing(in: session.zone, session.writable, &seen, isDeleted: isDeleted)
       try recoveredRecords.noteDeletions(in: session.zone, session.writable, seen, isDeleted: isDeleted)

@@ -37,7 +37,7 @@ final class EventListeners {
     try wait(for: "event: hello", in: polled.count - rest..<polled.count)
   }
 
-  /// Waits until each of the listeners has heard something with `text` in it.
+  /// Waits until each of the listeners has received something with `text` in it.
   ///
   /// - Parameter each: called when one has, at once.
   func wait(for text: String, in range: Range<Int>? = nil, each: () -> Void = {}) throws {
@@ -48,7 +48,7 @@ final class EventListeners {
       let ready = poll(&waiting, nfds_t(waiting.count), 30_000)
       if ready < 0, errno == EINTR { continue }
       guard ready > 0 else {
-        throw BenchError(text: "\(missing) of \(waiting.count) listeners heard no \(text) in 30 seconds")
+        throw BenchError(text: "\(missing) of \(waiting.count) listeners received no \(text) in 30 seconds")
       }
       for index in waiting.indices where waiting[index].revents != 0 && waiting[index].fd >= 0 {
         let count = recv(waiting[index].fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -9,7 +9,7 @@ struct AccessFunction {
   /// that the user's devices resync it should it come back, and all whom it concerns are told.
   var sql: String {
     return TriggerFunction.sql(
-      "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "told text[]"],
+      "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "notified text[]"],
       """
         -- The groups are held, too: who joins one of them now waits, and finds the zones that name it.
         PERFORM holdfast.lock_zones(wanted || ARRAY(SELECT m.zone FROM holdfast.members m WHERE m."group" = ANY (wanted))
@@ -32,9 +32,9 @@ struct AccessFunction {
         ), given AS (
           INSERT INTO holdfast.access AS a (zone, "user", role) SELECT d.zone, d.account, d.role FROM due d
           ON CONFLICT (zone, "user") DO UPDATE SET role = excluded.role WHERE a.role <> excluded.role RETURNING a."user" AS account
-        ) SELECT array_agg(DISTINCT '@' || holdfast.escape_word(u.account)) INTO told
+        ) SELECT array_agg(DISTINCT '@' || holdfast.escape_word(u.account)) INTO notified
           FROM (SELECT g.account FROM gone g UNION ALL SELECT g.account FROM given g) u;
-        PERFORM holdfast.notify_nodes(told);
+        PERFORM holdfast.notify_nodes(notified);
       """)
   }
 

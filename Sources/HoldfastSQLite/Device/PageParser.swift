@@ -17,10 +17,10 @@ package struct PageParser {
     /// Beside the columns, since a copy of a whole `Column` for each value would cost as much as reading it.
     let types: [ColumnType]
 
-    /// - Parameter told: the names that the server told.
-    package init(_ table: TableSchema, _ told: FormerNames = FormerNames()) {
-      otherNames = told.others(of: table).map { Array($0.utf8) }
-      otherColumns = told.otherColumns(of: table).map { (Array($0.name.utf8), $0.column) }
+    /// - Parameter formerNames: the other names of tables and columns that the server sent.
+    package init(_ table: TableSchema, _ formerNames: FormerNames = FormerNames()) {
+      otherNames = formerNames.others(of: table).map { Array($0.utf8) }
+      otherColumns = formerNames.otherColumns(of: table).map { (Array($0.name.utf8), $0.column) }
       name = Array(table.name.utf8)
       columns = table.columns
       columnNames = table.columns.map { Array($0.name.utf8) }

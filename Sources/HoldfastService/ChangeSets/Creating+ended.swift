@@ -40,9 +40,9 @@ extension Creating {
         zone == nil ? isParent(link) : !link.isInZone || zone == end.zone
       else { continue }
       // In its own zone: the other one must learn nothing of it.
-      let grave = Tombstone(
+      let deleted = Tombstone(
         zone: zone ?? end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
-      try refuseAsDeleted(operation, under: tombstone ?? grave)
+      try refuseAsDeleted(operation, under: tombstone ?? deleted)
       return nil
     }
     if let missing { throw missing }

@@ -3,18 +3,18 @@ package import HoldfastCore
 /// What a restored server says to devices that have seen more of its history than it has; docs/RESTORING.md, section 3.
 extension SyncAnswers {
   /// The zones with what their acks are worth in the history of now, and which of them are not there at all.
-  package func judged(_ zones: [ZoneProgress]) throws -> ([ZoneProgress], unknown: TextSet) {
+  package func verified(_ zones: [ZoneProgress]) throws -> ([ZoneProgress], unknown: TextSet) {
     let foreign = zones.filter { history.previous != nil && history.isForeign($0.ack) }.map(\.zone)
     if foreign.isEmpty { return (zones, []) }
     let restored = try store.restored(foreign)
-    let judged = zones.map { zone in
+    let verified = zones.map { zone in
       var zone = zone
       zone.isForeign = history.isForeign(zone.ack)
       zone.isOfBothHistories =
         zone.isForeign && history.agrees(with: zone.ack, in: restored[zone.zone])
       return zone
     }
-    return (judged, TextSet(foreign).subtracting(restored.keys))
+    return (verified, TextSet(foreign).subtracting(restored.keys))
   }
 
   /// Whether the device is ahead in a zone: what it has of it is not to be thrown away.

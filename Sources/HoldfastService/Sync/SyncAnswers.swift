@@ -91,7 +91,7 @@ package struct SyncAnswers {
     _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneProgress], clock: Stamp, now: Int64,
     refusedRecoveries: [RefusedRecovery]? = nil
   ) throws -> [UInt8] {
-    let (zones, unknown) = try judged(found)
+    let (zones, unknown) = try verified(found)
     let questions = try questions(zones, request, of: device.key, at: now)
     var digest = AckDigest()
     for zone in zones { digest.add(zone: zone.zone, token: zone.token) }
