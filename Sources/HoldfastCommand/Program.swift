@@ -1,4 +1,6 @@
+import Foundation
 import Glibc
+import HoldfastCore
 import HoldfastSQLite
 
 /// The command line: finds the subcommand, parses its options, runs it.
@@ -7,7 +9,13 @@ enum Program {
   static func main() {
     StandardDescriptors.open()
     SQLiteLibrary.disableMemoryStatistics()
-    exit(run(Array(CommandLine.arguments.dropFirst())))
+    exit(run(Array(CommandLine.arguments.dropFirst()), environment: environment()))
+  }
+
+  /// The variables of the environment that are settings.
+  private static func environment() -> TextMap<String> {
+    TextMap(
+      ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("HOLDFAST_") }.map { ($0.key, $0.value) })
   }
 
   /// The subcommands. A new one is one line here.
@@ -23,28 +31,60 @@ enum Program {
 
   /// Runs a command line, without the program's name.
   ///
-  /// - Returns: the exit status: 0, 1 for a failure, 64 for a command line that makes no sense.
-  static func run(_ arguments: [String]) -> Int32 {
-    guard let name = arguments.first, name != "--help", name != "-h", name != "help" else {
+  /// - Returns: the exit status: 0, 1 for a failure, 64 for a wrong command line.
+  static func run(_ arguments: [String], environment: TextMap<String> = [:]) -> Int32 {
+    let forms = commands.map { $0.form }
+    switch (arguments.first, arguments.dropFirst().first) {
+    case (nil, _):
       print(help)
-      return arguments.isEmpty ? 64 : 0
+      return 64
+    case ("--help", _), ("-h", _), ("help", nil):
+      print(help)
+      return 0
+    case ("help", let name?):
+      return run([name, "--help"])
+    case ("--version", _):
+      print("holdfast \(Release.version)")
+      return 0
+    case ("--generate-completion-script", let shell):
+      guard let completions = shell.flatMap(Completions.init(rawValue:)) else {
+        return fail("--generate-completion-script takes bash, zsh or fish.", status: 64)
+      }
+      print(completions.script(forms))
+      return 0
+    case ("--generate-manual", let folder?):
+      return generateManual(in: folder, forms)
+    default: break
     }
+    let name = arguments[0]
     guard let command = commands.first(where: { $0.form.name == name }) else {
-      return fail("There is no command \"\(name)\".\n\n\(help)", status: 64)
+      let meant = suggestion(for: name, among: forms.map(\.name))
+      return fail("There is no command \"\(name)\".\(meant)\nSee holdfast --help.", status: 64)
     }
-    if arguments.contains("--help") || arguments.contains("-h") {
+    let words = Array(arguments.dropFirst())
+    if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
       print(command.form.help)
       return 0
     }
     // Databases, backups, snapshots and exports are for their owner alone.
     umask(0o077)
     do {
-      return try command.run(try command.form.parse(Array(arguments.dropFirst())))
+      return try command.run(try command.form.parse(words, environment: environment))
     } catch let error as UsageError {
       return fail("\(error)\nSee holdfast \(name) --help.", status: 64)
     } catch {
       return fail("\(error)", status: 1)
     }
+  }
+
+  private static func generateManual(in folder: String, _ forms: [CommandForm]) -> Int32 {
+    do {
+      let pages = forms.map { ManualPage(form: $0, version: Release.version) }.map { ($0.name, $0.text) }
+      for (name, text) in [("holdfast.1", ManualPage.overview(forms, version: Release.version))] + pages {
+        try writeNewFile("\(folder)/\(name)", Array(text.utf8))
+      }
+      return 0
+    } catch { return fail("\(error)", status: 1) }
   }
 
   private static var help: String {
@@ -53,8 +93,15 @@ enum Program {
       let form = command.form
       return "  \(form.name)\(String(repeating: " ", count: width - form.name.count + 2))\(form.summary)"
     }
-    return
-      "Usage: holdfast COMMAND [OPTIONS]\n\nCommands:\n\(lines.joined(separator: "\n"))\n\nEach says more with --help."
+    return """
+      Usage: holdfast COMMAND [OPTIONS]
+
+      Commands:
+      \(lines.joined(separator: "\n"))
+
+      holdfast help COMMAND has the options of a command. holdfast --version prints the version.
+      holdfast --generate-completion-script bash|zsh|fish prints completions for a shell; --generate-manual FOLDER writes the manual pages.
+      """
   }
 
   private static func fail(_ message: String, status: Int32) -> Int32 {

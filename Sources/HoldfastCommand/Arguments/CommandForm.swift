@@ -7,20 +7,24 @@ struct UsageError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// What a subcommand takes, declared: the parser and the help are made of it.
+/// What a subcommand takes, declared: the parser, the help, the completions and the manual page are made of it.
 struct CommandForm {
   /// An option: `--name VALUE`, or `--name` alone when it has no value.
   struct Option {
     let name: String
-    /// What stands for the value in the help; nil for a flag.
+    /// The value's placeholder in the help; nil for a flag.
     let value: String?
     let help: String
     var isRequired = false
+    /// Whether the environment and the configuration file may give it: `OptionDefaults`.
+    var isSetting = false
+    /// Options that it replaces: if one of them is given nearer to the command line, this one does not count.
+    var alternatives: [String] = []
   }
 
   let name: String
   let summary: String
-  /// How the arguments that are no options stand in the help, such as `[FILE]`.
+  /// The placeholder of the arguments that are no options, such as `[FILE]`.
   var arguments = ""
   /// How many of those there may be.
   var argumentCount = 0...0
@@ -28,10 +32,27 @@ struct CommandForm {
   /// Sentences under the options.
   var notes = ""
 
-  /// Parses what follows the command's name. `--name=VALUE` is taken as well, and `--` ends the options.
+  /// All options, those that every command has included.
+  var allOptions: [Option] {
+    options + (options.contains(where: \.isSetting) ? [OptionDefaults.fileOption] : [])
+  }
+
+  /// Parses what follows the command's name. `--name=VALUE` is valid as well, and `--` ends the options.
   ///
-  /// - Throws: `UsageError` for an unknown option, a missing value or a wrong number of arguments.
-  func parse(_ words: [String]) throws(UsageError) -> Options {
+  /// - Parameter environment: the environment variables, for the settings that the command line does not give.
+  /// - Throws: `UsageError` for an unknown option, a missing value, a wrong number of arguments or a wrong configuration file; what reading
+  ///   the file throws.
+  func parse(_ words: [String], environment: TextMap<String>) throws -> Options {
+    var parsed = try parse(words)
+    try OptionDefaults(environment: environment, file: parsed[OptionDefaults.fileOption.name])
+      .complete(&parsed.values, of: self)
+    for option in options where option.isRequired && parsed.values[option.name] == nil {
+      throw UsageError("--\(option.name) is missing.")
+    }
+    return parsed
+  }
+
+  private func parse(_ words: [String]) throws(UsageError) -> Options {
     var parsed = Options()
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -40,12 +61,16 @@ struct CommandForm {
         break
       }
       guard word.hasPrefix("--") else {
+        if word.hasPrefix("-"), word != "-" { throw UsageError("There is no option \(word).") }
         parsed.arguments.append(word)
         continue
       }
       let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let option = options.first(where: { $0.name == parts[0] }) else {
-        throw UsageError("There is no option \(word).")
+      let name = String(parts[0])
+      guard let option = allOptions.first(where: { $0.name == name }) else {
+        throw UsageError(
+          "There is no option --\(name).\(suggestion(for: name, among: allOptions.map(\.name), prefix: "--"))"
+        )
       }
       if option.value == nil {
         if parts.count > 1 { throw UsageError("--\(option.name) takes no value.") }
@@ -56,9 +81,6 @@ struct CommandForm {
         throw UsageError("--\(option.name) takes a value.")
       }
     }
-    for option in options where option.isRequired && parsed.values[option.name] == nil {
-      throw UsageError("--\(option.name) is missing.")
-    }
     if !argumentCount.contains(parsed.arguments.count) {
       throw UsageError(
         arguments.isEmpty ? "holdfast \(name) takes no arguments." : "holdfast \(name) takes \(arguments).")
@@ -66,28 +88,51 @@ struct CommandForm {
     return parsed
   }
 
-  /// The help of the command.
-  var help: String {
-    var usage = "Usage: holdfast \(name)"
-    for option in options where option.isRequired { usage += " \(form(option))" }
+  /// The usage line.
+  var usage: String {
+    var usage = "holdfast \(name)"
+    for option in options where option.isRequired { usage += " \(option.form)" }
     if options.contains(where: { !$0.isRequired }) { usage += " [OPTIONS]" }
-    if !arguments.isEmpty { usage += " \(arguments)" }
-    var text = "\(usage)\n\n\(summary)"
-    if !options.isEmpty {
-      let width = options.map { form($0).count }.max() ?? 0
-      text += "\n\nOptions:"
-      for option in options {
-        let form = form(option)
-        text += "\n  \(form)\(String(repeating: " ", count: width - form.count + 2))\(option.help)"
-      }
-    }
-    return notes.isEmpty ? text : "\(text)\n\n\(notes)"
+    return arguments.isEmpty ? usage : "\(usage) \(arguments)"
   }
 
-  private func form(_ option: Option) -> String { "--\(option.name)\(option.value.map { " \($0)" } ?? "")" }
+  /// The help of the command.
+  var help: String {
+    var text = "Usage: \(usage)\n\n\(summary)"
+    let options = allOptions
+    if !options.isEmpty {
+      let width = options.map(\.form.count).max() ?? 0
+      text += "\n\nOptions:"
+      for option in options {
+        text +=
+          "\n  \(option.form)\(String(repeating: " ", count: width - option.form.count + 2))\(option.help)"
+      }
+    }
+    for part in [notes, options.contains(where: \.isSetting) ? OptionDefaults.notes : ""] where !part.isEmpty
+    {
+      text += "\n\n\(part)"
+    }
+    return text
+  }
 }
 
-/// What a command line said.
+extension CommandForm.Option {
+  /// The option as the usage shows it.
+  var form: String { "--\(name)\(value.map { " \($0)" } ?? "")" }
+}
+
+extension [CommandForm.Option] {
+  /// The same options, which the environment and the configuration file may give, too.
+  var settings: Self {
+    map {
+      var option = $0
+      option.isSetting = true
+      return option
+    }
+  }
+}
+
+/// The options and arguments of a command line.
 struct Options {
   fileprivate(set) var arguments: [String] = []
   fileprivate(set) var values: TextMap<String> = [:]

@@ -6,19 +6,23 @@ extension [CommandForm.Option] {
   /// The options that say where the database is.
   static var database: [CommandForm.Option] {
     [
-      .init(name: "data", value: "DIR", help: "The data directory, for SQLite"),
+      .init(
+        name: "data", value: "DIR", help: "The data directory, for SQLite",
+        alternatives: ["database", "database-direct", "citus"]),
       .init(
         name: "database", value: "URL",
-        help: "The PostgreSQL database, such as postgres://user@host/name, in place of --data"),
+        help: "The PostgreSQL database, such as postgres://user@host/name, in place of --data",
+        alternatives: ["data"]),
       .init(
         name: "database-direct", value: "URL",
-        help: "The same database without the pooler, when --database is PgBouncer in transaction mode"),
+        help: "The same database without the pooler, when --database is PgBouncer in transaction mode",
+        alternatives: ["data"]),
       .init(
         name: "citus", value: nil,
         help:
-          "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator"
-      ),
-    ]
+          "The database is a Citus cluster's, whose tables are distributed by zone; --database is its coordinator",
+        alternatives: ["data"]),
+    ].settings
   }
 }
 

@@ -48,8 +48,8 @@ extension [CommandForm.Option] {
         name: "expire-devices-after", value: "DAYS",
         help: "How long a device that is not seen counts; 90 unless given"),
       .init(
-        name: "keep-conflicts", value: "DAYS", help: "How long an overlap stays in the log; 90 unless given"),
-    ]
+        name: "keep-conflicts", value: "DAYS", help: "How long a conflict stays in the log; 90 unless given"),
+    ].settings
   }
 }
 

@@ -12,10 +12,12 @@ extension ServeCommand {
         help: "How many wrong passwords an account takes from an address; 10 unless given"),
       .init(
         name: "sign-up", value: nil,
-        help: "Anybody may make an account with a password, though there is an identity provider"),
+        help: "Anybody may make an account with a password, though there is an identity provider",
+        alternatives: ["no-sign-up"]),
       .init(
         name: "no-sign-up", value: nil,
-        help: "Nobody makes an account with a password; so it is with an identity provider"),
+        help: "Nobody makes an account with a password; so it is with an identity provider",
+        alternatives: ["sign-up"]),
       .init(
         name: "sign-up-limit", value: "COUNT",
         help: "How many accounts are asked for from an address in an hour; 100 unless given"),

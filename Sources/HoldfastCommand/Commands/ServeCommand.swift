@@ -7,10 +7,19 @@ enum ServeCommand: Subcommand {
   static let form = CommandForm(
     name: "serve", summary: "Runs the sync server until SIGTERM or SIGINT.",
     options: [
-      .init(name: "schema", value: "FILE", help: "The schema; without it, the one that is in the database"),
+      .init(
+        name: "check", value: nil,
+        help: "Checks the options, the files that they name and the database, and ends without serving"),
       .init(
         name: "allow-removals", value: nil,
         help: "Start also with a schema that lacks tables or columns of the database; their data is kept"),
+    ] + settings + .retention + .database,
+    notes:
+      "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
+
+  private static var settings: [CommandForm.Option] {
+    let own: [CommandForm.Option] = [
+      .init(name: "schema", value: "FILE", help: "The schema; without it, the one that is in the database"),
       .init(
         name: "must-exist", value: nil,
         help: "Refuses to make a database where there is none, as where a volume is not mounted"),
@@ -45,12 +54,27 @@ enum ServeCommand: Subcommand {
       .init(
         name: "zone-size", value: "MB|none",
         help: "How much a zone may hold before it takes no more; 1024 unless given"),
-    ] + identity + .retention + .database,
-    notes:
-      "Prints a line with its address when it is ready. The log goes to the standard error, as JSON lines.")
+      .init(
+        name: "metrics", value: "ADDRESS:PORT",
+        help: "Serves GET /metrics for Prometheus there, to everybody who reaches it; nowhere unless given"),
+    ]
+    return (own + identity).settings
+  }
 
   static func run(_ options: Options) throws -> Int32 {
-    let (address, port) = try endpoint(options["listen"] ?? "127.0.0.1:8080")
+    let configuration = try configuration(options)
+    if options.has("check") { return try check(configuration) }
+    try Server.run(configuration) { server in
+      if let port = server.metricsPort, let metrics = configuration.metrics {
+        writeLine("metrics on \(metrics.host):\(port)")
+      }
+      writeLine("listening on \(server.url)")
+    }
+    return 0
+  }
+
+  private static func configuration(_ options: Options) throws -> Configuration {
+    let (address, port) = try endpoint(options["listen"] ?? "127.0.0.1:8080", "listen")
     let schema = try options["schema"].map(readSchema)
     var configuration = Configuration(
       schema: schema, database: try options.location, address: address, port: port)
@@ -70,9 +94,16 @@ enum ServeCommand: Subcommand {
       }
       configuration.snapshotLimit = megabytes << 20
     }
-    try Server.run(configuration) { server in
-      writeLine("listening on \(server.url)")
+    if let text = options["metrics"] {
+      let (host, port) = try endpoint(text, "metrics")
+      configuration.metrics = MetricsAddress(host: host, port: port)
     }
+    return configuration
+  }
+
+  /// Reports what a start with the configuration would do.
+  private static func check(_ configuration: Configuration) throws -> Int32 {
+    for line in try Server.check(configuration) { print(line) }
     return 0
   }
 
@@ -132,9 +163,11 @@ enum ServeCommand: Subcommand {
     }
   }
 
-  private static func endpoint(_ text: String) throws(UsageError) -> (address: String, port: UInt16) {
+  private static func endpoint(_ text: String, _ option: String) throws(UsageError) -> (
+    address: String, port: UInt16
+  ) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-      throw UsageError("--listen takes ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080.")
+      throw UsageError("--\(option) takes ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080.")
     }
     var address = text[..<colon]
     if address.hasPrefix("["), address.hasSuffix("]") { address = address.dropFirst().dropLast() }

@@ -13,6 +13,9 @@ final class ConnectionCount: @unchecked Sendable {
     self.limits = limits
   }
 
+  /// How many there are.
+  var current: Int { lock.hold { count } }
+
   /// Counts a connection, unless a limit is reached.
   func admit(_ peer: SocketAddress) -> Bool {
     let key = peer.key

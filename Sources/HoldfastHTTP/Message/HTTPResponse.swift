@@ -12,6 +12,9 @@ public struct HTTPResponse: Sendable {
   /// Who has to answer for what of it waits to be taken, such as an address and a user, each with a share; none, the default, for the peer's address.
   public var payers: [String] = []
 
+  /// Why the answer is no success, as a short word for logs and metrics; never sent. Nil unless the owner sets it.
+  public var reason: String?
+
   /// An answer.
   public init(
     status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = [],

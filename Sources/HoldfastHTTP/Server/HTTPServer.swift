@@ -10,6 +10,9 @@ public final class HTTPServer: Sendable {
   /// The port that the server listens on, also when the system was asked to choose.
   public let port: UInt16
 
+  /// How many connections are open. Any thread.
+  public var connections: Int { core.connections.current }
+
   private let core: ServerCore
   private let listener: Listener
   private let acceptThread: SystemThread

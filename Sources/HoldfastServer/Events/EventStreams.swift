@@ -63,6 +63,9 @@ final class EventStreams: @unchecked Sendable {
     try thread.start { [unowned self] in work() }
   }
 
+  /// The number of open streams. Any thread.
+  var openCount: Int { lock.hold { count } }
+
   /// Answers a request with a stream. Any thread.
   ///
   /// - Parameter most: how many streams one user may have.

@@ -19,11 +19,12 @@ final class RetentionThread: @unchecked Sendable {
   ///   - snapshots: those of this server.
   ///   - write: has the writer do a command, and waits for it; nil when it could not be done.
   ///   - warn: is told that the clock is not believed.
+  ///   - passed: called after each pass that ended without an error.
   ///   - log: takes what a pass has purged, and why one failed.
   init(
     _ database: any ServerDatabase, _ retention: Retention, _ snapshots: Snapshots?,
     write: @escaping @Sendable (ServiceCommand) -> Outcome?, warn: @escaping @Sendable (String) -> Void,
-    log: @escaping @Sendable (String) -> Void
+    passed: @escaping @Sendable () -> Void, log: @escaping @Sendable (String) -> Void
   ) throws(ServerError) {
     try thread.start { [unowned self] in
       var wait = Self.first
@@ -38,6 +39,7 @@ final class RetentionThread: @unchecked Sendable {
             _ = try pass(database, terms, write).run()
           }
           try snapshots?.removeErased()
+          passed()
         } catch is Stopped {
         } catch { log("What could be purged is kept for now: \(error)") }
         wait = Self.interval

@@ -46,7 +46,10 @@ extension HTTPResponse {
       headers += [("Accept", "application/json"), acceptPatch]
     }
     if problem.code.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
-    return HTTPResponse(status: problem.code.status, headers: headers, body: document ?? problem.document)
+    var response = HTTPResponse(
+      status: problem.code.status, headers: headers, body: document ?? problem.document)
+    response.reason = problem.code.rawValue
+    return response
   }
 
   /// A JSON text.

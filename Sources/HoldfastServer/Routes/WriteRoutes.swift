@@ -152,5 +152,9 @@ extension HTTPResponse {
     headers.append(("Cache-Control", "no-store"))
     if isReplay { headers.append(("Idempotency-Replayed", "true")) }
     self.init(status: answer.status, headers: headers, body: answer.body)
+    if answer.status >= 400 {
+      reason =
+        (try? JSONValue(parsing: answer.body))?["code"]?.stringValue.flatMap(ProblemCode.init)?.rawValue
+    }
   }
 }

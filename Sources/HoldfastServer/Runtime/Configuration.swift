@@ -41,6 +41,8 @@ public struct Configuration: Sendable {
   public var snapshotLimit: Int64
   /// The team's own program that is told which zones moved; nil, the default, for none.
   public var webhook: WebhookConfiguration?
+  /// Where `GET /metrics` is served, without authentication; nil, the default, for nowhere. docs/METRICS.md.
+  public var metrics: MetricsAddress?
   /// How long is kept what nobody may need any more.
   public var retention: Retention
   /// Origins such as `https://app.example.org` whose pages may call from a browser, or `*` for all; none unless given.

@@ -24,6 +24,7 @@ final class LogQueue: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [UInt8] = []
   private var dropped: Int64 = 0
+  private var droppedSinceStart: Int64 = 0
   private var isWriting = false
   private var hasThread = false
 
@@ -31,10 +32,16 @@ final class LogQueue: @unchecked Sendable {
     (self.descriptor, self.now) = (descriptor, now)
   }
 
+  /// How many lines were dropped since the start.
+  var droppedLines: Int64 { lock.hold { droppedSinceStart } }
+
   /// Takes a line, without its line break; never waits for the descriptor.
   func write(_ line: String) {
     lock.hold {
-      guard waiting.count + line.utf8.count < Self.limit else { return dropped += 1 }
+      guard waiting.count + line.utf8.count < Self.limit else {
+        dropped += 1
+        return droppedSinceStart += 1
+      }
       noteDropped()
       append(line)
       if !hasThread { hasThread = SystemThread { self.run() } != nil }

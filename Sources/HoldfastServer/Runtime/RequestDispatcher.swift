@@ -34,6 +34,8 @@ final class RequestDispatcher: Sendable {
   private let webhook: Webhook?
   private let purging: RetentionThread
   private let log: RequestLog
+  /// Nil unless they are served.
+  private let metrics: Metrics?
   private let proxies: TrustedProxies
   private let services: [ThreadsOwn]
   private let writer: Worker<Write>
@@ -58,6 +60,8 @@ final class RequestDispatcher: Sendable {
     database.tellMismatches(failed)
     let environment = configuration.environment
     self.log = log
+    let metrics = configuration.metrics.map { _ in Metrics() }
+    self.metrics = metrics
     proxies = configuration.trustedProxies
     self.database = database
     try configuration.rules.check(against: database.schema)
@@ -92,12 +96,14 @@ final class RequestDispatcher: Sendable {
       ? nil
       : Worker<Write>(limit: configuration.writeQueueLimit, batch: 1, threads: slow.count) {
         writes, thread in
-        Self.perform(writes, on: slow[thread].service, announce) { $0.finish(.failure(Self.busy)) }
+        Self.perform(writes, on: slow[thread].service, metrics, isSlow: true, announce) {
+          $0.finish(.failure(Self.busy))
+        }
       }
     writer = try Worker(
       limit: configuration.writeQueueLimit, batch: database.writers.batch, threads: fast.count
     ) { writes, thread in
-      Self.perform(writes, on: fast[thread].service, announce) { write in
+      Self.perform(writes, on: fast[thread].service, metrics, isSlow: false, announce) { write in
         if waiting?.enqueue(write, of: write.client) != true { write.finish(.failure(Self.busy)) }
       }
     }
@@ -121,7 +127,8 @@ final class RequestDispatcher: Sendable {
     if listener == nil { webhook?.lead(true) }
     purging = try RetentionThread(
       database, configuration.retention, api.snapshots, write: { Self.write($0, to: writer) },
-      warn: { log.event("clock", level: "warning", $0) }, log: failed)
+      warn: { log.event("clock", level: "warning", $0) },
+      passed: { metrics?.purged(now: Double(environment.now()) / 1000) }, log: failed)
   }
 
   /// Writes a command of the server's own, and waits for it; nil when it failed.
@@ -163,9 +170,14 @@ final class RequestDispatcher: Sendable {
   /// - Parameter putOff: takes those that somebody else is in the way of.
   /// - Returns: how many at the end there was no time for.
   private static func perform(
-    _ writes: [Write], on service: Service, _ announce: (ZoneChanges) -> Void, putOff: (Write) -> Void
+    _ writes: [Write], on service: Service, _ metrics: Metrics?, isSlow: Bool,
+    _ announce: (ZoneChanges) -> Void, putOff: (Write) -> Void
   ) -> Int {
+    let start = ContinuousClock.now
     let results = service.apply(writes.map(\.command))
+    metrics?.committed(
+      service.takeTally(), commands: results.count, seconds: start.duration(to: .now).inSeconds,
+      isSlow: isSlow)
     announce(service.takeChanges())
     for (write, result) in zip(writes, results) {
       if let result { write.finish(result) } else { putOff(write) }
@@ -283,7 +295,7 @@ final class RequestDispatcher: Sendable {
         device, most: api.environment.limits.eventStreams, lastEventID: lastEventID, entry.crossOrigin,
         responder)
       {
-        log.request(entry, HTTPResponse(status: 200))
+        answered(entry, HTTPResponse(status: 200))
       } else {
         responder.respond(
           finished(.problem(Problem(.busy, "No more streams can be opened now.", retryAfter: 10)), entry))
@@ -326,7 +338,36 @@ final class RequestDispatcher: Sendable {
     response.headers += [("X-Request-ID", entry.id)] + entry.crossOrigin
     // A user may have many addresses, and an address many users.
     response.payers = [entry.address, entry.client.user].compactMap { $0 }
-    log.request(entry, response)
+    answered(entry, response)
     return response
+  }
+
+  /// Logs and counts an answer.
+  private func answered(_ entry: RequestLog.Entry, _ response: HTTPResponse) {
+    log.request(entry, response)
+    guard let metrics else { return }
+    let route = Address.route(of: entry.path, in: api.schema)
+    metrics.answered(
+      .init(route: route, method: Metrics.method(entry.method), status: response.status),
+      seconds: entry.started.duration(to: .now).inSeconds, problem: response.reason)
+  }
+
+  /// The text of `GET /metrics`, where it is served.
+  ///
+  /// - Parameter connections: how many connections the server has.
+  func metricsText(connections: Int) -> String {
+    var queues = [
+      ("writes", writer.waitingCount), ("passwords", passwords.waitingCount),
+      ("sign_ups", signUps.waitingCount),
+      ("snapshots", builds.waitingCount), ("fetches", fetches.waitingCount),
+      ("long_reads", longReading.waitingCount),
+    ]
+    if let waiting { queues.append(("slow_writes", waiting.waitingCount)) }
+    if let reading { queues.append(("reads", reading.waitingCount)) }
+    return metrics?.text(
+      Gauges(
+        queues: queues, connections: connections, streams: events.openCount,
+        snapshotBytes: api.snapshots?.cache.size, droppedLogLines: LogQueue.standardError.droppedLines))
+      ?? ""
   }
 }

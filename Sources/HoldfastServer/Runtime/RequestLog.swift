@@ -32,6 +32,10 @@ struct RequestLog: Sendable {
     writer.string(Self.bounded(entry.path, 128))
     writer.key("status")
     writer.int64(Int64(response.status))
+    if let problem = response.reason {
+      writer.key("problem")
+      writer.string(problem)
+    }
     writer.key("duration_us")
     let (seconds, attoseconds) = entry.started.duration(to: .now).components
     writer.int64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)

@@ -20,7 +20,11 @@ public final class Server: Sendable {
   /// The address of the server as a URL.
   public let url: String
 
+  /// The port of `GET /metrics`; nil where it is not served.
+  public var metricsPort: UInt16? { metrics?.port }
+
   private let http: HTTPServer
+  private let metrics: MetricsServer?
   private let dispatcher: RequestDispatcher
   private let lock: DataDirectoryLock?
   private let database: any ServerDatabase
@@ -62,6 +66,11 @@ public final class Server: Sendable {
         limits: limits, certificate: certificate, failure: { dispatcher.failure($0) },
         log: { log.event("http", level: "warning", $0) }, admission: { dispatcher.admit($0, $1) },
         handler: { dispatcher.handle($0, $1) })
+      metrics = try configuration.metrics.map { [http] address throws(HTTPServerError) in
+        try MetricsServer(address, log: { log.event("http", level: "warning", $0) }) {
+          dispatcher.metricsText(connections: http.connections)
+        }
+      }
     } catch {
       dispatcher.stop()
       throw error
@@ -81,6 +90,7 @@ public final class Server: Sendable {
     guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
     dispatcher.announceStop()
     http.stop(grace: grace)
+    metrics?.stop()
     dispatcher.stop()
     lock?.release()
   }

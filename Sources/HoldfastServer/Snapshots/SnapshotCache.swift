@@ -133,6 +133,9 @@ final class SnapshotCache: @unchecked Sendable {
     return snapshot
   }
 
+  /// The bytes of all files.
+  var size: Int64 { lock.hold { snapshots.reduce(0) { $0 + $1.forms.values.reduce(0) { $0 + $1.size } } } }
+
   /// Whether there is nothing in it.
   var isEmpty: Bool { lock.hold { snapshots.isEmpty } }
 

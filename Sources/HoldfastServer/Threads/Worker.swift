@@ -41,6 +41,9 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
     }
   }
 
+  /// How many jobs wait.
+  var waitingCount: Int { lock.hold { waiting.count } }
+
   /// Adds a job; false when too many wait, in all or of the client, or the worker is stopping.
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {

@@ -53,6 +53,8 @@ package final class ChangeSetRun {
   package let operations: [RecordOperation]
   /// The index of the operation at work.
   package private(set) var current = 0
+  /// How many conflicts it wrote to the conflict log.
+  var conflictCount = 0
   var openReferences: [OpenReference] = []
   /// Zones in which an owner went, with the operation that did it.
   var ownerLosses: [(zone: String, operation: Int)] = []

@@ -21,6 +21,7 @@ struct ConflictLog: ChangeSetPart {
     )
     let (kept, lost) = (json(overlap.winner.value, column), json(overlap.loser.value, column))
     run.work.addLogged(kept, lost)
+    run.conflictCount += 1
     let size = kept.text?.utf8.count ?? 0
     let isCopied =
       !overlap.isWinnerInRecord || size <= Self.copied || size <= lost.text?.utf8.count ?? 0

@@ -91,6 +91,12 @@ package final class Service {
     return work.changes
   }
 
+  /// What the transactions that were committed since the last call did, in numbers.
+  package func takeTally() -> Tally {
+    defer { work.tally = Tally() }
+    return work.tally
+  }
+
   /// Ends the use of the work.store.
   package func close() {
     do { try work.store.close() } catch { log("The database was not closed well: \(error)") }

@@ -135,8 +135,10 @@ package struct SyncRun {
     _ set: ReceivedChangeSet, by author: Author, isCut: Bool
   ) throws -> (refused: RefusedOperation?, isUnfinished: Bool) {
     switch set.content {
-    case .failure(let refused): (refused, false)
-    case .success(let operations): try work.runPiece(operations, by: author, isCut: isCut)
+    case .failure(let refused):
+      work.count(refused: refused.problem.code)
+      return (refused, false)
+    case .success(let operations): return try work.runPiece(operations, by: author, isCut: isCut)
     }
   }
 }

@@ -16,6 +16,10 @@ package final class UnitOfWork {
   package var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
   /// What was changed since they were taken; also by a commit that failed, as it may yet come to light.
   package var changes = ZoneChanges()
+  /// The numbers of the transactions that were committed since they were taken.
+  package var tally = Tally()
+  /// The numbers of the open transaction.
+  private var uncommitted = Tally()
   /// What ended whole transactions of the command at work, and is refused at its turn.
   private var condemned: [Int: RefusedOperation] = [:]
   /// How many parts the transaction has had.
@@ -49,6 +53,7 @@ package final class UnitOfWork {
   /// - Returns: the commands that are put off, as somebody else is in their way; and the stamp of what is written.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> (waiting: Set<Int>, now: Stamp) {
     recovery = RecoveryLedger()
+    uncommitted = Tally()
     turn = 0
     hasBegun = false
     let waiting = try transaction.begin(footprints, isCareful: isCareful)
@@ -63,7 +68,11 @@ package final class UnitOfWork {
     try recovery.flush(to: store.recovery)
     changes.add(stores.ledger.changes)
     try transaction.commit(at: now, announcing: changes)
+    tally.add(uncommitted)
   }
+
+  /// Counts a change set that was refused before it ran, as it could not be read.
+  func count(refused problem: ProblemCode) { uncommitted.refused[problem, default: 0] += 1 }
 
   /// Remembers what ended the whole transaction: done again, that part is refused at its turn. Nil forgets all.
   func condemn(_ end: EndedTransaction?) {
@@ -123,8 +132,16 @@ package final class UnitOfWork {
   private func perform(_ run: ChangeSetRun, _ keeper: Int64?) throws -> RefusedOperation? {
     stores.ledger.beginChangeSet(by: keeper ?? run.author.device)
     do {
-      return try part(at: run.current) { try run.run() }
+      let refused = try part(at: run.current) { try run.run() }
+      if let refused {
+        count(refused: refused.problem.code)
+      } else {
+        uncommitted.applied += run.isUnfinished ? 0 : 1
+        uncommitted.conflicts += run.conflictCount
+      }
+      return refused
     } catch let problem as Problem {
+      count(refused: problem.code)
       return try refuse(run, problem)
     }
   }

@@ -1,0 +1,34 @@
+import HoldfastCore
+import HoldfastService
+
+extension Server {
+  /// Checks a configuration without serving it: its rules, its certificate, and what a start would do to the database. Writes nothing.
+  ///
+  /// ```swift
+  /// for line in try Server.check(configuration) { print(line) }
+  /// ```
+  ///
+  /// - Returns: a line for each part that was checked.
+  /// - Throws: what `init(_:)` would throw for it; `ServerError.schemaCannotChange` when the database does not allow the schema.
+  public static func check(_ configuration: Configuration) throws -> [String] {
+    if let schema = configuration.schema { try configuration.rules.check(against: schema) }
+    _ = try configuration.tls?.read().pair
+    var lines = configuration.tls == nil ? [] : ["The certificate and its key are good."]
+    let known: SyncSchema
+    do { known = try configuration.database.storedSchema() } catch let error as ServerError
+      where error.code == .schemaMissing && configuration.schema != nil && !configuration.mustExist
+    {
+      return lines + ["There is no database yet: the start creates it."]
+    }
+    guard let schema = configuration.schema else { return lines + ["The database is good."] }
+    let report = SchemaReport(from: known, to: schema)
+    switch report.verdict {
+    case .none: lines.append("The database is good, and has this schema.")
+    case .safe: lines.append("The database is good. The start changes its schema:\n\(report.text)")
+    case .removes where configuration.removals == .allow:
+      lines.append("The database is good. The start removes from its schema:\n\(report.text)")
+    case .removes, .impossible: throw ServerError(.schemaCannotChange, report.text)
+    }
+    return lines
+  }
+}
