@@ -5,7 +5,7 @@ package protocol StoreAdministration: AnyObject {
   /// Writes operators' changes.
   var store: any StoreWriter { get }
 
-  /// Zone, whether it is public, seq, members, records.
+  /// Zone, whether it is public, seq, purge horizon, members, records.
   func zones() throws -> [[String]]
 
   /// User, name, created, devices.
@@ -25,7 +25,7 @@ package protocol StoreAdministration: AnyObject {
   /// The id of a device's user, or nil.
   func user(ofDevice id: String) throws -> String?
 
-  /// At, zone, table, record, column, policy, winner, loser; newest first.
+  /// At, zone, table, record, column, policy, winner, loser, resolution; newest first.
   func conflicts(limit: Int) throws -> [[String]]
 
   /// The id of the record of a membership, or nil.
