@@ -55,8 +55,8 @@ struct PostgresQueryStatement {
     let expression: String
     /// The plain column, if it contains UUIDs that an index of the team finds.
     var uuid: String?
-    /// The expression to order by. Texts are not ordered as plain columns: the planner would choose an index of the id or a reference with
-    /// that order, and read the records of all users.
+    /// The expression to order by. For a plain text column, the planner would choose an index of the id or a reference, and read the
+    /// records of all users.
     var order: String { type.postgresElement == "text" ? "\(expression) || ''" : expression }
 
     /// - Parameters:

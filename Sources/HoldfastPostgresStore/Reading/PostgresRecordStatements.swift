@@ -8,7 +8,8 @@ struct PostgresRecordStatements: Sendable {
   struct Source: Sendable {
     let table: TableSchema
     let columns: [PostgresLayout.Column]
-    /// Selects the ledger rows of `$1`, with the values of live records, that are visible to the user `$2`; all of them if `$2` is null.
+    /// Selects the ledger rows of `$1` that are visible to the user `$2`, with the values of live records. If `$2` is null, all are
+    /// visible.
     let find: PostgresStatement
     /// The same for the zone `$1`, with the ids as `$3`.
     let findInZone: PostgresStatement

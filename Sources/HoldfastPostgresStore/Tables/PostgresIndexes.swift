@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The changes after the opening's transaction, because they would block writers inside it: new indexes on existing tables (of references,
-/// of lists, and declared ones), and the validation of foreign keys.
+/// The parts of a migration that run after the opening's transaction, because they would block writers inside it. They are new indexes on
+/// existing tables (of references, of lists, and declared ones), and the validation of foreign keys.
 struct PostgresIndexes {
   /// An index that must exist.
   private struct Wanted {

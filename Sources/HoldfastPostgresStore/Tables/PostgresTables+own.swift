@@ -172,8 +172,8 @@ extension PostgresTables {
     CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
     """
 
-  /// The data of a restored server: each record's state at the restore, what was recovered of it, the claimed seqs, the key of the proofs,
-  /// and the claims.
+  /// The data of a restored server: each record's state at the restore, its recovered state, the claimed seqs, the key of the proofs, and
+  /// the claims.
   private static let restoring = """
     CREATE TABLE holdfast.recovered_records (
       zone text COLLATE "C" NOT NULL, record_table text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,

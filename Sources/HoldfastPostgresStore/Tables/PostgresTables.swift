@@ -1,8 +1,8 @@
 package import HoldfastCore
 import HoldfastService
 
-/// The SQL that creates the server's database in PostgreSQL: Holdfast's own tables in the schema `holdfast`, and the app's tables under
-/// their own names. docs/POSTGRES.md, section 1.
+/// The SQL that creates the server's database in PostgreSQL. Holdfast's own tables are in the schema `holdfast`; the app's tables keep
+/// their names. docs/POSTGRES.md, section 1.
 package struct PostgresTables {
   package let schema: SyncSchema
   /// The database schema of the app's tables; nil for the first one in `search_path`.

@@ -8,8 +8,8 @@ enum LedgerFunctions {
       SET jit = off SET work_mem = '128MB'
     """
 
-  /// Numbers the rows of a query with `zone` and `id` within each zone (`place`). The first row of each zone gets the zone's seq (`base`)
-  /// and the stamp of a change (`stamp`), so that each zone is looked up only once.
+  /// Numbers the rows of a query with `zone` and `id` within each zone (`place`). Only the first row of each zone gets the zone's seq
+  /// (`base`) and the stamp of a change (`stamp`): each zone is looked up once.
   static func numbered(_ rows: String) -> String {
     """
     SELECT c.*, CASE WHEN c.place = 1 THEN (SELECT z.seq FROM holdfast.zones z WHERE z.zone = c.zone) END AS base,

@@ -5,8 +5,8 @@ import HoldfastService
 struct PlacementFunction {
   let tables: TriggerTables
 
-  /// The function that sets the column `zone` of a row, if there is one, so that unique groups are enforced immediately; nil if the writer
-  /// sets the zone. If a parent is inserted by the same statement, settling the record corrects the zone later.
+  /// The function that sets the column `zone` of a row, so that unique groups are enforced immediately. Nil for a table without the column,
+  /// and if the writer sets the zone. If the same statement inserts a parent, settling the record corrects the zone later.
   func sql(of index: Int) -> String? {
     let relation = tables.relations[index]
     guard relation.hasZone else { return nil }

@@ -127,8 +127,8 @@ struct StatementFunctions {
       """)
   }
 
-  /// The rows that the statement changed. `kind` is 0 for a change of columns, which `columns` lists with bars between; 1 for a move to
-  /// another zone; 2 for an id that appeared or disappeared.
+  /// The rows that the statement changed. `kind` is 0 for a change of columns, 1 for a move to another zone, and 2 for an id that appeared
+  /// or disappeared. `columns` lists the changed columns with bars between.
   private func pairs(_ index: Int) -> String {
     let relation = tables.relations[index]
     let id = relation.id.quoted

@@ -127,8 +127,8 @@ extension SQLiteTables {
     CREATE INDEX holdfast_blocks_of_blocked ON holdfast_blocks (blocked);
     """
 
-  /// The data of a restored server: each record's state at the restore, what was recovered of it, the claimed seqs, the key of the proofs,
-  /// and the claims.
+  /// The data of a restored server: each record's state at the restore, its recovered state, the claimed seqs, the key of the proofs, and
+  /// the claims.
   private static let restoring = """
     CREATE TABLE holdfast_recovered_records (
       zone TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seq INTEGER NOT NULL,

@@ -5,7 +5,6 @@ import HoldfastCore
 ///
 /// A move is a delete in the source and a create in the target, for every record that moves along. A restore into another zone requires the
 /// rights of a restore in the old zone and of a move. A delete of a parent is also a delete of each child that cascades inside the zone.
-/// along inside the zone.
 struct AccessRules: ChangeSetPart {
   let run: ChangeSetRun
 

@@ -28,7 +28,7 @@ extension Creating {
 
   /// The zone of a record to create. Nil if the deletion of its parent cascades to it; the record is then refused as deleted.
   ///
-  /// - Parameter tombstone: the tombstone of the record, if it is to be restored.
+  /// - Parameter tombstone: for a restore, the tombstone of the record.
   func homeOrTombstone(of operation: RecordOperation, under tombstone: Tombstone?) throws -> String? {
     var zone: String?
     var missing: Problem?

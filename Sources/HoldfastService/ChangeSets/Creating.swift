@@ -30,8 +30,8 @@ struct Creating: ChangeSetPart {
     try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
   }
 
-  /// Whether a create restores a deleted record: its device has deleted the record itself, or has acked the tombstone before. A later stamp
-  /// is not enough, because the stamps of a fast clock are always later.
+  /// Whether a create restores a deleted record: if it says so, if its device has deleted the record, or if it is later than the deletion
+  /// and its device has acked the tombstone. A later stamp alone is not enough, because the stamps of a fast clock are always later.
   private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
     if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
@@ -67,7 +67,7 @@ struct Creating: ChangeSetPart {
 
   /// The zone of a record to create, by its table's zone rule. Checks the author's rights there.
   ///
-  /// - Parameter tombstone: the record's tombstone, if it is to be restored.
+  /// - Parameter tombstone: for a restore, the record's tombstone.
   func home(of operation: RecordOperation, restoring tombstone: Tombstone? = nil) throws -> String {
     let table = schema.tables[operation.table]
     let zone: String

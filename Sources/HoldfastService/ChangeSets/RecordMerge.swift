@@ -8,7 +8,7 @@ package struct RecordMerge {
   private(set) var changed: [Int] = []
   /// The conflicts to log.
   private(set) var overlaps: [Overlap] = []
-  /// Whether an edit did not become what its device shows, so that the device must receive the record.
+  /// Whether the result of an edit differs from the value on its device, so that the device must receive the record.
   private(set) var isTouched = false
 
   init(_ live: StoredRecord) {

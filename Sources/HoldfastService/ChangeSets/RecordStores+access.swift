@@ -32,7 +32,7 @@ extension RecordStores {
     )
   }
 
-  /// Updates access after a member of a zone was added, removed or changed: in this zone, and in the zones that name it as a group.
+  /// Updates access after a change of a zone's members: in this zone, and in the zones that name it as a group.
   func followMember(_ values: [Value], in zone: String) throws {
     if values[memberColumns.group] != .null { return try settleAccess(to: zone) }
     guard let user = values[memberColumns.user].text else { return }

@@ -13,7 +13,7 @@ struct Recovering: ChangeSetPart {
 
   /// Accepts a record or deletion from the lost history.
   ///
-  /// - Returns: the resulting seq of the record or its tombstone; 0 if the item was merged with edits since the restore; nil if there is
+  /// - Returns: the resulting seq of the record or its tombstone. 0 if the item was merged with edits since the restore; nil if there is
   ///   nothing to do.
   func take(_ item: RecoveredRecord, entry: Entries) throws -> Int64? {
     let seq = try settle(item, entry)

@@ -52,7 +52,7 @@ struct Updating: ChangeSetPart {
 
   /// Writes a merged record, unless nothing changed.
   func write(_ merge: RecordMerge, over live: StoredRecord) throws {
-    // If an edit did not become what its device shows, the record is sent again, because the device may have read it already.
+    // If the result of an edit differs from the value on its device, the record is sent again. The device may have read it before.
     if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
     if !merge.changed.isEmpty { Trace.took(.updated) }
     try write(merge.next, changed: merge.changed, from: live)

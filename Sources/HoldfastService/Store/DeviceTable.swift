@@ -92,7 +92,7 @@ package protocol DeviceTable: AnyObject {
   /// The number of a user's device, by its id; nil if the device belongs to another user.
   func number(of device: String, user: String) throws -> Int64?
 
-  /// The user's least recently seen device with a session, if the user has at least `limit` such devices.
+  /// The user's device with a session in place `limit`, ordered by the last seen first; nil if there are fewer.
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64?
 
   /// Whether a token belongs to a device.

@@ -97,7 +97,7 @@ package protocol StoreReader: CollectionReader {
   /// - Returns: false if another connection prevents it at this moment.
   func emptyLog() throws -> Bool
 
-  /// Zones with changes of which the webhook was not notified, among `zones` or all.
+  /// Zones with changes that the webhook was not notified of, among `zones` or all.
   ///
   /// - Parameter limit: the maximum number of zones.
   func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone]
@@ -158,7 +158,7 @@ package struct WrittenChanges {
   }
 }
 
-/// A zone with changes of which the webhook was not notified.
+/// A zone with changes that the webhook was not notified of.
 package struct UnnotifiedZone: Sendable {
   package let zone: String
   package let seq: Int64

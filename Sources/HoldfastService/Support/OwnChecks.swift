@@ -1,7 +1,7 @@
 package import HoldfastCore
 
-// Parts of the CHECK constraints on Holdfast's own tables, for both engines. The constraints guard against manual writes; they stand in the
-// table definitions.
+// Parts of the CHECK constraints on Holdfast's own tables, for both engines. The constraints guard against manual writes. The table
+// definitions contain the other constraints.
 
 /// The maximum of a counter in a constraint. No database reaches it, and larger values still fit into 64 bits.
 package let greatestCount = "4611686018427387904"

@@ -63,8 +63,8 @@ extension SyncAnswers {
     writer.endArray()
   }
 
-  /// Writes proofs that the device stores for later: of its confirmed operations, and of the user's role in the answer's zones and in zones
-  /// without a proof on the device.
+  /// Writes the proofs that the device stores: of its confirmed operations, and of the user's roles. It includes the roles in the answer's
+  /// zones, and in zones for which the device has no proof.
   package func write(
     _ parts: [(zone: String, role: String, seq: Int64)], _ zones: [ZoneProgress], _ request: SyncRequest,
     of device: KnownDevice, to writer: inout JSONWriter

@@ -52,7 +52,6 @@ package struct SyncCommand: Sendable {
   /// sets again could never receive them.
   ///
   /// - Throws: `Problem.deviceDiverged`.
-  /// - Throws: `Problem.deviceDiverged`.
   package func requireAcknowledgements(from acknowledged: Int64) throws(Problem) {
     if request.acknowledgedRefusals < acknowledged {
       Trace.took(.divergedAnswers)

@@ -6,7 +6,7 @@ package final class DeviceLedger {
     var row: DeviceRow
     /// When the device was last seen, if it has advanced.
     var seenAt: Int64?
-    /// Refusals up to this operation number are to be purged.
+    /// Purge refusals up to this operation number; 0 for none.
     var purged: Int64 = 0
     var clearsAcks = false
   }
