@@ -87,7 +87,7 @@ public struct PostgresLocation: Sendable {
     // A migration runs one statement after the other over all shards.
     if purpose == .opens { options.onStatement = nil }
     let connection = try PostgresConnection(direct ?? url, options: options)
-    // Overrides settings of the database or role: names in the catalog are compared as text, checks contain single backslashes, and no row
+    // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
     // may be hidden silently.
     try connection.execute(
       "SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off")

@@ -30,8 +30,9 @@ struct Creating: ChangeSetPart {
     try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
   }
 
-  /// Whether a create restores a deleted record: if it says so, if its device has deleted the record, or if it is later than the deletion
-  /// and its device has acked the tombstone. A later stamp alone is not enough, because the stamps of a fast clock are always later.
+  /// Whether a create restores a deleted record. It does if it says so, or if its device has deleted the record. It also does if it is
+  /// later than the deletion and its device has acked the tombstone. A later stamp alone is not enough, because the stamps of a fast clock
+  /// are always later.
   private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
     if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
