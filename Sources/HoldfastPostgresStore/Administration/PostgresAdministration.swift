@@ -2,7 +2,7 @@ package import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
-/// What operators ask, in PostgreSQL.
+/// Operator queries in PostgreSQL.
 package class PostgresAdministration: StoreAdministration {
   package var store: any StoreWriter { postgres }
   package let schema: SyncSchema
@@ -86,14 +86,14 @@ package class PostgresAdministration: StoreAdministration {
     }
   }
 
-  /// Looks for everything in the database that contradicts itself.
+  /// Finds all inconsistencies in the database.
   package func doctor() throws -> [String] {
     try references() + ledger() + zoneRules() + places() + sequences() + owners() + counts()
       + PostgresStructure.missing(on: postgres.connection)
       + PostgresTeamTriggers.warnings(on: postgres.connection)
   }
 
-  /// The ledger and the tables say the same of which records live, and where.
+  /// The ledger and the tables agree about the live records and their zones.
   private func ledger() throws -> [String] {
     var findings: [String] = []
     for relation in layout.relations {
@@ -116,10 +116,10 @@ package class PostgresAdministration: StoreAdministration {
     return findings
   }
 
-  /// The triggers and the service write a record and its row of the ledger in one transaction, unless nothing of the record changes that devices
-  /// have.
+  /// Finds records whose row is newer than their ledger row. The triggers and the service write both in one transaction, unless the write
+  /// changes nothing that devices have.
   package func doubts() throws -> [String] {
-    // Rows of different shards have numbers of different transactions. There are no triggers, either.
+    // Transaction numbers of different shards are not comparable. Distributed tables have no triggers either.
     if layout.isDistributed { return [] }
     return try layout.relations.flatMap { relation in
       try rows(
@@ -137,7 +137,7 @@ package class PostgresAdministration: StoreAdministration {
     }
   }
 
-  /// The zones say what the ledger says that they hold, and the ledger says of each record what its table does.
+  /// The counts of zones agree with the ledger, and the sizes in the ledger agree with the tables.
   private func counts() throws -> [String] {
     let sizes = try layout.relations.flatMap { relation in
       try PostgresCounting.wrongSizes(of: relation).map { try rows($0) } ?? []
@@ -152,7 +152,7 @@ package class PostgresAdministration: StoreAdministration {
       }
   }
 
-  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  /// Each record is in the zone that its table's rule requires, where the record alone decides it.
   private func zoneRules() throws -> [String] {
     try schema.tables.flatMap { table -> [String] in
       let rule: String
@@ -171,7 +171,7 @@ package class PostgresAdministration: StoreAdministration {
     }
   }
 
-  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  /// A reference inside a zone names a record of that zone. For tables below a parent, it also decides the zone.
   package func places() throws -> [String] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (layout.relations[link.table], layout.relations[link.target])
@@ -208,7 +208,7 @@ package class PostgresAdministration: StoreAdministration {
       SELECT r.zone, max(r.seq)::text FROM holdfast.records r LEFT JOIN holdfast.zones z ON z.zone = r.zone
       WHERE z.seq IS NULL OR r.seq > z.seq OR r.seq < 1 GROUP BY r.zone
       """)
-    // The zone's seq was given to its last change, which nothing can have taken away.
+    // The zone's last seq belongs to its last change, which nothing but a purge can remove.
     let behind = try rows(
       """
       SELECT z.zone, z.seq::text FROM holdfast.zones z LEFT JOIN holdfast.records r ON r.zone = z.zone AND r.seq = z.seq
@@ -224,7 +224,7 @@ package class PostgresAdministration: StoreAdministration {
       + purged.map { "seq: \($0[1]) of zone \($0[0]) is a tombstone that nobody is sent" }
   }
 
-  /// A root record that SQL made without saying for whom has no member at all until somebody is made one.
+  /// A root record that plain SQL inserted without an owner has no member until one is added. Such zones are not reported.
   package func owners() throws -> [String] {
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }
       .map { "SELECT id::text FROM \($0.1.name)" }
@@ -242,7 +242,7 @@ package class PostgresAdministration: StoreAdministration {
     ).map { "owner: the zone \($0[0]) has none" }
   }
 
-  /// The name of an account, `a`, or what became of it.
+  /// The name of an account `a`, or the state of its erasure.
   package static let name =
     "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
 

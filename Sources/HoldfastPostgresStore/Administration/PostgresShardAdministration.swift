@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 package import HoldfastService
 
-/// What operators ask, of all shards: what is on different ones is put together here.
+/// Operator queries over all shards. Joins across shards run here.
 package final class PostgresShardAdministration: PostgresAdministration {
   package override func zones() throws -> [[String]] {
     let members = try counts("SELECT m.zone, count(*)::text FROM holdfast.members m GROUP BY m.zone")
@@ -26,7 +26,7 @@ package final class PostgresShardAdministration: PostgresAdministration {
     ).map { $0 + [devices[$0[0]] ?? "0"] }
   }
 
-  /// Each table is read from all shards, and the coordinator compares what was read.
+  /// Reads each table from all shards, and lets the coordinator compare the results.
   package override func wrongAccess() throws -> [WrongAccess] {
     var given = PostgresParameters()
     let columns = [
@@ -63,7 +63,7 @@ package final class PostgresShardAdministration: PostgresAdministration {
 
   package override func doctor() throws -> [String] { try super.doctor() + doubles() }
 
-  /// No key holds over all shards.
+  /// Unique keys do not span shards.
   private func doubles() throws -> [String] {
     try rows(
       """
@@ -73,7 +73,7 @@ package final class PostgresShardAdministration: PostgresAdministration {
     ).map { "ledger: \($0[0]) \($0[1]) lives in several zones" }
   }
 
-  /// A reference inside a zone has the zone in its key: `references` finds those that are torn.
+  /// The foreign key of a reference inside a zone contains the zone, so `references` finds the violations.
   package override func places() throws -> [String] { [] }
 
   package override func references() throws -> [String] {
@@ -111,7 +111,7 @@ package final class PostgresShardAdministration: PostgresAdministration {
       ).map { $0[0] })
     let roots = zip(schema.tables, layout.relations).filter { $0.0.zone == .root }.map(\.1.name)
     return try (roots + ["holdfast.accounts"]).flatMap { relation in
-      // A zone of an account that was erased may be nobody's.
+      // The zone of an erased account may have no owner.
       let isThere = relation == "holdfast.accounts" ? " AND t.erasure = 0" : ""
       return try rows("SELECT t.id FROM \(relation) t WHERE t.id = ANY ($1)\(isThere)", candidates).map {
         $0[0]

@@ -2,53 +2,53 @@ public import HoldfastCore
 import HoldfastPostgres
 public import HoldfastService
 
-/// Takes the tables of a team's PostgreSQL database into Holdfast, and gives them back. Not a column of them is altered.
+/// Adopts the tables of a team's PostgreSQL database, and removes Holdfast again. It alters no column of them.
 public struct Adoption {
-  /// What is proposed for `holdfast.json`.
+  /// A proposed `holdfast.json`.
   public struct Proposal: Sendable {
     /// The text of the file.
     public let text: String
-    /// What was left out or decided, a line each, with what to do about it.
+    /// The omissions and decisions, one line each, with what to do about them.
     public let notes: [String]
   }
 
   private let location: PostgresLocation
   private let random: @Sendable (Int) -> [UInt8]
 
-  /// Adoption in the database at `location`.
+  /// Creates an adoption for the database at `location`.
   public init(_ location: PostgresLocation, environment: ServerEnvironment = .system) {
     self.location = location
     random = environment.random
   }
 
-  /// Reads the tables and proposes a schema for them. Nothing is written.
+  /// Reads the tables and proposes a schema for them. Writes nothing.
   ///
-  /// - Parameter tables: their names; nil takes all of the schema that `search_path` names first.
-  /// - Throws: `ServerError.notFound` when a table is not there, or none can be taken.
+  /// - Parameter tables: the names of the tables; nil for all tables of the first schema in `search_path`.
+  /// - Throws: `ServerError.notFound` if a table does not exist, or no table can be adopted.
   public func propose(tables: [String]? = nil) throws -> Proposal {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     return try AdoptionProposal(connection).propose(tables)
   }
 
-  /// Installs the schema `holdfast`, its triggers, and the ledger of the records that stand; in a database that has them, adds what is new
-  /// and puts back what is missing. One transaction, in which nobody else writes the tables.
+  /// Installs the schema `holdfast`, its triggers, and the ledger of the existing records. In a database that has them, adds new parts and
+  /// repairs missing ones. All of it is one transaction that locks the tables against writes.
   ///
-  /// - Throws: `ServerError`; nothing has changed then.
+  /// - Throws: `ServerError`. The database is then unchanged.
   public func apply(_ schema: SyncSchema) throws {
     _ = try PostgresOpening.open(location, schema: schema, standing: .adopt, heals: true, random: random)
   }
 
-  /// Removes the schema `holdfast` with all that Holdfast knows (accounts, devices, who may do what) and the triggers. The tables stay as they
-  /// are, those too that Holdfast made.
+  /// Removes the schema `holdfast` with all data of Holdfast (accounts, devices, access) and the triggers. The tables of records stay
+  /// unchanged, including those that Holdfast created.
   ///
-  /// - Throws: `ServerError.notFound` when the database has no Holdfast in it.
+  /// - Throws: `ServerError.notFound` if the database has no schema `holdfast`.
   public func remove() throws {
     let connection = try location.connectDirectly(.opens)
     defer { connection.close() }
     let rows = try connection.query("SELECT to_regclass('holdfast.meta') IS NOT NULL")
     if !rows.bool(0, 0) { throw ServerError(.notFound, "The database has no Holdfast in it.") }
-    // The triggers go with the functions that they call.
+    // The triggers are dropped with their functions.
     try connection.execute("SET client_min_messages = warning; DROP SCHEMA holdfast CASCADE")
   }
 }

@@ -2,13 +2,13 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Proposes a schema for tables that stand in a database.
+/// Proposes a schema for existing tables.
 struct AdoptionProposal {
   private let connection: PostgresConnection
 
   init(_ connection: PostgresConnection) { self.connection = connection }
 
-  /// - Parameter names: the tables; nil for all.
+  /// - Parameter names: the names of the tables; nil for all.
   /// - Throws: `ServerError.notFound`.
   func propose(_ names: [String]?) throws -> Adoption.Proposal {
     var notes: [String] = []
@@ -120,7 +120,7 @@ struct AdoptionProposal {
     return column
   }
 
-  /// A foreign key into another zone that keeps its records from being deleted becomes a reference that does not.
+  /// Changes a restricting foreign key into another zone to a reference that does not restrict deletes.
   private func freeOthers(
     _ index: Int, _ tables: inout [TableSchema], _ catalog: PostgresCatalog, _ notes: inout [String]
   ) {
@@ -138,7 +138,7 @@ struct AdoptionProposal {
     }
   }
 
-  /// The rule of a table: under the first record that it must refer to; else each record is a zone of its own.
+  /// The zone rule of a table: the first required reference decides the zone. Without one, each record is its own zone.
   private func zone(of index: Int, in tables: [TableSchema], _ notes: inout [String]) -> ZoneRule {
     let table = tables[index]
     for column in table.columns where column.required {
@@ -154,7 +154,7 @@ struct AdoptionProposal {
     return .root
   }
 
-  /// Whether the required references of a table lead to another one.
+  /// Whether the required references of a table lead to another table.
   private func leads(_ start: String, to end: String, in tables: [TableSchema]) -> Bool {
     var seen: TextSet = []
     var waiting = [start]
@@ -173,9 +173,9 @@ struct AdoptionProposal {
   }
 }
 
-/// What the database puts where nothing is given, where that is a constant that a schema can say.
+/// Column defaults that are constants, which a schema can contain.
 enum AdoptionDefault {
-  /// The value of an expression such as `false`, `0` or `'todo'::text`; nil for another.
+  /// The value of an expression such as `false`, `0` or `'todo'::text`; nil for others.
   static func value(of expression: String?, for column: ColumnSchema) -> Value? {
     guard let expression else { return nil }
     let value: Value? =

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// `holdfast.json` as people edit it: a line for each column.
+/// `holdfast.json` in a form that people edit: one line per column.
 struct AdoptionText {
   private let schema: SyncSchema
 
@@ -34,7 +34,7 @@ struct AdoptionText {
     return "{\n\(members.joined(separator: ",\n"))\n    }"
   }
 
-  /// A value in one line, with spaces where people read.
+  /// A value on one line, with spaces for readability.
   private func line(_ value: JSONValue) -> String {
     switch value {
     case .object(let members):

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastService
 
-/// Whether a table of the database is what the schema says of it.
+/// Checks whether a table of the database matches the schema.
 struct AdoptionCheck {
   private let schema: SyncSchema
   private let index: Int
@@ -17,9 +17,9 @@ struct AdoptionCheck {
     self.isAdopted = isAdopted
   }
 
-  /// All that does not fit.
+  /// All mismatches.
   ///
-  /// - Parameter relation: gives the relation of a table of the schema.
+  /// - Parameter relation: returns the relation of a table of the schema.
   func faults(_ relation: (String) -> String?) -> [SchemaError.Fault] {
     var faults: [SchemaError.Fault] = []
     if isAdopted {
@@ -79,7 +79,7 @@ struct AdoptionCheck {
     guard let action = key.action else {
       return [.init("\(place).on_delete", "ON DELETE SET DEFAULT can't be kept; choose another action.")]
     }
-    // Across zones the service does itself what the schema says, before the key looks: the key then holds only writers in SQL.
+    // Across zones, the service applies the schema's rule before the foreign key is checked. The key then affects only other SQL writers.
     let isAcross = SyncSchema.isAcross(reference, of: table, in: schema.tables)
     return action == reference.onDelete || isAcross && action == .restrict
       ? [] : [.init("\(place).on_delete", "The foreign key says \(action.rawValue); say the same here.")]
@@ -87,7 +87,7 @@ struct AdoptionCheck {
 }
 
 extension PostgresCatalog.Reference {
-  /// What the end of the parent does; nil for what the schema can't say.
+  /// The delete rule of the foreign key; nil if the schema has no such rule.
   package var action: HoldfastCore.Reference.OnDelete? {
     switch onDelete {
     case "c": .cascade

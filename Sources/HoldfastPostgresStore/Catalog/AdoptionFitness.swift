@@ -1,13 +1,13 @@
 import HoldfastCore
 import HoldfastService
 
-/// Whether a table of a team can hold records, and which of its columns can be columns of them.
+/// Checks whether a team's table can be adopted, and which of its columns can be synced.
 struct AdoptionFitness {
   private let catalog: PostgresCatalog
 
   init(_ catalog: PostgresCatalog) { self.catalog = catalog }
 
-  /// Why the table can't be adopted, each with what to do; empty when it can.
+  /// The reasons against adopting the table, each with what to do; empty if it can be adopted.
   var obstacles: [String] {
     switch catalog.kind {
     case "r" where !catalog.isPartition: break
@@ -45,7 +45,7 @@ struct AdoptionFitness {
     return []
   }
 
-  /// Why a column can't be one of a record; nil when it can.
+  /// The reason why a column cannot be synced; nil if it can.
   static func reason(against column: PostgresCatalog.Column) -> String? {
     if column.isGenerated { return "computed by the database" }
     if column.isIdentity { return "numbered by the database" }
@@ -55,7 +55,7 @@ struct AdoptionFitness {
     return nil
   }
 
-  /// Whether a name is one that a schema takes.
+  /// Whether the schema accepts a name.
   static func isGoodName(_ name: String) -> Bool {
     (1...63).contains(name.utf8.count) && name.utf8.first.map { (97...122).contains($0) } == true
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }

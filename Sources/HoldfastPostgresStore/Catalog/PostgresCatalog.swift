@@ -2,65 +2,65 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What the catalog of the database says of a table.
+/// A table in the catalog of the database.
 struct PostgresCatalog {
-  /// A column as the catalog has it.
+  /// A column in the catalog.
   struct Column {
     let name: String
-    /// The name of the type without its modifiers and its schema, of a domain that of what is under it.
+    /// The name of the type without modifiers and schema. For a domain, the name of its base type.
     let base: String
-    /// `e` for an enum, `d` for a domain, `b` for others.
+    /// `e` for an enum, `d` for a domain, `b` for other base types.
     let typeKind: String
     let column: PostgresColumn?
-    /// The type as PostgreSQL writes it.
+    /// The type as PostgreSQL formats it.
     let type: String
-    /// Whether it is computed from others, or numbered by the database.
+    /// Whether the column is computed from others. See `isIdentity` for numbering by the database.
     let isGenerated: Bool
     let isIdentity: Bool
     let isRequired: Bool
     let defaultExpression: String?
-    /// The texts of an enum, in their order.
+    /// The labels of an enum, in order.
     let labels: [String]
   }
 
-  /// A foreign key of one column.
+  /// A single-column foreign key.
   struct Reference {
     let column: String
     let target: String
     let targetColumn: String
-    /// `a`, `r`, `c`, `n` or `d`, as `pg_constraint.confdeltype` has it.
+    /// `a`, `r`, `c`, `n` or `d`, as in `pg_constraint.confdeltype`.
     let onDelete: String
   }
 
-  /// The relation, quoted, with its schema.
+  /// The qualified and quoted name.
   let relation: String
-  /// `r` for a table, `p` for a partitioned one, `v` for a view, and so on.
+  /// `r` for a table, `p` for a partitioned table, `v` for a view, and so on.
   let kind: String
   let isPartition: Bool
   let isOwned: Bool
-  /// Whether rules rewrite statements on it.
+  /// Whether rules rewrite statements on the table.
   let hasRules: Bool
-  /// Whether row-level security hides rows of it from the role.
+  /// Whether row-level security hides rows from the current role.
   let hidesRows: Bool
   let columns: [Column]
   let primaryKey: [String]
-  /// The columns of unique constraints and indexes besides the primary key.
+  /// The columns of unique constraints and indexes other than the primary key.
   let unique: [[String]]
   let references: [Reference]
-  /// The triggers of Holdfast that are there and not switched off.
+  /// Holdfast's triggers on the table, if they are enabled.
   let triggers: TextSet
 
-  /// Reads a table; nil when there is none.
+  /// Reads a table; nil if it does not exist.
   ///
-  /// - Parameter relation: the name, quoted where it must be; without a schema it is looked for in `search_path`.
+  /// - Parameter relation: the name, quoted if necessary. A name without a schema is searched in `search_path`.
   init?(_ relation: String, on connection: PostgresConnection) throws {
     guard let catalog = try Self.read([relation], on: connection)[relation] else { return nil }
     self = catalog
   }
 
-  /// Reads tables, with five queries however many they are; one that is not there is left out.
+  /// Reads tables with five queries in total. Unknown tables are omitted.
   ///
-  /// - Parameter relations: the names, as `init` takes them.
+  /// - Parameter relations: the names, as for `init`.
   /// - Returns: the tables by these names.
   static func read(_ relations: [String], on connection: PostgresConnection) throws -> TextMap<
     PostgresCatalog
@@ -104,7 +104,7 @@ struct PostgresCatalog {
   /// The column of this name, or nil.
   func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 
-  /// The table as the triggers and the store take it; nil when a column is not there, or of a type that no value of the schema has.
+  /// The table as triggers and store use it; nil if a column is missing or has an unsupported type.
   func relation(for table: TableSchema, isAdopted: Bool) -> PostgresRelation? {
     guard let id = column("id")?.column else { return nil }
     let columns = table.columns.compactMap { column($0.name)?.column }
@@ -138,7 +138,7 @@ struct PostgresCatalog {
       onDelete: rows.text(row, 4))
   }
 
-  /// The names of a list that was joined with line breaks.
+  /// Splits a list of names that line breaks join.
   private static func names(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
 
   private static let findTables: PostgresStatement = """
@@ -188,7 +188,7 @@ struct PostgresCatalog {
     """
 }
 
-/// The rows of a query over several tables, each with the table's number in its first column.
+/// The rows of a query over several tables. The first column is the table's number.
 private struct RowsByTable {
   private let rows: PostgresRows
   private let places: [Int64: [Int]]
@@ -198,14 +198,14 @@ private struct RowsByTable {
     places = Dictionary(grouping: rows.indices) { rows.int64($0, 0) }
   }
 
-  /// What is made of each row of a table, in their order.
+  /// Maps the rows of one table, in order.
   func map<Result>(_ table: Int64, _ make: (PostgresRows, Int) -> Result) -> [Result] {
     (places[table] ?? []).map { make(rows, $0) }
   }
 }
 
 extension PostgresColumn.Kind {
-  /// The kind of a type by the name that the catalog has for it; nil for a type that no value of the schema has.
+  /// The kind of a type by its catalog name; nil for an unsupported type.
   package init?(type name: String, isEnumeration: Bool) {
     if isEnumeration {
       self = .enumeration
@@ -233,7 +233,7 @@ extension PostgresColumn.Kind {
     }
   }
 
-  /// The type of the schema that holds the same values. A number without limits is a text, as no other holds it exactly.
+  /// The schema type that holds the same values. It is text for `numeric`, because no number type is exact.
   var columnType: ColumnType {
     switch self {
     case .text, .varchar, .character, .citext, .uuid, .enumeration, .numeric: .text
@@ -245,7 +245,7 @@ extension PostgresColumn.Kind {
     }
   }
 
-  /// Whether a column of this kind holds values of a type of the schema.
+  /// Whether a column of this kind can hold values of a schema type.
   package func holds(_ type: ColumnType) -> Bool {
     switch type {
     case .reference, .position: columnType == .text && self != .numeric && self != .enumeration

@@ -1,11 +1,11 @@
 import HoldfastPostgres
 
 extension PostgresError {
-  /// Whether the database can't be had now, and may be later. What a server says while a connection is made is that too: that it
-  /// starts, stops or recovers, and what an operator has to put right.
+  /// Whether the database is unavailable now and may be available later. This includes every error while connecting: the server starts,
+  /// stops or recovers, or an operator must change its settings.
   ///
-  /// A table or column that is not there has another name since another node was started with a newer schema: this one is to be started again.
-  /// In a function of the team's it is the team's mistake.
+  /// An undefined table or column means that another node has migrated to a newer schema, and this node must be restarted. Inside a team's
+  /// function, such an error is the team's mistake instead.
   var isUnavailability: Bool {
     isConnectionLost || action == .connecting || action == .borrowing || code == .readOnlyTransaction
       || ["08", "53", "57", "58", "72"].contains(code.classCode) || isDamage

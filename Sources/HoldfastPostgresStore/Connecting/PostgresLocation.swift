@@ -1,56 +1,56 @@
 import HoldfastCore
 package import HoldfastPostgres
 
-/// Where a PostgreSQL database is reached.
+/// The location of a PostgreSQL database.
 public struct PostgresLocation: Sendable {
-  /// The database, or a pooler before it, as libpq takes it: `postgres://…` or `host=… dbname=…`.
+  /// The database or its pooler, in libpq's form: `postgres://…` or `host=… dbname=…`.
   public var url: String
-  /// The database itself, when `url` names a pooler that lends connections for a transaction; nil when `url` is the database.
+  /// The database itself, if `url` names a pooler in transaction mode; nil if `url` is the database.
   public var direct: String?
-  /// Whether the tables are distributed over the nodes of a Citus cluster, by zone.
+  /// Whether the tables are distributed by zone over the nodes of a Citus cluster.
   public var isDistributed: Bool {
     get { distribution != .none }
     set { distribution = newValue ? .citus : .none }
   }
-  /// How the tables are distributed.
+  /// The distribution of the tables.
   package var distribution = Distribution.none
-  /// Is told each statement before it is sent.
+  /// Receives each statement before it is sent.
   package var onStatement: (@Sendable (String) -> Void)?
-  /// How many connections read; as many requests are read at the same time. 8 unless given, at least 1.
+  /// The number of connections for reads, which limits the concurrent reads. The default is 8, the minimum 1.
   public var readers = 8
-  /// How long a statement may read; 10 seconds unless given. Behind a pooler it is for the pooler to say.
+  /// The time limit of a reading statement. The default is 10 seconds. A pooler must set its own limit.
   public var readTimeLimit = Duration.seconds(10)
 
-  /// Whether tables are distributed.
+  /// The distribution of the tables.
   package enum Distribution: Sendable {
     case none
-    /// By zone, on a cluster.
+    /// By zone, on a Citus cluster.
     case citus
-    /// They have the form that could be distributed, and all lie in one database that knows nothing of it.
+    /// In the form for distribution, but in one plain database.
     case formAlone
   }
 
-  /// A location of its parts.
+  /// Creates a location.
   public init(_ url: String, direct: String? = nil) {
     self.url = url
     self.direct = direct
   }
 
-  /// What a connection is for; with "holdfast" before it, its `application_name` in `pg_stat_activity`.
+  /// The purpose of a connection. After "holdfast", it is the `application_name` in `pg_stat_activity`.
   package enum Purpose: String {
     /// The fast lane.
     case writes
-    /// The slow lane, and operators.
+    /// The slow lane, and operators' commands.
     case waits
     case reads
     case listens
-    /// Holding the turn of who makes a pass over what may be purged.
+    /// Holding the lock of a retention pass.
     case purges
-    /// Making and extending the database.
+    /// Creating and migrating the database.
     case opens
   }
 
-  /// How connections for the work of requests are used.
+  /// The options of connections that serve requests.
   package func options(_ purpose: Purpose) -> PostgresOptions {
     var options = PostgresOptions()
     options.preparesStatements = direct == nil
@@ -59,11 +59,10 @@ public struct PostgresLocation: Sendable {
     return options
   }
 
-  /// Makes a connection's prepared statements fit for tables that grow: each is planned once, perhaps when its tables are still empty, and all
-  /// of them look rows up by keys.
+  /// Configures the planner for prepared statements: each is planned once, perhaps for empty tables, and all of them look rows up by key.
   ///
-  /// A pooler's connection is left alone: its statements are planned at each use. So is that to a cluster, whose coordinator plans for the
-  /// shards of the values that are given.
+  /// Connections of a pooler are not configured: their statements are planned at each use. The same holds for a cluster, whose coordinator
+  /// plans for the shards of the given values.
   package func prepare(_ connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil, !isDistributed else { return }
     try connection.execute(
@@ -73,7 +72,7 @@ public struct PostgresLocation: Sendable {
       """)
   }
 
-  /// Lets no statement of a connection run for longer than reading may take.
+  /// Limits the duration of a connection's statements to the limit for reads.
   func limitTime(of connection: PostgresConnection) throws(PostgresError) {
     guard direct == nil else { return }
     let (seconds, attoseconds) = readTimeLimit.components
@@ -81,15 +80,15 @@ public struct PostgresLocation: Sendable {
     try connection.execute("SET statement_timeout = \(milliseconds)")
   }
 
-  /// A connection to the database itself, for what lasts longer than a transaction.
+  /// A connection to the database itself, for work beyond one transaction.
   package func connectDirectly(_ purpose: Purpose) throws(PostgresError) -> PostgresConnection {
     var options = options(purpose)
     options.preparesStatements = true
-    // Who makes or changes the tables asks all shards, one statement after the other.
+    // A migration runs one statement after the other over all shards.
     if purpose == .opens { options.onStatement = nil }
     let connection = try PostgresConnection(direct ?? url, options: options)
-    // Whatever the database or the role has set: the names that the catalog writes are compared with those of before, texts in checks are
-    // written with single backslashes, and no row is hidden without an error.
+    // Overrides settings of the database or role. Names in the catalog are compared as text, checks contain single backslashes, and no row
+    // may be hidden silently.
     try connection.execute(
       "SET quote_all_identifiers = off; SET standard_conforming_strings = on; SET row_security = off")
     return connection

@@ -1,21 +1,21 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The advisory locks that the servers on one database hold against each other; each has a key of its own.
+/// The advisory locks among the servers of one database, each with its own key.
 enum PostgresLock: Int64 {
-  /// Making, checking and extending the database.
+  /// Creating, checking and migrating the database.
   case opening = 5_216_694_956_356_254_582
-  /// Telling the team's program what moved: of several servers one does.
+  /// Notifying the webhook: one server of the database does it.
   case leading = 5_216_694_956_356_254_583
-  /// A pass over what may be purged.
+  /// A retention pass.
   case purging = 5_216_694_956_356_254_584
-  /// Making the schema's indexes.
+  /// Creating the schema's indexes.
   case indexes = 5_216_694_956_356_254_585
 
-  /// The epoch: shared by the transactions of the service, had alone by the beginning of another.
+  /// The epoch: transactions of the service hold the lock shared, and the beginning of an epoch holds it exclusively.
   case epoch = 5_216_694_956_356_254_586
 
-  /// Takes the lock if nobody has it; it is held until the connection ends, or gives it back.
+  /// Tries to take the lock. It is held until the connection closes or releases it.
   func take(over connection: PostgresConnection) throws(PostgresError) -> Bool {
     try connection.query(PostgresStatement("SELECT pg_try_advisory_lock(\(rawValue))")).bool(0, 0)
   }

@@ -2,14 +2,15 @@ import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
-/// The history of a database: docs/RESTORING.md, section 3.
+/// Epochs in PostgreSQL: docs/RESTORING.md, section 3.
 ///
-/// Each transaction of the service shares a lock that the beginning of an epoch has alone: it is in one epoch as a whole, on whichever node.
+/// Each transaction of the service holds a shared lock, which the beginning of an epoch takes exclusively. Each transaction is thus in one
+/// epoch as a whole, on every node.
 package enum PostgresEpoch {
-  /// Shares the lock to the end of the transaction.
+  /// Takes the shared lock until the end of the transaction.
   package static let share = PostgresStatement(
     "SELECT pg_advisory_xact_lock_shared(\(PostgresLock.epoch.rawValue))")
-  /// The rows of `history(_:)`; to be read behind `share`, in a statement of its own, by transactions that write.
+  /// Selects the rows for `history(_:)`. Writing transactions must run it after `share`, as a separate statement.
   package static let find = PostgresStatement(
     "SELECT key, value FROM holdfast.meta WHERE key IN (\(History.keys))")
 
@@ -21,7 +22,7 @@ package enum PostgresEpoch {
     return history
   }
 
-  /// The prover of a database, whose key is made when there is none.
+  /// The prover of a database. Creates its key if there is none.
   static func prover(
     on connection: PostgresConnection, random: (Int) -> [UInt8]
   ) throws(PostgresError) -> Prover {
@@ -36,10 +37,10 @@ package enum PostgresEpoch {
     return Prover(key: rows.bytes(0, 0))
   }
 
-  /// Begins an epoch: in the transaction of the connection, or in one of its own. Nodes and devices are told.
+  /// Begins an epoch, in the connection's transaction or in its own. Notifies nodes and devices.
   ///
   /// - Parameter current: see `StoreWriter.beginEpoch`.
-  /// - Returns: the history from now on; nil when nothing was done.
+  /// - Returns: the new history; nil if nothing was done.
   package static func begin(
     _ epoch: NewEpoch, after current: String? = nil, on connection: PostgresConnection
   ) throws -> History? {
@@ -66,9 +67,9 @@ package enum PostgresEpoch {
         "INSERT INTO holdfast.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         PostgresParameters(key, value))
     }
-    // The operator knows that it came back: the next start is not to find it by itself.
+    // The operator knows that the database was restored, so the next start must not detect it again.
     if epoch.reason == .commanded { try PostgresIdentity(connection).store(connection) }
-    // Whoever writes by SQL waits from the first statement on; what is in the ledger by the last is of before.
+    // The first statement blocks other SQL writers. Everything in the ledger at the last statement is from before the epoch.
     try connection.execute(
       """
       UPDATE holdfast.zones SET restored = seq;

@@ -3,8 +3,8 @@ import HoldfastPostgres
 import HoldfastService
 import Synchronization
 
-/// Compares the database with what this server has seen of it, at each new connection: a failover, or a restore under a server that runs, ends
-/// those that there were. Docs: RESTORING.md, section 6.
+/// Compares the database with what it has confirmed to this server, at each new connection. A failover, or a restore under a running
+/// server, ends the existing connections. docs/RESTORING.md, section 6.
 final class PostgresHistoryWatch: Sendable {
   private struct Confirmed {
     let epoch: String
@@ -15,31 +15,31 @@ final class PostgresHistoryWatch: Sendable {
     SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
       (SELECT value FROM holdfast.meta WHERE key = 'epoch'), pg_is_in_recovery()
     """
-  /// What a server says that takes no connections now.
+  /// Raises the error of a server that accepts no connections now.
   private static let refuse = """
     DO $$ BEGIN RAISE EXCEPTION 'the database is a standby' USING ERRCODE = 'cannot_connect_now'; END $$
     """
 
   private let location: PostgresLocation
   private let service: DatabaseService?
-  /// The last transaction that the database has confirmed to this server.
+  /// The last transaction that the database confirmed to this server.
   private let last = Mutex<Confirmed?>(nil)
 
-  /// - Parameter service: how the database is served; nil for who only works on it, and compares nothing.
+  /// - Parameter service: how the server opens the database; nil for other tools, which compare nothing.
   init(_ location: PostgresLocation, _ service: DatabaseService?) {
     self.location = location
     self.service = service
   }
 
-  /// Notes a transaction that was confirmed.
+  /// Records a confirmed transaction.
   func confirmed(_ transaction: Int64, in epoch: String) {
     last.withLock { $0 = Confirmed(epoch: epoch, transaction: transaction) }
   }
 
-  /// Begins a new epoch where the database is not the one that was served, or has lost what it has confirmed.
+  /// Begins a new epoch if the database is not the one that was served, or has lost confirmed transactions.
   ///
-  /// - Parameter connection: a new one.
-  /// - Throws: what the database says; `cannotConnectNow` of a standby.
+  /// - Parameter connection: a new connection.
+  /// - Throws: the database's error; `cannotConnectNow` for a standby.
   func check(_ connection: PostgresConnection) throws(PostgresError) {
     guard let service else { return }
     do {
@@ -50,7 +50,7 @@ final class PostgresHistoryWatch: Sendable {
         """
         BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(\(PostgresLock.opening.rawValue))
         """)
-      // Another server may have done it.
+      // Another server may have begun the epoch.
       guard let found = try difference(direct) else { return }
       let notice = try PostgresIdentity(direct).takeUp(
         found.text, isForkKnown: found.isForkKnown, service, on: direct)
@@ -59,7 +59,7 @@ final class PostgresHistoryWatch: Sendable {
     } catch let error as PostgresError {
       throw error
     } catch {
-      // The database has no epoch: each transaction says so.
+      // The database has no epoch; each transaction reports that.
       service.log("The history of the database can't be compared: \(error)")
     }
   }
@@ -70,9 +70,9 @@ final class PostgresHistoryWatch: Sendable {
     let rows = try connection.queryOnce(Self.findNext)
     if rows.bool(0, 2) { try connection.execute(Self.refuse) }
     let (next, epoch) = (rows.int64(0, 0), rows.optionalText(0, 1))
-    // In a later epoch another server has noticed it.
+    // A later epoch means that another server has noticed it.
     if let last = last.withLock({ $0 }), last.epoch == epoch, next <= last.transaction {
-      // Files that were put back: another server may have written to them before.
+      // The files were restored. Another server may have written to them since.
       return ("It has lost what it had confirmed to this server.", isForkKnown: false)
     }
     guard let text = try PostgresIdentity(connection).difference(connection) else { return nil }

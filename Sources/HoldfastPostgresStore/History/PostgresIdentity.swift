@@ -1,19 +1,19 @@
 package import HoldfastPostgres
 import HoldfastService
 
-/// Which server, database and history a PostgreSQL database is: docs/RESTORING.md, section 6.
+/// The identity of a PostgreSQL database: its cluster, timeline, database and history. docs/RESTORING.md, section 6.
 ///
-/// It is stored in the row `history` of `holdfast.meta`, and compared at each start.
+/// The row `history` of `holdfast.meta` stores it. Each start compares it.
 package struct PostgresIdentity {
-  /// What is found now; empty where the role may not ask for it.
+  /// The current values; empty if the role may not read them.
   private let parts: [(name: String, value: String)]
 
-  /// Asks the server.
+  /// Reads the identity from the server.
   package init(_ connection: PostgresConnection) throws(PostgresError) {
     let system = try Self.mayCall(["pg_control_system()"], connection)
     let timeline = try Self.mayCall(
       ["pg_walfile_name(pg_lsn)", "pg_current_wal_insert_lsn()"], connection)
-    // A right that is missing fails even what is not reached: so the text is made of what may be called.
+    // A missing privilege fails even an expression that is not evaluated, so the statement contains only permitted functions.
     let rows = try connection.queryOnce(
       PostgresStatement(
         """
@@ -38,7 +38,7 @@ package struct PostgresIdentity {
     return true
   }
 
-  /// In what the stored identity differs, as a sentence; nil where it does not, or where none is stored.
+  /// How the stored identity differs, as a sentence; nil if it does not, or if none is stored.
   package func difference(_ connection: PostgresConnection) throws(PostgresError) -> String? {
     let rows = try connection.query(
       "SELECT value, xmin::text FROM holdfast.meta WHERE key = 'history'")
@@ -51,16 +51,16 @@ package struct PostgresIdentity {
     where !part.value.isEmpty && !stored.isEmpty && part.value != stored {
       return "It is in \(part.name)."
     }
-    // What a program has put back was written by its own transaction.
+    // If another program wrote the row, such as a restore, its `xmin` differs from the stored transaction number.
     return UInt64(rows.text(0, 1)) == writer & 0xFFFF_FFFF ? nil : "Another program has written its rows."
   }
 
-  /// Begins a new epoch, in the transaction of the connection, and stores the identity.
+  /// Begins a new epoch in the connection's transaction, and stores the identity.
   ///
   /// - Parameters:
-  ///   - difference: why.
-  ///   - isForkKnown: whether no server has written to it since.
-  /// - Returns: what the operator is told.
+  ///   - difference: the reason.
+  ///   - isForkKnown: whether no server has written to the database since.
+  /// - Returns: the message for the operator.
   func takeUp(
     _ difference: String, isForkKnown: Bool = true, _ service: DatabaseService,
     on connection: PostgresConnection
@@ -74,7 +74,7 @@ package struct PostgresIdentity {
       """
   }
 
-  /// Stores it, in the transaction of the connection.
+  /// Stores the identity in the connection's transaction.
   package func store(_ connection: PostgresConnection) throws(PostgresError) {
     try connection.run(
       """

@@ -2,28 +2,29 @@ package import HoldfastCore
 import HoldfastPostgres
 package import HoldfastService
 
-/// The server's database in PostgreSQL: opened and checked here; connections to it.
+/// The server's database in PostgreSQL: opens and checks it, and opens connections.
 package struct PostgresDatabase: ServerDatabase {
   package let location: PostgresLocation
   package let schema: SyncSchema
   package let known: KnownHistory
   package let layout: PostgresLayout
   package var readerCount: Int? { location.readers }
-  /// On shards, zones have little to do with each other: many transactions at once, each of one command. In one database, few and large ones.
+  /// On shards, zones are mostly independent: many concurrent transactions with one command each. In a single database: few large
+  /// transactions.
   package var writers: (count: Int, batch: Int) { layout.isDistributed ? (16, 1) : (1, .max) }
-  /// Who this server is among those on the database.
+  /// The id of this server among those on the database.
   package let node: String
   private let readers: PostgresPool<PostgresReader>
   private let mismatches = PostgresMismatches()
   private let watch: PostgresHistoryWatch
 
-  /// Opens the database, and makes or extends it for `schema`.
+  /// Opens the database. Creates or migrates it for `schema`.
   ///
   /// - Parameters:
-  ///   - schema: what to serve; nil takes the one in the database.
-  ///   - removals: what becomes of tables and columns that `schema` lacks.
-  ///   - service: how it is served; nil for who only works on it.
-  ///   - random: gives the epoch of a new database.
+  ///   - schema: the schema to serve; nil for the stored one.
+  ///   - removals: the treatment of tables and columns that `schema` lacks.
+  ///   - service: how the server opens the database; nil for other tools.
+  ///   - random: creates the epoch of a new database.
   /// - Throws: `ServerError`.
   package init(
     _ location: PostgresLocation, schema: SyncSchema?, removals: Removals = .refuse,
@@ -73,7 +74,7 @@ package struct PostgresDatabase: ServerDatabase {
 
   package func inTurn(_ body: () throws -> Void) throws {
     let connection = try location.connectDirectly(.purges)
-    // With it goes the lock.
+    // Closing the connection releases the lock.
     defer { connection.close() }
     if try PostgresLock.purging.take(over: connection) { try body() }
   }

@@ -2,18 +2,17 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Brings the tables of the database to what the schema says, inside the transaction of the opening: what is new is made, what stands is
-/// checked.
+/// Migrates the tables of the database to the schema, inside the transaction of the opening: creates new parts, and checks existing ones.
 struct PostgresExtension {
   private let connection: PostgresConnection
   private(set) var tables: PostgresTables
   private let standing: PostgresOpening.Standing
-  /// Whether the tables are put on shards when they are made.
+  /// Whether new tables are distributed to shards.
   private let isSpread: Bool
   private let removals: Removals
-  /// Whether the ledger is brought to what the tables say.
+  /// Whether the ledger is repaired from the tables.
   private let heals: Bool
-  /// What was repaired, a line for each table.
+  /// The repairs, one line per table.
   private(set) var repaired: [String] = []
   private var schema: SyncSchema { tables.schema }
 
@@ -29,8 +28,10 @@ struct PostgresExtension {
     self.heals = heals
   }
 
-  /// - Parameter old: the schema that the database has; nil for a new one.
-  /// - Returns: the tables as they are now.
+  /// Migrates from a schema.
+  ///
+  /// - Parameter old: the schema of the database; nil for a new database.
+  /// - Returns: the migrated tables.
   /// - Throws: `ServerError`.
   mutating func extend(from old: SyncSchema?) throws -> [PostgresRelation] {
     var difference: SchemaDifference?
@@ -77,9 +78,9 @@ struct PostgresExtension {
     if isSpread { try connection.execute(PostgresShards.distribute(tables.relation(of: table))) }
   }
 
-  /// Remembers which relation a table is.
+  /// Stores the relation of a table.
   ///
-  /// - Returns: whether it is one that stands, and is adopted now.
+  /// - Returns: whether it is an existing table that is adopted now.
   private func register(_ index: Int) throws -> Bool {
     let table = schema.tables[index]
     let name = tables.relation(of: index)
@@ -101,7 +102,7 @@ struct PostgresExtension {
     return isStanding
   }
 
-  /// Columns that are new in tables that Holdfast made; those of adopted tables are the team's to add.
+  /// Adds new columns to tables that Holdfast created. The team adds those of adopted tables.
   private func add(_ columns: [(table: Int, column: Int)]) throws {
     if columns.isEmpty { return }
     let rows = try connection.query("SELECT name FROM holdfast.tables WHERE adopted")
@@ -125,9 +126,9 @@ struct PostgresExtension {
     }
   }
 
-  /// The tables as the catalog has them.
+  /// Reads the tables from the catalog.
   ///
-  /// - Throws: `ServerError` naming all that does not fit the schema.
+  /// - Throws: `ServerError` with all mismatches between tables and schema.
   private func load() throws -> [PostgresRelation] {
     let rows = try connection.query("SELECT name, relation, adopted FROM holdfast.tables")
     var known: TextMap<(relation: String, isAdopted: Bool)> = [:]
@@ -163,7 +164,7 @@ struct PostgresExtension {
     return relations
   }
 
-  /// Installs functions and triggers where they are new, or other than this version and schema make them.
+  /// Installs functions and triggers that are new, or differ from those of this version and schema.
   private func install(_ relations: [PostgresRelation], new: [Int]) throws {
     let triggers = PostgresTriggers(schema: schema, relations: relations)
     let functions = triggers.functions

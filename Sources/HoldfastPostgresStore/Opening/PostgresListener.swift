@@ -3,15 +3,16 @@ import HoldfastPostgres
 import HoldfastService
 import Synchronization
 
-/// Hears on a connection of its own what is changed in the database, by other servers and by SQL.
+/// Listens on its own connection to changes by other servers and by plain SQL.
 ///
-/// Notifications that are sent while the connection is lost are lost: `interrupted` says so, and `resumed` that there is another connection.
+/// Notifications that are sent while the connection is lost are lost. `interrupted` reports the loss, and `resumed` reports a new
+/// connection.
 ///
-/// @unchecked Sendable: `thread` is set before another thread has the object, and read only by its owner.
+/// @unchecked Sendable: `thread` is set before another thread has the object, and only its owner reads it.
 final class PostgresListener: NotificationListener, @unchecked Sendable {
-  /// How long a connection may be silent before it is asked whether it lives.
+  /// How long the connection may be silent before it is tested.
   private static let check = Duration.seconds(10)
-  /// How long the pause is after a failure.
+  /// The pause after a failure.
   private static let pause = Duration.seconds(1)
 
   private let location: PostgresLocation
@@ -61,14 +62,14 @@ final class PostgresListener: NotificationListener, @unchecked Sendable {
   private func listen() throws(PostgresError) {
     let connection = try location.connectDirectly(.listens)
     defer { connection.close() }
-    // Behind a pooler no other connection ends when the database is another.
+    // A pooler hides from the other connections that the database was replaced.
     try watch.check(connection)
     try connection.listen("holdfast")
     receive(.resumed)
     var leads = false
     while !isStopping.load(ordering: .acquiring) {
       if mayLead, !leads {
-        // Held as long as the connection lives.
+        // The lock is held for the lifetime of the connection.
         leads = try PostgresLock.leading.take(over: connection)
         if leads { receive(.leads) }
       }

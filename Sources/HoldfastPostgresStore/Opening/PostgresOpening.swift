@@ -2,22 +2,22 @@ package import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
-/// Makes the database of a server, or checks and extends the one that is there. Nodes that start at once wait for each other: all of it is one
-/// transaction under a lock of its own.
+/// Creates the database of a server, or checks and migrates an existing one. Everything runs in one transaction under an advisory lock, so
+/// nodes that start at the same time wait for each other.
 package struct PostgresOpening {
-  /// What was found or made.
+  /// The opened database.
   package struct Opened {
     package let schema: SyncSchema
     package let history: History
     let prover: Prover
     package let layout: PostgresLayout
-    /// What was repaired, a line for each table.
+    /// The repairs, one line per table.
     package var repaired: [String] = []
   }
 
-  /// What becomes of tables of the schema that stand in the database and are not Holdfast's.
+  /// The treatment of existing tables that are in the schema but not Holdfast's.
   package enum Standing {
-    /// They are refused: it could be a mistake.
+    /// They are refused, because the name may be a coincidence.
     case refuse
     /// They are adopted.
     case adopt
@@ -25,19 +25,19 @@ package struct PostgresOpening {
 
   package let connection: PostgresConnection
   let standing: Standing
-  /// What becomes of tables and columns that the schema lacks.
+  /// The treatment of tables and columns that the schema lacks.
   package let removals: Removals
-  /// How the database is served; nil for who only works on it.
+  /// How the server opens the database; nil for other tools.
   package let service: DatabaseService?
-  /// Whether the ledger is brought to what the tables say.
+  /// Whether the ledger is repaired from the tables.
   package let heals: Bool
-  /// Whether the tables are to be distributed, and how.
+  /// The required distribution of the tables.
   package let distribution: PostgresLocation.Distribution
   private var isDistributed: Bool { distribution != .none }
 
   /// Opens the database; see `PostgresDatabase`.
   ///
-  /// - Parameter fill: fills a new database, in the transaction that makes it; one that stands is refused then.
+  /// - Parameter fill: fills a new database, in the transaction that creates it. An existing database is refused then.
   /// - Throws: `ServerError` before anything is written; `PostgresError`.
   package static func open(
     _ location: PostgresLocation, schema: SyncSchema?, standing: Standing = .refuse,
@@ -55,10 +55,10 @@ package struct PostgresOpening {
     return opened
   }
 
-  /// How often it tries to alter tables that somebody else holds; for how long each time, and how long it lets writers pass before the next.
+  /// For tables that others have locked: the number of attempts, the lock timeout of each, and the pause in which other writers proceed.
   private static let (attempts, patience, pause) = (400, "1s", "0.5")
 
-  /// Opens the database, and steps back when a table that it alters is held for long: whoever writes to it waits behind it.
+  /// Opens the database. Retries after a lock timeout, because other writers queue behind a waiting ALTER TABLE.
   private func openWaiting(
     _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
@@ -76,7 +76,7 @@ package struct PostgresOpening {
     )
   }
 
-  /// - Returns: also the tables, whose indexes are made after the transaction.
+  /// - Returns: also the tables, whose indexes are created after the transaction.
   private func open(
     _ given: SyncSchema?, _ random: (Int) -> [UInt8],
     _ fill: ((PostgresConnection, PostgresLayout) throws -> Void)?
@@ -144,9 +144,9 @@ package struct PostgresOpening {
     }
   }
 
-  /// Begins a new epoch where the database is not the one that was served last.
+  /// Begins a new epoch if the database is not the one that was served last.
   ///
-  /// - Returns: what the operator is told.
+  /// - Returns: the messages for the operator.
   private func takeUp(_ service: DatabaseService, isNew: Bool) throws -> [String] {
     let identity = try PostgresIdentity(connection)
     var notices = isNew ? ["The database is new: there was no Holdfast in it."] : []
@@ -160,7 +160,7 @@ package struct PostgresOpening {
 
   /// Whether the database has a schema `holdfast`.
   ///
-  /// - Throws: `ServerError` when it is somebody else's, or newer.
+  /// - Throws: `ServerError` if the schema belongs to another program, or to a newer version.
   private func hasHoldfast() throws -> Bool {
     let rows = try connection.query(
       """
@@ -190,7 +190,7 @@ package struct PostgresOpening {
     .refused,
     "Tables can't be adopted where they are distributed by zone: writers round the server are not seen.")
 
-  /// Sees to it that the database has the layout that is asked for, and the server what that takes.
+  /// Checks that the database has the required layout, and that the server supports it.
   private func checkLayout(isNew: Bool) throws {
     if standing == .adopt, isDistributed { throw Self.cannotAdopt }
     if !isNew {
@@ -211,7 +211,7 @@ package struct PostgresOpening {
         .refused,
         "The database has no Citus. Run CREATE EXTENSION citus on all nodes, or start without --citus.")
     }
-    // What is made in the same transaction, with references between, Citus makes over one connection for each node.
+    // Citus must create tables with references in one transaction over a single connection per node.
     try connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
   }
 

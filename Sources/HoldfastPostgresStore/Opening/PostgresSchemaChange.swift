@@ -2,20 +2,20 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Gives tables and columns of a database their new names, and takes out of service what the schema has no longer, inside the transaction of
-/// the opening. docs/SCHEMA-CHANGES.md says what becomes of what.
+/// Renames tables and columns of a database, and retires those that the schema no longer has, inside the transaction of the opening:
+/// docs/SCHEMA-CHANGES.md.
 struct PostgresSchemaChange {
   private let connection: PostgresConnection
   private let old: SyncSchema
   private let difference: SchemaDifference
-  /// The tables of before, by the relations that they have now.
+  /// The tables of the old schema, with their current relations.
   private let before: PostgresTables
   private let adopted: TextSet
   private var new: SyncSchema { after.schema }
-  /// The tables of the new schema; `known` has those that it kept.
+  /// The tables of the new schema. `known` contains the kept ones.
   private(set) var after: PostgresTables
 
-  /// - Parameter tables: of the new schema, with the relations that are known, by the names of before.
+  /// - Parameter tables: the tables of the new schema, with the known relations under their old names.
   init(
     _ connection: PostgresConnection, from old: SyncSchema, _ tables: PostgresTables,
     _ difference: SchemaDifference
@@ -30,11 +30,11 @@ struct PostgresSchemaChange {
     adopted = TextSet(rows.indices.map { rows.text($0, 0) })
   }
 
-  /// Takes all steps.
+  /// Runs all steps.
   mutating func run() throws {
     let rewritten = difference.kept.filter(\.isRewritten)
     if rewritten.isEmpty, difference.removedTables.isEmpty { return }
-    // What is rewritten of conflicts is no edit.
+    // The updates of `conflicts` below are not edits.
     try connection.execute("SET LOCAL holdfast.service = 'on'")
     for kept in rewritten { try dropTriggers(of: kept.before) }
     for name in difference.removedTables {
@@ -50,7 +50,7 @@ struct PostgresSchemaChange {
     try connection.execute("SET LOCAL holdfast.service = ''")
   }
 
-  /// Triggers and functions bear the names of before; the opening puts the new ones in their place.
+  /// Drops triggers and functions, because their names contain the old names. The opening installs the new ones.
   private func dropTriggers(of index: Int) throws {
     if before.isDistributed { return }
     let relation = before.relation(of: index)
@@ -101,12 +101,12 @@ struct PostgresSchemaChange {
       PostgresParameters(renaming.new, table, renaming.old))
   }
 
-  /// Whether a table of the new schema is the team's; the set has the names of before.
+  /// Whether a table of the new schema is the team's. `adopted` contains old names.
   private func isAdopted(_ index: Int) -> Bool {
     difference.kept.contains { $0.index == index && adopted.contains(old.tables[$0.before].name) }
   }
 
-  /// Who changed a column when is kept by its name.
+  /// Renames a column in the stamps, which refer to columns by name.
   private func renameStamps(of old: String, to new: String, in table: String) throws {
     try connection.run(
       """
@@ -115,7 +115,7 @@ struct PostgresSchemaChange {
       """, PostgresParameters(";\(old)=", ";\(new)=", table))
   }
 
-  /// Indexes and foreign keys are found by the names that are made of those of their table and columns.
+  /// Renames indexes and foreign keys, because their names contain those of tables and columns.
   private func renameIndexes(of kept: SchemaDifference.Kept) throws {
     let (earlier, table) = (old.tables[kept.before], new.tables[kept.index])
     let relation = after.relation(of: kept.index)
@@ -178,7 +178,7 @@ struct PostgresSchemaChange {
       try renameStamps(of: column, to: name, in: table.name)
       if isAdopted { continue }
       let key = PostgresName.made(table.name, column, "fkey")
-      // One by one, as Citus takes them.
+      // One action per statement, as Citus requires.
       for action in [
         "DROP CONSTRAINT IF EXISTS \(key)", "ALTER COLUMN \"\(column)\" DROP NOT NULL",
         "ALTER COLUMN \"\(column)\" DROP DEFAULT", "RENAME COLUMN \"\(column)\" TO \"\(name)\"",
@@ -187,8 +187,8 @@ struct PostgresSchemaChange {
     try touch(table.name, relation)
   }
 
-  /// Counts the loss as a change of each record of a table, so that older apps receive it: they go on side by side with others, and the name
-  /// may come back. Other nodes go on writing other tables: the zones are locked by the first statement.
+  /// Counts the removal of a column or table as a change of each of its records, so that apps with an older schema receive it. They keep
+  /// running, and the name may return. The first update locks the zones, because other nodes keep writing to other tables.
   private func touch(_ table: String, _ relation: String) throws {
     try connection.execute("LOCK TABLE \(relation) IN ACCESS EXCLUSIVE MODE")
     try connection.run(
@@ -206,7 +206,7 @@ struct PostgresSchemaChange {
       """, PostgresParameters(table))
   }
 
-  /// The indexes that have a column which is gone.
+  /// The indexes that contain a removed column.
   private func indexes(of kept: SchemaDifference.Kept, _ table: TableSchema) -> [String] {
     let links = old.links(of: kept.before).filter { kept.names[table.columns[$0.column].name] == nil }
     let groups = table.unique.indices.filter { kept.groups([table.unique[$0]]).isEmpty }
@@ -247,11 +247,11 @@ struct PostgresSchemaChange {
 
   // MARK: Quoting
 
-  /// A name that is quoted, in the schema of a relation.
+  /// A quoted name, qualified with the schema of a relation.
   private static func qualified(_ name: String, like relation: String) -> String {
     relation.split(separator: ".").dropLast().map { $0 + "." }.joined() + name
   }
 
-  /// A name that `PostgresName.made` has quoted, without its quotes: it has none inside.
+  /// A name from `PostgresName.made` without its quotes. It contains no inner quotes.
   private static func plain(_ name: String) -> String { String(name.dropFirst().dropLast()) }
 }

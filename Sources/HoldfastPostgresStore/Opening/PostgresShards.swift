@@ -1,17 +1,17 @@
 import HoldfastCore
 import HoldfastService
 
-/// The layout of a database whose tables are distributed over the nodes of a Citus cluster: docs/POSTGRES.md, section 7.
+/// The layout of tables on a Citus cluster: docs/POSTGRES.md, section 7.
 package enum PostgresShards {
-  /// Which tables are where.
+  /// The placement of a table.
   package enum Place: Hashable {
-    /// By this column, on the shards of a zone or a device.
+    /// Distributed by this column.
     case by(String)
-    /// A copy on each node.
+    /// A reference table, with a copy on each node.
     case everywhere
   }
 
-  /// Where Holdfast's own tables are, in the order in which they are put there.
+  /// The placements of Holdfast's own tables, in the order of their distribution.
   package static let places: [(relation: String, place: Place)] = [
     ("holdfast.meta", .everywhere), ("holdfast.tables", .everywhere), ("holdfast.accounts", .everywhere),
     ("holdfast.zones", .by("zone")), ("holdfast.records", .by("zone")), ("holdfast.notified", .by("zone")),
@@ -26,10 +26,10 @@ package enum PostgresShards {
     ("holdfast.keys", .everywhere), ("holdfast.zone_claims", .by("zone")),
   ]
 
-  /// The statements that put Holdfast's own tables in their places.
+  /// The statements that distribute Holdfast's own tables.
   package static var distribution: String { places.map { put($0.relation, $0.place) }.joined() }
 
-  /// The statement that puts a table of the schema on the shards of its zones.
+  /// The statement that distributes a table of the schema by zone.
   package static func distribute(_ relation: String) -> String { put(relation, .by("zone")) }
 
   private static func put(_ relation: String, _ place: Place) -> String {
@@ -50,14 +50,14 @@ package enum PostgresShards {
 }
 
 extension PostgresTables {
-  /// The first columns of a distributed table, and its key.
+  /// The first columns and the primary key of a distributed table.
   static let shardKey = [
     "\"id\" text COLLATE \"C\" NOT NULL", "\"zone\" text COLLATE \"C\" NOT NULL",
     "PRIMARY KEY (\"zone\", \"id\")",
   ]
 
-  /// The statement that adds a reference's foreign key in a distributed table; nil for a reference to another zone, which may be on another
-  /// node. The service does what the schema says when a parent is deleted: the key sees that nothing was left out.
+  /// The statement that adds the foreign key of a reference to a distributed table. Nil for a reference to another zone, which may be on
+  /// another node. The service applies the delete rule; the key only verifies it.
   func shardReference(of link: SyncSchema.Link, isChecked: Bool) -> String? {
     if !link.isInZone { return nil }
     let column = schema.tables[link.table].columns[link.column].name
@@ -68,7 +68,7 @@ extension PostgresTables {
       """
   }
 
-  /// The statements that add a column to a table that stands. Citus takes a check in a statement of its own alone.
+  /// The statements that add a column to an existing table. Citus accepts a check only in a separate statement.
   func additions(of column: Int, to index: Int) -> [String] {
     let relation = relation(of: index)
     if !isDistributed { return ["ALTER TABLE \(relation) ADD COLUMN \(self.column(column, of: index))"] }

@@ -23,7 +23,7 @@ extension PostgresChangeFeed {
       """)
   }
 
-  /// A zone as it is now; nil when there is none.
+  /// A zone's current state; nil for an unknown zone.
   package func zone(_ zone: String, for user: String?, on connection: PostgresConnection) throws
     -> ZoneProgress?
   {
@@ -34,7 +34,7 @@ extension PostgresChangeFeed {
       seq: rows.int64(0, 1), purged: rows.int64(0, 2), role: rows.text(0, 3), wasLost: false)
   }
 
-  /// Reads the first changes of each zone from its shard, each zone at one moment, in two round trips.
+  /// Reads the first changes of each zone from its shard, in two round trips. The reads of one zone share a snapshot.
   func readEach(
     _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {

@@ -2,41 +2,41 @@ import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
-/// Writes the changes of a zone in seq order: a stretch of the ledger at a time, with the values of its records, from libpq's
-/// memory straight into JSON.
+/// Writes the changes of a zone in seq order. Reads a stretch of the ledger at a time, with the values of its records, and writes from
+/// libpq's memory directly into JSON.
 struct PostgresChangeFeed: Sendable {
   struct Source: Sendable {
     let statement: PostgresStatement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
-    /// The name of the table as JSON.
+    /// The table's name as JSON.
     let name: [UInt8]
   }
 
-  /// Some changes of a zone, from after some seq on, and the zone as it was at their moment.
+  /// Consecutive changes of a zone, and the zone's state in the same snapshot.
   struct Stretch {
     let zone: ZoneProgress
     let places: PostgresRows
-    /// Its rows of `places`.
+    /// The zone's rows in `places`.
     var rows: Range<Int>
-    /// The values of its live records, by table.
+    /// The values of the live records, by table.
     var values: TextMap<Cursor> = [:]
-    /// Whether there were more.
+    /// Whether the read stopped at its limit.
     let isCut: Bool
   }
 
-  /// Rows of values, of which the next is to be written.
+  /// Rows of values, and the next one to write.
   struct Cursor {
     let rows: PostgresRows
     var next: Int
   }
 
-  /// How many changes of each zone are read at first, and how many at the most.
+  /// The number of changes per zone in the first read, and the maximum of later ones.
   static let first = 256
   private static let most = 4096
 
   static let begin: PostgresStatement = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
   static let end: PostgresStatement = "COMMIT"
-  /// The role of the user who reads; the server itself is none, and may read all.
+  /// The reader's role. The server itself has no user, and may read all.
   static let role =
     "coalesce(m.role, CASE WHEN z.public THEN 'viewer' END, CASE WHEN $2 IS NULL THEN 'owner' END, '')"
   private static let findZones = PostgresStatement(
@@ -52,11 +52,11 @@ struct PostgresChangeFeed: Sendable {
   private static let findPlaces = PostgresStatement(
     "SELECT r.zone, r.seq, r.record_table, r.id, r.rev, r.state, r.stamp \(wanted) ORDER BY r.zone, r.seq")
 
-  /// By the names of their tables.
+  /// By table name.
   let sources: TextMap<Source>
-  /// Where records are noted that the ledger has alone.
+  /// Records the mismatches between ledger and tables.
   let mismatches: PostgresMismatches
-  /// Whether zones are on different shards.
+  /// Whether zones may be on different shards.
   private let isDistributed: Bool
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ mismatches: PostgresMismatches) {
@@ -83,9 +83,9 @@ struct PostgresChangeFeed: Sendable {
   /// Reads the first changes of each zone, in two round trips.
   ///
   /// - Parameters:
-  ///   - user: who reads; nil for the server itself.
-  ///   - size: how many changes of each.
-  ///   - isHeld: whether a transaction is open already.
+  ///   - user: the reader; nil for the server itself.
+  ///   - size: the maximum number of changes per zone.
+  ///   - isHeld: whether a transaction is already open.
   func read(
     _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
@@ -94,7 +94,7 @@ struct PostgresChangeFeed: Sendable {
       : readTogether(zones, for: user, size: size, isHeld: isHeld, on: connection)
   }
 
-  /// Reads the first changes of each zone, all of one moment.
+  /// Reads the first changes of each zone, all in one snapshot.
   private func readTogether(
     _ zones: [ZoneProgress], for user: String?, size: Int, isHeld: Bool, on connection: PostgresConnection
   ) throws -> [Stretch] {
@@ -130,7 +130,7 @@ struct PostgresChangeFeed: Sendable {
     }
   }
 
-  /// The tables of the live records among rows of the ledger.
+  /// The tables of the live records among ledger rows.
   func tables(of places: PostgresRows) -> [String] {
     var tables: [String] = []
     for row in places.indices where places.int64(row, 5) == 0 {
@@ -140,7 +140,7 @@ struct PostgresChangeFeed: Sendable {
     return tables
   }
 
-  /// Where the rows of each zone are, which stand together.
+  /// The range of each zone's rows, which are adjacent.
   private static func ranges(_ rows: PostgresRows) -> TextMap<Range<Int>> {
     var ranges: TextMap<Range<Int>> = [:]
     var start = 0
@@ -179,7 +179,7 @@ struct PostgresChangeFeed: Sendable {
         written.hasMore = written.last < written.seq
         return written
       }
-      // As many as are likely to fill the rest.
+      // An estimate of how many changes fill the rest.
       let each = max((writer.count - start) / Int(written.count), 1)
       let size = min(max((limit - writer.count) / each + 1, 1), Self.most, Int(count - written.count) + 1)
       let next = first.zone.acked(written.last)
@@ -195,7 +195,7 @@ struct PostgresChangeFeed: Sendable {
     }
   }
 
-  /// Whether the next values are those of a row of the ledger; true for a deletion, which has none.
+  /// Whether the next values belong to a ledger row; true for a deletion, which has no values.
   private func hasValues(_ row: Int, of stretch: Stretch) -> Bool {
     if stretch.places.int64(row, 5) != 0 { return true }
     guard let cursor = stretch.values[stretch.places.text(row, 2)], cursor.next < cursor.rows.count else {
@@ -204,12 +204,12 @@ struct PostgresChangeFeed: Sendable {
     return cursor.rows.int64(cursor.next, 1) == stretch.places.int64(row, 1)
   }
 
-  /// Writes a change. A record that the ledger has and its table lacks is passed over: it is neither sent nor said to be deleted, and told to
-  /// whoever operates the server.
+  /// Writes a change. A record that is in the ledger but not in its table is skipped: it is neither sent nor reported as deleted. The
+  /// operator gets a log message.
   private func write(_ row: Int, of stretch: inout Stretch, to writer: inout JSONWriter) {
     let places = stretch.places
     guard hasValues(row, of: stretch) else {
-      // A table that another server has added with a newer schema.
+      // Another server has added this table with a newer schema.
       if sources[places.text(row, 2)] == nil { return }
       return mismatches.note(places.text(row, 2), places.text(row, 3), in: places.text(row, 0))
     }
@@ -257,8 +257,8 @@ struct PostgresChangeFeed: Sendable {
     }
   }
 
-  /// Writes a value of JSON. PostgreSQL takes some that no device reads, and SQL may have put one there: a name twice in an object, half a
-  /// character, depth without end. It is sent as a string, so that it stops nothing and can be seen.
+  /// Writes a JSON value. PostgreSQL accepts JSON that devices cannot parse: repeated names, unpaired surrogates, unlimited depth. Such a
+  /// value is sent as a string, so that it blocks nothing and is visible.
   private static func write(json: UnsafeBufferPointer<UInt8>, to writer: inout JSONWriter) {
     do {
       try JSONReader.read(json, maximumDepth: ColumnSchema.jsonDepthLimit) { try $0.skipValue() }
@@ -268,7 +268,7 @@ struct PostgresChangeFeed: Sendable {
 }
 
 extension ZoneProgress {
-  /// The zone as the rows say that it is now.
+  /// The zone with the current state from rows.
   package func refreshed(by rows: PostgresRows) -> ZoneProgress {
     var zone = self
     zone.role = ""

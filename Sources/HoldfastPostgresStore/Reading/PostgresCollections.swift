@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements by which programs that keep no copy read; docs/POSTGRES.md, section 5. All of them ask distributed tables as they ask whole
-/// ones: what names no zone asks all shards.
+/// The statements for clients without a local copy: docs/POSTGRES.md, section 5. They work in both layouts. A statement without a zone
+/// reads all shards.
 struct PostgresCollections: Sendable {
   static let findMemberships: PostgresStatement = """
     SELECT m.zone, z.seq, z.purged, m.role FROM holdfast.access m JOIN holdfast.zones z ON z.zone = m.zone
@@ -25,7 +25,7 @@ struct PostgresCollections: Sendable {
 
   let schema: SyncSchema
   let layout: PostgresLayout
-  /// By table, in the order of the schema: the rows of the ledger of the zone `$1` after `$2`, `$3` at the most, with the values of live records.
+  /// By table, in schema order: the ledger rows of the zone `$1` after `$2`, at most `$3`, with the values of live records.
   let changes: [PostgresStatement]
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout) {
@@ -44,7 +44,7 @@ struct PostgresCollections: Sendable {
     }
   }
 
-  /// A live row of the ledger with its values as a record.
+  /// The record of a live ledger row with its values.
   func record(_ rows: PostgresRows, _ row: Int, _ place: RecordPlace, of table: Int)
     -> StoredRecord
   {

@@ -1,10 +1,10 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// What is kept of a user who is being erased, besides records, in PostgreSQL. In both layouts alike: what is removed is named by its device, its
-/// zone or its user.
+/// Erases the data of a user other than records, in PostgreSQL. It works in both layouts, because each deletion names its device, zone or
+/// user.
 struct PostgresErasure {
-  /// By table: a device of the user for which something is kept in it.
+  /// Finds a device of the user with data in a table; one statement per table.
   private static let findDevices = ["acks", "refusals", "requests", "created"].map { table in
     PostgresStatement(
       """
@@ -42,7 +42,7 @@ struct PostgresErasure {
 
   let connection: PostgresConnection
 
-  /// Purges some of it. What a device has of answers and refusals is bounded, and goes at once.
+  /// Purges part of the data. A device's answers and refusals are bounded, so all of them are purged at once.
   func purgeRemains(of user: String) throws -> Purged {
     let devices = try connection.pipeline { pipe in
       for statement in Self.findDevices { pipe.send(statement, PostgresParameters(user)) }
@@ -87,7 +87,7 @@ struct PostgresErasure {
     return gone[0].count + gone[1].count + zones.count + created.count
   }
 
-  /// Ends the erasure, if nothing is left.
+  /// Completes the erasure if no data is left.
   func end(_ user: String) throws -> Purged {
     guard try purgeRemains(of: user).remains == 0,
       try connection.query(Self.findAccess, PostgresParameters(user)).isEmpty,

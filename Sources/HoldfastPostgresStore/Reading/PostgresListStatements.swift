@@ -2,12 +2,12 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements that read lists in their order. Each is of one zone, `$1`.
+/// The statements that read ordered lists. Each reads one zone, `$1`.
 struct PostgresListStatements {
   let list: RecordList
   let relation: PostgresLayout.Relation
 
-  /// The records nearest to the position `$2`, `$3` at the most.
+  /// Selects the records nearest to the position `$2`, at most `$3`.
   func near(_ side: RecordList.Side) -> PostgresStatement {
     let (sign, order) = side == .before ? ("<", " DESC") : (">", "")
     return PostgresStatement(
@@ -17,7 +17,7 @@ struct PostgresListStatements {
       """)
   }
 
-  /// The ranks of those of the records `$2` that are in the list, which is read up to the last of them.
+  /// Selects the ranks of the records `$2` in the list. Reads the list only up to the last of them.
   var ranks: PostgresStatement {
     PostgresStatement(
       """
@@ -29,9 +29,9 @@ struct PostgresListStatements {
       """)
   }
 
-  /// What a statement takes before what the list's records refer to, and that.
+  /// The parameters of a statement, with the list's shared reference appended.
   ///
-  /// - Returns: nil when no record can have it.
+  /// - Returns: nil if no record can have that reference.
   func parameters(_ first: PostgresParameters) -> PostgresParameters? {
     guard let parent = list.parent?.value.text, let column = list.parent?.column else { return first }
     if relation.columns[column].cast == "::uuid", !Identifier.isUUID(parent) { return nil }
@@ -47,7 +47,7 @@ struct PostgresListStatements {
 
   private func id(_ row: String) -> String { relation.hasZone ? "\(row).id" : "l\(row).id" }
 
-  /// The live records of the zone. A table of the team knows no zones: the ledger says them.
+  /// The live records of the zone. An adopted table has no zone column, so the ledger supplies the zone.
   private func records(_ row: String) -> String {
     if relation.hasZone { return "\(relation.name) \(row) WHERE \(row).zone = $1" }
     let table = PostgresName.literal(relation.table)

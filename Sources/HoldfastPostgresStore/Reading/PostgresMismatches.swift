@@ -2,22 +2,22 @@ import HoldfastCore
 import HoldfastService
 import Synchronization
 
-/// Records that the ledger has and their table lacks, as readers find them: each is told once to whoever operates the server.
+/// Records that readers found in the ledger but not in their table. Each is logged once for the operator.
 final class PostgresMismatches: Sendable {
   private struct Noted {
     var records: Set<[TextKey]> = []
     var log: (@Sendable (String) -> Void)?
   }
 
-  /// How many are told of at the most: the doctor tells all.
+  /// The maximum number of logged records. The doctor lists all.
   private static let limit = 100
 
   private let noted = Mutex(Noted())
 
-  /// Sets where they are told.
+  /// Sets the log.
   func tell(_ log: @escaping @Sendable (String) -> Void) { noted.withLock { $0.log = log } }
 
-  /// Notes a record.
+  /// Logs a record, unless it was logged before.
   func note(_ table: String, _ id: String, in zone: String) {
     let log = noted.withLock { noted in
       noted.records.count < Self.limit

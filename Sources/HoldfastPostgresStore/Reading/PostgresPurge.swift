@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Looks for what may be purged, and purges it, in PostgreSQL. In both layouts alike: what is removed is named by its zone, its device or its user.
+/// Finds and purges expired data in PostgreSQL. It works in both layouts, because each deletion names its zone, device or user.
 struct PostgresPurge {
   private typealias SQL = PostgresPurgeStatements
 
@@ -69,7 +69,7 @@ struct PostgresPurge {
     }
   }
 
-  /// Whether the first tombstone of a zone may go.
+  /// Whether the first tombstone of a zone can be purged.
   private func isPurgeable(_ zone: String, _ terms: RetentionTerms) throws -> Bool {
     let rows = try connection.query(SQL.findTombstones, PostgresParameters(zone, Int64.max, Int64(1)))
     guard !rows.isEmpty, isOld(rows, 0, terms) else { return false }
@@ -80,7 +80,7 @@ struct PostgresPurge {
     Stamp(rawValue: rows.optionalInt64(row, 1) ?? 0).milliseconds <= terms.deletedUpTo
   }
 
-  /// Up to where the tombstones of a zone may go; nil when there is no such zone.
+  /// The purge horizon of a zone; nil for an unknown zone.
   private func horizon(of zone: String, _ terms: RetentionTerms) throws -> PurgeHorizon? {
     let found = try connection.pipeline { pipe in
       pipe.send(SQL.findZone, PostgresParameters(zone))
@@ -209,7 +209,7 @@ struct PostgresPurge {
 
   private func purgeAcks(of device: Int64, _ terms: RetentionTerms) throws -> Purged {
     let found = try connection.query(SQL.lockDevice, PostgresParameters(device))
-    // Somebody has its lock, so that it has just come back; or it came back before.
+    // Another transaction has locked the device, so it has just returned; or it returned earlier.
     guard !found.isEmpty, found.int64(0, 0) <= terms.devicesSeenAfter else { return Purged() }
     let zones = try connection.query(
       SQL.findAcks, PostgresParameters(device, Int64(RetentionTerms.step))

@@ -1,9 +1,9 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements by which is found what may be purged, and by which it is removed.
+/// The statements that find and delete expired data.
 enum PostgresPurgeStatements {
-  /// Devices of sessions that never wrote: nothing hangs on their numbers.
+  /// Devices whose first session never wrote. Their numbers are not used anywhere.
   static let findUnused: PostgresStatement = """
     SELECT d.number FROM holdfast.devices d WHERE d.session = 1 AND NOT d.session_used AND d.scope IS NULL
       AND d.issued_after IS NULL AND d.seen_at <= $1 AND d.number > $2 ORDER BY d.number LIMIT $3

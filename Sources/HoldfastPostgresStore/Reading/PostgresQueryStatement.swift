@@ -2,12 +2,12 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// A query of an index as a statement of PostgreSQL. It is shaped by what was asked, so it is not kept prepared.
+/// A query as a PostgreSQL statement. Its shape depends on the request, so it is not kept prepared.
 struct PostgresQueryStatement {
   let statement: PostgresStatement
   private(set) var parameters = PostgresParameters()
 
-  /// - Parameter limit: how many ids at the most.
+  /// - Parameter limit: the maximum number of ids.
   init(
     _ query: RecordQuery, _ table: TableSchema, _ relation: PostgresLayout.Relation, zones: [String],
     limit: Int
@@ -17,7 +17,7 @@ struct PostgresQueryStatement {
       ? ("\(relation.name) t", "t")
       : ("holdfast.records r JOIN \(relation.name) t ON t.id = r.id\(relation.idKey)", "r")
     var conditions: [String] = []
-    // One zone is on one shard.
+    // With one zone as a plain value, Citus reads only its shard.
     if zones.count == 1 {
       parameters.append(zones[0])
       conditions.append("\(owner).zone = $1")
@@ -49,19 +49,19 @@ struct PostgresQueryStatement {
       """)
   }
 
-  /// A column as it is compared: as the wire's value, and texts by their bytes.
+  /// A column in a comparison: as the wire's value, with texts compared by bytes.
   private struct Place {
     let type: ColumnType
     let expression: String
-    /// The column itself, where it holds UUIDs and an index of the team finds them.
+    /// The plain column, if it contains UUIDs that an index of the team finds.
     var uuid: String?
-    /// What the column is ordered by: texts not as they stand, as an index of an id or a reference, which has that order already, would lead
-    /// through the records of everybody.
+    /// The expression to order by. For a plain text column, the planner would choose an index of the id or a reference, and read the
+    /// records of all users.
     var order: String { type.postgresElement == "text" ? "\(expression) || ''" : expression }
 
     /// - Parameters:
-    ///   - isOwn: whether Holdfast made the table, which then holds values of the wire.
-    ///   - collates: whether texts are to be compared in the collation "C", which an index that is unique may not have.
+    ///   - isOwn: whether Holdfast created the table, so that it contains wire values.
+    ///   - collates: whether texts are compared with collation "C", which a unique index may not have.
     init(_ column: ColumnSchema, _ place: PostgresLayout.Column, isOwn: Bool, collates: Bool = true) {
       type = column.type
       let value = isOwn ? "t.\(place.name)" : place.read
@@ -103,6 +103,6 @@ struct PostgresQueryStatement {
 }
 
 extension TableIndex {
-  /// Whether it is that of a unique group.
+  /// Whether it is the index of a unique group.
   var isUnique: Bool { if case .unique = kind { true } else { false } }
 }

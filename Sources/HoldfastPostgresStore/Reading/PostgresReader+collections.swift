@@ -6,7 +6,7 @@ extension PostgresReader {
   package func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones {
     var names = PostgresParameters()
     names.append(array: publicZones)
-    // The zones are read before all else: what is read later of other shards is no older than they say.
+    // The zones are read first, so later reads of other shards are never older than these seqs.
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresCollections.findMemberships, PostgresParameters(user))
       pipe.send(PostgresCollections.findZones, names)

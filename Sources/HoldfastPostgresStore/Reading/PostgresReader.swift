@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Reads from PostgreSQL; docs/POSTGRES.md, section 5.
+/// Reads from PostgreSQL: docs/POSTGRES.md, section 5.
 class PostgresReader: StoreReader {
   let connection: PostgresConnection
   private(set) var history: History
@@ -10,18 +10,18 @@ class PostgresReader: StoreReader {
   var prover: Prover { known.prover }
   private let feed: PostgresChangeFeed
   let collections: PostgresCollections
-  /// What reads records by their ids.
+  /// The statements that read records by id.
   let statements: PostgresRecordStatements
-  /// What was read of zones that were refreshed.
+  /// The first changes of the refreshed zones.
   private var stretches: TextMap<PostgresChangeFeed.Stretch> = [:]
-  /// The user for whom they were read.
+  /// The user of the refresh.
   private var user: String?
-  /// Whether all is read in one transaction.
+  /// Whether a transaction is open.
   private var isHeld = false
-  /// What was read with a device.
+  /// The device of the request, with the data that was read along with it.
   private var found: (device: Int64, user: String, zones: [ZoneProgress], refusals: [StoredRefusal])?
 
-  /// A device with its refusals, in a row each; of one moment, as the one means little without the other.
+  /// A device with its refusals, one row each. They must come from one snapshot to be consistent.
   static let findDevice: PostgresStatement = """
     SELECT d.number, d.account, d.confirmed, d.chain, d.seen_at, d.acknowledged_refusals, d.session_used,
       r.first, r.last, r.operation, r.problem, d.scope, d.issued_after, d.acks_purged, d.app, d.app_schema,
@@ -86,11 +86,11 @@ class PostgresReader: StoreReader {
     self.collections = collections
   }
 
-  /// Begins another request: what was read for the one before is of the past.
+  /// Begins another request. Discards the data of the previous one.
   func begin() { (found, stretches) = (nil, [:]) }
 
-  /// No transaction is needed: a device and its refusals are read by one statement, and so are the zones, later. Each stretch of changes is
-  /// read together with the zones that it belongs to.
+  /// Opens no transaction: one statement reads a device with its refusals, and a later one reads the zones. Each stretch of changes is read
+  /// together with its zones.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 
   func device(_ token: TokenHash) throws -> KnownDevice? {
@@ -110,15 +110,15 @@ class PostgresReader: StoreReader {
       client: rows.optionalText(0, 14).map { ClientVersion(app: $0, schema: rows.optionalText(0, 15) ?? "") })
   }
 
-  /// Takes what was read of the history.
+  /// Records the history that was read.
   func learn(history rows: PostgresRows) throws {
     history = try PostgresEpoch.history(rows)
     known.see(history)
   }
 
-  /// The rows of a device with its refusals, and its zones, behind the history.
+  /// Reads the history, then the rows of a device with its refusals, and its zones.
   ///
-  /// - Parameter parameters: the hash of its token.
+  /// - Parameter parameters: the hash of the device's token.
   func findDevice(_ parameters: PostgresParameters) throws -> (PostgresRows, [ZoneProgress]) {
     let answers = try connection.pipeline { pipe in
       pipe.send(PostgresEpoch.find)
@@ -129,9 +129,9 @@ class PostgresReader: StoreReader {
     return (answers[1], Self.zones(answers[2]))
   }
 
-  /// The rows of the ledger of records that a user may read, with their values, and by which requests the user created them.
+  /// The ledger rows of records that a user may read, with their values; and the requests by which the user created them.
   ///
-  /// - Parameter creators: of the statement that asks for the latter.
+  /// - Parameter creators: the parameters of the statement for these requests.
   func findRecords(
     _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
     _ creators: PostgresParameters
@@ -207,7 +207,7 @@ class PostgresReader: StoreReader {
     isHeld = true
     defer {
       isHeld = false
-      // It has written nothing: however it ends, what was read stands.
+      // The transaction has only read, so its end does not matter.
       _ = try? connection.run(PostgresChangeFeed.end)
     }
     return try body()
@@ -310,14 +310,14 @@ extension PostgresReader {
       rows.indices.map { (rows.text($0, 0), rows.int64($0, 1)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Its log is not the server's to empty.
+  /// The server does not manage PostgreSQL's log.
   func emptyLog() -> Bool { true }
 }
 
 extension PostgresReader {
   package func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord> {
     let source = statements.sources[table]
-    // No record has any other, and PostgreSQL takes no text with U+0000.
+    // Records have no other ids, and PostgreSQL rejects texts with U+0000.
     let ids = TextSet(ids.filter(Identifier.isPossible)).sorted()
     if ids.isEmpty { return [:] }
     var creators = PostgresParameters(user, source.table.name)
@@ -331,7 +331,7 @@ extension PostgresReader {
         let (id, zone) = (rows.text(row, 0), rows.text(row, 1))
         let place = RecordPlace(rows, row)
         guard place.state == .live else {
-          // Where it lives now says more than where it was deleted before.
+          // A live record replaces its tombstones in other zones.
           if found[id] == nil { found[id] = .deleted(Tombstone(place, zone: zone)) }
           continue
         }

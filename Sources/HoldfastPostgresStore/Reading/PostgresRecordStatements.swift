@@ -2,23 +2,24 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements that read records by their ids, for who may read them; by table, in the order of the schema.
+/// The statements that read records by id, as far as a user may read them; by table, in schema order.
 struct PostgresRecordStatements: Sendable {
-  /// Those of one table.
+  /// The statements of one table.
   struct Source: Sendable {
     let table: TableSchema
     let columns: [PostgresLayout.Column]
-    /// The rows of the ledger of `$1`, with the values of live records, that the user `$2` may read; all where it is null.
+    /// Selects the ledger rows of `$1` that are visible to the user `$2`, with the values of live records. If `$2` is null, all are
+    /// visible.
     let find: PostgresStatement
-    /// The same of the zone `$1`, the ids being `$3`.
+    /// The same for the zone `$1`, with the ids as `$3`.
     let findInZone: PostgresStatement
   }
 
-  /// Where the records `$2` are, in all zones.
+  /// Selects the places of the records `$2`, in all zones.
   static let findPlaces: PostgresStatement =
     "SELECT r.id, r.zone, r.state FROM holdfast.records r WHERE r.record_table = $1 AND r.id = ANY ($2)"
 
-  /// By which requests a user, `$1`, created records.
+  /// Selects the requests by which the user `$1` created records.
   static let findCreators: PostgresStatement = """
     SELECT c.record_id, c.request_id FROM holdfast.created c
     WHERE c.account = $1 AND c.record_table = $2 AND c.record_id = ANY ($3)

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Reads from shards: what is distributed by device, and what by zone, is put together here.
+/// Reads from shards. Joins between data by device and data by zone run here.
 final class PostgresShardReader: PostgresReader {
   private static let findAcks: PostgresStatement =
     "SELECT a.zone, a.epoch, a.seq, a.lost, a.purged FROM holdfast.acks a WHERE a.device = $1"
@@ -50,7 +50,7 @@ final class PostgresShardReader: PostgresReader {
     try connection.query(isForAll ? Self.findAllUnnotified : Self.findUnnotified, parameters)
   }
 
-  /// Looks up in which zones the records are, then reads each zone's. What has gone to another zone between the two is looked up again.
+  /// Looks up the zones of the records, then reads each zone. Repeats this if records have moved to other zones in between.
   override func findRecords(
     _ ids: [String], _ source: PostgresRecordStatements.Source, _ user: String?,
     _ creators: PostgresParameters
@@ -79,7 +79,7 @@ final class PostgresShardReader: PostgresReader {
     }
   }
 
-  /// Where records are, of what was looked up.
+  /// The zones of the records in a look-up.
   private static func zones(_ places: PostgresRows) -> Set<[TextKey]> {
     Set(
       places.indices.filter { places.int64($0, 2) < 2 }.map {

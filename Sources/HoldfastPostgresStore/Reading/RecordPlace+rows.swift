@@ -3,15 +3,15 @@ package import HoldfastPostgres
 package import HoldfastService
 
 extension RecordPlace {
-  /// The state of a row of the ledger, `r`, whose record is looked up as `t`: one that its table lacks, as it was changed behind the triggers,
-  /// is deleted to who edits it.
+  /// The state of a ledger row `r` whose record is joined as `t`. A record that its table lacks, because the triggers were bypassed, counts
+  /// as deleted for writers.
   package static let stateSQL = "CASE WHEN r.state = 0 AND t.id IS NULL THEN 1 ELSE r.state END"
 
-  /// What follows `id`, `zone` and `state` where `r` is read as a place, and how many columns these are together.
+  /// The columns after `id`, `zone` and `state` of a place, and the number of all these columns.
   package static let columnsSQL = "r.seq, r.rev, r.stamps, r.stamp, r.device, r.deleted_seq, r.size"
   package static let end = 10
 
-  /// A row of the ledger, read as `columns` says.
+  /// The place in a ledger row with the columns of `columnsSQL`.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
       state: State(rawValue: rows.int64(row, 2)) ?? .departed, seq: rows.int64(row, 3),
@@ -22,7 +22,7 @@ extension RecordPlace {
     if state == .deleted, let stamps { (stamp, self.stamps) = (Self.last(of: stamps), nil) }
   }
 
-  /// The stamp of the last change of a record.
+  /// The stamp of a record's last change.
   private static func last(of stamps: String) -> Int64? {
     stamps.split(separator: ";").compactMap { change in
       RecordStamps(String(change.split(separator: "=").last ?? ""))?.creation.stamp.rawValue
@@ -31,7 +31,7 @@ extension RecordPlace {
 }
 
 extension RecordEntry {
-  /// Takes in a row of the ledger, and the values behind it.
+  /// Adds a ledger row, and the values after it.
   mutating func add(_ rows: PostgresRows, _ row: Int, _ columns: [PostgresLayout.Column]) {
     let place = RecordPlace(rows, row)
     places[rows.text(row, 1)] = place

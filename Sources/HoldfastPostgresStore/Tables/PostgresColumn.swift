@@ -1,30 +1,30 @@
 import HoldfastCore
 import HoldfastService
 
-/// How PostgreSQL holds the values of a column: what stands in its table, and how it is read and written as the wire's value.
+/// A column as PostgreSQL stores it: its type, and the SQL that reads and writes it as the wire's value.
 struct PostgresColumn: Sendable, Hashable {
-  /// The kinds of types that hold a value of the schema.
+  /// The types that can hold a value of the schema.
   enum Kind: String, Sendable, CaseIterable {
     case text, varchar, character, citext, uuid, enumeration
     case smallint, integer, bigint, numeric, real, double, boolean
     case timestamptz, timestamp, date, json, jsonb
   }
 
-  /// The name, as it is in the schema.
+  /// The name, as in the schema.
   let name: String
   let kind: Kind
-  /// The type as PostgreSQL writes it, with its schema where it needs one: `"app"."mood"`, `numeric(10,2)`.
+  /// The type as PostgreSQL formats it, qualified if necessary: `"app"."mood"`, `numeric(10,2)`.
   var type: String
-  /// The collation of the column, quoted; nil for a type that has none.
+  /// The quoted collation of the column; nil for a type without collations.
   var collation: String?
-  /// The expression that fills the column when nothing is given; nil when there is none.
+  /// The expression of the column's default; nil without one.
   var defaultExpression: String?
   var isRequired = false
 
-  /// The name in quotes.
+  /// The quoted name.
   var quoted: String { PostgresName.quoted(name) }
 
-  /// The value as the wire has it: `text`, `bigint`, `double precision` or `boolean`; JSON as its text.
+  /// The expression of the wire's value: `text`, `bigint`, `double precision` or `boolean`; JSON as its text.
   ///
   /// - Parameter row: the alias of the table.
   func read(_ row: String) -> String {
@@ -33,7 +33,7 @@ struct PostgresColumn: Sendable, Hashable {
     case .text, .bigint, .boolean: return value
     case .varchar, .character, .citext, .uuid, .enumeration, .numeric, .json, .jsonb: return "\(value)::text"
     case .smallint, .integer: return "\(value)::bigint"
-    // A device holds finite numbers alone; what it sends back must fit the type.
+    // Devices hold only finite numbers, and what they send back must fit the type.
     case .real, .double:
       let number = kind == .real ? "\(value)::text::double precision" : value
       let greatest = kind == .real ? "3.4028235e38" : "1.7976931348623157e308"
@@ -41,13 +41,13 @@ struct PostgresColumn: Sendable, Hashable {
     case .timestamptz: return Self.moment("\(value) AT TIME ZONE 'UTC'")
     case .timestamp: return Self.moment(value)
     case .date:
-      // There are dates that no timestamp has.
+      // Some dates are outside the range of timestamps.
       let inRange = Self.bounded(value, value, "'0001-01-01'::date", "'9999-12-31'::date")
       return Self.moment("(\(inRange))::timestamp")
     }
   }
 
-  /// What is put behind an expression of the wire's value to write it to the column.
+  /// The suffix that converts the wire's value to the column's type.
   var cast: String {
     switch kind {
     case .text, .bigint, .double, .boolean, .varchar, .character: ""
@@ -57,14 +57,14 @@ struct PostgresColumn: Sendable, Hashable {
     }
   }
 
-  /// An id or a reference as text, to be compared with the texts of Holdfast's own tables.
+  /// An id or reference as text, for comparison with texts of Holdfast's own tables.
   func id(_ row: String) -> String {
     let value = "\(row).\(quoted)"
     if kind == .text { return collation == PostgresColumn.byteCollation ? value : "\(value) COLLATE \"C\"" }
     return "\(value)::text COLLATE \"C\""
   }
 
-  /// A text of Holdfast's own tables, to be compared with this id or reference by way of its index.
+  /// A text of Holdfast's own tables, for comparison with this id or reference by its index.
   func key(_ text: String) -> String {
     switch kind {
     case .uuid: "\(text)::uuid"
@@ -73,7 +73,7 @@ struct PostgresColumn: Sendable, Hashable {
     }
   }
 
-  /// An array of such texts, to be compared with this id or reference by way of its index.
+  /// An array of such texts, for comparison with this id or reference by its index.
   func keys(_ texts: String) -> String {
     switch kind {
     case .uuid: "\(texts)::uuid[]"
@@ -82,12 +82,12 @@ struct PostgresColumn: Sendable, Hashable {
     }
   }
 
-  /// Whether two rows differ in the column, as a device sees it.
+  /// Whether two rows differ in the column from a device's point of view.
   func differs(_ old: String, _ new: String) -> String {
     "\(exact(old)) IS DISTINCT FROM \(exact(new))"
   }
 
-  /// An expression that is equal where the bytes are: not every type has an equality, and some are equal to what looks different.
+  /// An expression that is equal exactly if the bytes are. Some types have no equality operator, and some treat different texts as equal.
   private func exact(_ row: String) -> String {
     let value = "\(row).\(quoted)"
     switch kind {
@@ -100,14 +100,14 @@ struct PostgresColumn: Sendable, Hashable {
   /// The name of the collation that compares bytes.
   static let byteCollation = "\"C\""
 
-  /// A timestamp without time zone as the wire's text; one outside the years that it can say is bounded to them.
+  /// A timestamp without time zone as the wire's text, clamped to the years that the wire supports.
   private static func moment(_ timestamp: String) -> String {
     let inRange = Self.bounded(
       timestamp, timestamp, "'0001-01-01'::timestamp", "'9999-12-31 23:59:59.999'::timestamp")
     return "to_char(\(inRange), 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
   }
 
-  /// A value between two bounds. `least` and `greatest` pass over NULL, and so would make a bound of it.
+  /// Clamps a value between two bounds. `least` and `greatest` ignore NULL, so NULL is handled separately.
   private static func bounded(_ number: String, _ value: String, _ least: String, _ greatest: String)
     -> String
   {

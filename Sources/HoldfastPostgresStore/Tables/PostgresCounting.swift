@@ -2,8 +2,8 @@ package import HoldfastCore
 package import HoldfastPostgres
 import HoldfastService
 
-/// What the zones hold, worked out from tables and ledger in PostgreSQL. A row of the ledger keeps the size of its record, so that what a
-/// record is counted with is known when its table has another value already, or none.
+/// Computes the counts of zones from tables and ledger in PostgreSQL. A ledger row stores the size of its record, so that the counted size
+/// is known even after the table has changed.
 package struct PostgresCounting {
   package let layout: PostgresLayout
   package let connection: PostgresConnection
@@ -12,10 +12,10 @@ package struct PostgresCounting {
     (self.layout, self.connection) = (layout, connection)
   }
 
-  /// Makes the ledger say what the tables say, and the zones' rows what the ledger says. In the transaction of the connection; nobody writes
-  /// until its commit.
+  /// Corrects the sizes in the ledger from the tables, and the counts of the zones from the ledger. Runs in the connection's transaction,
+  /// and locks out writers until its commit.
   ///
-  /// - Returns: how many zones said something else.
+  /// - Returns: the number of corrected zones.
   @discardableResult
   package func mend() throws(PostgresError) -> Int {
     try connection.execute("LOCK TABLE holdfast.zones IN EXCLUSIVE MODE")
@@ -37,7 +37,7 @@ package struct PostgresCounting {
     ).count
   }
 
-  /// The zones whose rows say something else than the ledger, with what it says.
+  /// The zones with wrong counts, and the correct counts by the ledger.
   package static let differences = """
     SELECT y.zone, \(held) AS held, \(bytes) AS size FROM holdfast.zones y
     LEFT JOIN holdfast.records r ON r.zone = y.zone AND r.state = 0
@@ -46,8 +46,8 @@ package struct PostgresCounting {
   private static let held = "count(r.id) FILTER (WHERE r.record_table <> '\(TableSchema.conflicts.name)')"
   private static let bytes = "coalesce(sum(r.size), 0)::bigint"
 
-  /// The records of a table whose size is another than the ledger's. A team's own types may give a value in another form than it was written
-  /// in, so those of its tables are not compared.
+  /// Selects the records of a table with wrong sizes in the ledger. Nil for a team's own table: its types may change the form of a value,
+  /// so its sizes are not compared.
   static func wrongSizes(of relation: PostgresLayout.Relation) -> String? {
     if !relation.hasZone { return nil }
     return """
@@ -56,21 +56,21 @@ package struct PostgresCounting {
       """
   }
 
-  /// The bytes of a row `t`.
+  /// The size of a row `t`.
   private static func size(of relation: PostgresLayout.Relation) -> String {
     size(id: "t.id::text", relation.columns.map { ("t.\($0.name)", $0.read, $0.type) })
   }
 
-  /// The bytes that a record comes to, as `Record.bytes` has them.
+  /// The size of a record in bytes, as `StoredRecord.bytes` computes it.
   ///
-  /// - Parameter columns: the expression of each, and the one that reads it as a value of the wire.
+  /// - Parameter columns: the expression of each column, and the one that reads it as the wire's value.
   package static func size(id: String, _ columns: [(value: String, read: String, type: ColumnType)]) -> String
   {
     "octet_length(\(id))::bigint"
       + columns.map { column in
         switch column.type {
         case .integer, .real, .boolean: " + CASE WHEN \(column.value) IS NULL THEN 0 ELSE 8 END"
-        // It has one form.
+        // Timestamps have a fixed length.
         case .timestamp: " + CASE WHEN \(column.value) IS NULL THEN 0 ELSE 24 END"
         case .text, .json, .reference, .position: " + coalesce(octet_length(\(column.read)), 0)"
         }
@@ -79,7 +79,7 @@ package struct PostgresCounting {
 }
 
 extension PostgresRelation {
-  /// The bytes that a row comes to.
+  /// The size of a row in bytes.
   ///
   /// - Parameters:
   ///   - row: the alias of the row.

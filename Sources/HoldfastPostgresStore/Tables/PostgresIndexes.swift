@@ -2,16 +2,16 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What is made after the opening's transaction, as it would keep writers out while it lasts: indexes that were added to tables with
-/// records, of reference columns, of lists and of those that the schema declares, and the check of foreign keys.
+/// The parts of a migration that run after the opening's transaction, because they would block writers inside it. They are new indexes on
+/// existing tables (of references, of lists, and declared ones), and the validation of foreign keys.
 struct PostgresIndexes {
-  /// An index that should be there.
+  /// An index that must exist.
   private struct Wanted {
-    /// The index of the table.
+    /// The index of the table in the schema.
     let table: Int
-    /// Its name, quoted.
+    /// The quoted name.
     let name: String
-    /// The statement that makes it, without keeping writers out.
+    /// The statement that creates the index without blocking writers.
     let make: String
   }
 
@@ -19,8 +19,8 @@ struct PostgresIndexes {
   private let layout: PostgresLayout
   private let connection: PostgresConnection
 
-  /// Makes what is missing. Another node that starts at the same time leaves it to this one; what is left undone by a crash is done at the
-  /// next opening.
+  /// Creates the missing indexes. A second node that starts at the same time skips this. The next opening completes what a crash
+  /// interrupted.
   static func make(
     _ tables: PostgresTables, _ layout: PostgresLayout, on connection: PostgresConnection
   ) throws(PostgresError) {
@@ -39,7 +39,7 @@ struct PostgresIndexes {
     return links + others
   }
 
-  /// Those of a table that Holdfast made.
+  /// The indexes of a table that Holdfast created.
   private func made(of index: Int) -> [Wanted] {
     let table = tables.schema.tables[index]
     return table.serverIndexes.map { columns in
@@ -49,8 +49,8 @@ struct PostgresIndexes {
     }
   }
 
-  /// Those of a table of the team, whose indexes are the team's, but for those of lists: of a table that knows no zones, where the records of a
-  /// list refer to one.
+  /// The indexes of a team's table. The team manages its indexes, except those of lists. Without a zone column, only lists with a shared
+  /// reference need one.
   private func adopted(of index: Int) -> [Wanted] {
     let (table, relation) = (tables.schema.tables[index], layout.relations[index])
     return table.columns.indices.filter { table.columns[$0].type == .position }.compactMap { position in
@@ -76,7 +76,7 @@ struct PostgresIndexes {
     try connection.execute("SELECT pg_advisory_unlock(\(PostgresLock.indexes.rawValue))")
   }
 
-  /// The statements that check the foreign keys which were added unchecked. They read by the indexes.
+  /// The statements that validate the foreign keys that were added as NOT VALID. The validation uses the indexes.
   private func unchecked() throws(PostgresError) -> [String] {
     let links = tables.schema.links.filter { layout.relations[$0.table].hasZone }
     var names = PostgresParameters()
@@ -92,7 +92,7 @@ struct PostgresIndexes {
     ).texts
   }
 
-  /// Drops an index that the schema has no longer. In an adopted table those that are declared are the team's.
+  /// Drops an index that the schema no longer has. The team manages the declared indexes of an adopted table.
   static func drop(
     _ columns: [String], of table: Int, _ tables: PostgresTables, on connection: PostgresConnection
   ) throws(PostgresError) {
@@ -104,7 +104,7 @@ struct PostgresIndexes {
     try connection.execute("DROP INDEX IF EXISTS \(qualified(index, of: tables.relation(of: table)))")
   }
 
-  /// Whether there is a valid index. In a table of somebody else none can be made, and what would be found by it is found without.
+  /// Whether a valid index exists. Also true for a table of another owner, on which no index can be created; queries work without it.
   private func has(_ index: Wanted) throws(PostgresError) -> Bool {
     let rows = try connection.query(
       """
@@ -120,7 +120,7 @@ struct PostgresIndexes {
     Self.qualified(index.name, of: tables.relation(of: index.table))
   }
 
-  /// An index is in the schema of its table.
+  /// The qualified name of an index. An index is in the schema of its table.
   private static func qualified(_ index: String, of relation: String) -> String {
     relation.split(separator: ".").dropLast().map { $0 + "." }.joined() + index
   }

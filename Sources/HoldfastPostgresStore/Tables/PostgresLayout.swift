@@ -1,56 +1,56 @@
 package import HoldfastCore
 import HoldfastService
 
-/// How the store's statements read and write the tables of the schema; docs/POSTGRES.md, section 1.
+/// How the store's statements read and write the tables of the schema: docs/POSTGRES.md, section 1.
 package struct PostgresLayout: Sendable {
   /// One column of a table.
   package struct Column: Sendable {
-    /// The name, quoted.
+    /// The quoted name.
     package let name: String
-    /// The expression, over the table as `t`, that reads it as a value of the wire: text, bigint, double precision or boolean.
+    /// The expression that reads the column of the table `t` as the wire's value: text, bigint, double precision or boolean.
     let read: String
-    /// What is put behind such a value to make it one of the column: `::timestamptz`, or nothing.
+    /// The suffix that converts such a value to the column's type, such as `::timestamptz`; may be empty.
     var cast = ""
-    /// What the database puts where a new record has no value; nil for null.
+    /// The default expression for a new record without a value; nil for null.
     var filling: String?
     let type: ColumnType
 
-    /// A text column in the order of its bytes.
+    /// A text column in byte order.
     ///
-    /// - Parameter row: the table, with a point behind it, or nothing.
+    /// - Parameter row: the alias of the table with a point, or an empty text.
     func bytes(_ row: String) -> String { "(\(row)\(name)::text) COLLATE \"C\"" }
   }
 
   /// One table.
   package struct Relation: Sendable {
-    /// The name in the schema.
+    /// The name of the table in the schema.
     package let table: String
-    /// The relation, quoted, with its namespace.
+    /// The quoted and qualified name of the relation.
     package let name: String
-    /// Whether it has a `zone` column, as those have that Holdfast made.
+    /// Whether the table has a `zone` column, as all tables that Holdfast created.
     let hasZone: Bool
     /// The type of `id`.
     var idType = "text"
-    /// The collation of `id`, quoted; nil for a type that has none.
+    /// The quoted collation of `id`; nil for a type without collations.
     var idCollation: String?
     package let columns: [Column]
 
-    /// What is put behind a text to make it an id.
+    /// The suffix that converts a text to an id.
     var idCast: String { idType == "text" ? "" : "::" + idType }
 
     /// Whether a text can be an id of the table.
     func takes(_ id: String) -> Bool { idType != "uuid" || Identifier.isUUID(id) }
 
-    /// What is put behind a text of Holdfast's own tables to find the record by the index of its id.
+    /// The suffix that converts a text of Holdfast's own tables, so that the index of the id finds the record.
     var idKey: String {
       guard let idCollation else { return idCast }
       return idCollation == PostgresColumn.byteCollation ? "" : " COLLATE " + idCollation
     }
   }
 
-  /// In the order of the schema.
+  /// In schema order.
   package let relations: [Relation]
-  /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
+  /// The table indexes, each after the tables that it references where the references form no cycle.
   package let order: [Int]
   /// Whether the tables are distributed by zone.
   package let isDistributed: Bool
@@ -63,7 +63,7 @@ package struct PostgresLayout: Sendable {
 }
 
 extension ColumnType {
-  /// The type of the elements in which the column's values travel to the server.
+  /// The array element type of the column's values in parameters.
   var postgresElement: String {
     switch self {
     case .integer: "bigint"

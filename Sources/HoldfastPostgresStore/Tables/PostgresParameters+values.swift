@@ -3,7 +3,7 @@ package import HoldfastPostgres
 import HoldfastService
 
 extension PostgresParameters {
-  /// Adds a value as its column's type has it.
+  /// Appends a value with its column's type.
   package mutating func append(_ value: Value, _ type: ColumnType) {
     switch type {
     case .integer: append(value.integer)
@@ -13,7 +13,7 @@ extension PostgresParameters {
     }
   }
 
-  /// Adds the values of one column of many records.
+  /// Appends the values of one column of many records.
   package mutating func append(values: some Sequence<Value>, _ type: ColumnType) {
     switch type {
     case .integer: append(array: values.lazy.map(\.integer))

@@ -1,23 +1,23 @@
 package import HoldfastCore
 import HoldfastService
 
-/// A table of the schema as it is in the database: what the triggers are made of, and the statements of the store.
+/// A table of the schema in the database. Triggers and the store's statements are generated from it.
 package struct PostgresRelation: Sendable, Hashable {
-  /// The name of the relation, quoted, with its schema: `"public"."items"`.
+  /// The quoted and qualified name: `"public"."items"`.
   let relation: String
-  /// Whether the table was the team's before: it has no column `zone`, and is never altered.
+  /// Whether the table was the team's before adoption. It then has no column `zone`, and is never altered.
   let isAdopted: Bool
   /// The column of the record's id.
   let id: PostgresColumn
-  /// One entry for each column of the table in the schema, at its index.
+  /// One entry per column of the table in the schema, by index.
   let columns: [PostgresColumn]
 
   /// Whether the table has a column `zone`.
   var hasZone: Bool { !isAdopted }
 
-  /// The tables of a schema, all made by Holdfast itself.
+  /// The tables of a schema, all created by Holdfast.
   ///
-  /// - Parameter namespace: the schema of the database that they are in; nil for the one that `search_path` names first.
+  /// - Parameter namespace: the database schema of the tables; nil for the first one in `search_path`.
   static func own(_ schema: SyncSchema, namespace: String?) -> [PostgresRelation] {
     let tables = PostgresTables(schema: schema, namespace: namespace)
     return schema.tables.enumerated().map { index, table in
@@ -25,7 +25,7 @@ package struct PostgresRelation: Sendable, Hashable {
     }
   }
 
-  /// A table that Holdfast makes itself.
+  /// A table that Holdfast creates.
   static func own(_ table: TableSchema, relation: String) -> PostgresRelation {
     PostgresRelation(
       relation: relation, isAdopted: false,
@@ -37,7 +37,7 @@ package struct PostgresRelation: Sendable, Hashable {
 }
 
 extension PostgresColumn {
-  /// A column of a table that Holdfast makes itself.
+  /// A column of a table that Holdfast creates.
   package static func own(_ column: ColumnSchema, isBuiltIn: Bool) -> PostgresColumn {
     let (kind, type): (Kind, String) =
       switch column.type {
@@ -55,7 +55,7 @@ extension PostgresColumn {
 }
 
 extension PostgresLayout {
-  /// How the store reads and writes tables that stand as `relations` say.
+  /// The layout of tables with these relations.
   package init(_ schema: SyncSchema, _ relations: [PostgresRelation], isDistributed: Bool) {
     self.init(
       schema,
@@ -64,7 +64,7 @@ extension PostgresLayout {
           table: table.name, name: relation.relation, hasZone: relation.hasZone,
           idType: relation.id.kind == .text ? "text" : relation.id.type, idCollation: relation.id.collation,
           columns: zip(table.columns, relation.columns).map { column, place in
-            // A null that the column takes stays one.
+            // A null that the column accepts is stored as null.
             PostgresLayout.Column(
               name: place.quoted, read: place.read("t"), cast: place.cast,
               filling: relation.isAdopted && place.isRequired ? place.defaultExpression : nil,

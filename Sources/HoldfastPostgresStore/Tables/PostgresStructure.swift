@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What keeps wrong rows out of the tables that Holdfast made: their keys, checks, unique indexes and columns that are never null. A foreign key
-/// whose triggers are switched off keeps nothing out: it is as good as missing. What Holdfast has
-/// made of it is kept in `meta`, so that what somebody has dropped since is told: docs/POSTGRES.md, section 1. What a team adds to the tables, or
-/// has in its own, is the team's; so is what has been removed from the schema.
+/// The constraints of the tables that Holdfast created: keys, checks, unique indexes and NOT NULL. A foreign key with disabled triggers
+/// counts as missing. `meta` stores the constraints that Holdfast created, so that a constraint that was dropped since is reported:
+/// docs/POSTGRES.md, section 1. Constraints that a team adds, those of the team's tables, and those of removed parts of the schema do not
+/// count.
 struct PostgresStructure {
-  /// By what they are called, the statements that make them.
+  /// The statement that creates each constraint, by description.
   private let parts: TextMap<String>
-  /// What they are called, by what stays when they are renamed.
+  /// The descriptions, by identifiers that survive renaming.
   private let names: TextMap<String>
 
   private static let find: PostgresStatement = """
@@ -37,14 +37,14 @@ struct PostgresStructure {
     INSERT INTO holdfast.meta (key, value) VALUES ('structure', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
     """
 
-  /// What the database has.
+  /// Reads the constraints of the database.
   init(in connection: PostgresConnection) throws(PostgresError) {
     let rows = try connection.query(Self.find)
     parts = TextMap(rows.indices.map { (rows.text($0, 1), rows.text($0, 2)) })
     names = TextMap(rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) })
   }
 
-  /// What Holdfast has made, as it was kept; nil in a database that has never said so.
+  /// The stored constraints that Holdfast created; nil if none were ever stored.
   private static func kept(in connection: PostgresConnection) throws -> TextMap<String>? {
     let rows = try connection.query(findKept)
     if rows.isEmpty { return nil }
@@ -52,13 +52,13 @@ struct PostgresStructure {
     return TextMap(members.map { ($0.name, $0.value.stringValue ?? "") })
   }
 
-  /// Keeps what Holdfast has made, in the transaction that has made, renamed or removed some of it.
+  /// Stores the constraints that Holdfast created, in the transaction that has created, renamed or removed some of them.
   ///
-  /// - Parameter before: what the database had when the transaction began; nil for one without a Holdfast.
+  /// - Parameter before: the constraints at the beginning of the transaction; nil for a database without Holdfast.
   static func keep(since before: PostgresStructure?, on connection: PostgresConnection) throws {
     let (now, kept) = (try PostgresStructure(in: connection), try kept(in: connection))
     var parts: TextMap<String> = [:]
-    // What was missing already is missing still, unless it has been made again.
+    // A constraint that was already missing is still missing, unless it was created again.
     for (part, statement) in kept ?? [:] where before?.parts[part] == nil { parts[part] = statement }
     for (id, part) in now.names {
       if let kept, let name = before?.names[id], kept[name] == nil { continue }
@@ -70,7 +70,7 @@ struct PostgresStructure {
       keep, PostgresParameters(String(decoding: JSONValue.object(members).bytes, as: UTF8.self)))
   }
 
-  /// A line for each part that Holdfast has made and the database lacks, with how to mend it.
+  /// A line for each missing constraint, with the statement that repairs it.
   static func missing(on connection: PostgresConnection) throws -> [String] {
     guard let kept = try kept(in: connection) else { return [] }
     let now = try PostgresStructure(in: connection)

@@ -2,13 +2,13 @@ import HoldfastCore
 import HoldfastService
 
 extension PostgresTables {
-  /// The form of the schema `holdfast`, kept in `holdfast.meta`.
+  /// The version of the schema `holdfast`, stored in `holdfast.meta`.
   package static let format: Int64 = 1
 
-  /// The schema `holdfast` with the tables that hold what Holdfast knows besides the records' values.
+  /// The schema `holdfast`, with all tables except those of the records' values.
   ///
-  /// - Parameter isDistributed: whether in the form that takes shards: each key has the column by which its table is distributed, and no reference
-  ///   goes from one shard to another. What can't be unique over all shards is made of random bits.
+  /// - Parameter isDistributed: whether to use the form for shards. Each key then contains the distribution column, no reference crosses
+  ///   shards, and random bits replace uniqueness across shards.
   package static func own(isDistributed: Bool) -> String {
     [
       basics, accounts, devices(isDistributed), isDistributed ? shards : newID, requests, results, sharing,
@@ -16,8 +16,8 @@ extension PostgresTables {
     ].joined(separator: "\n") + "\n"
   }
 
-  /// `records` is the ledger. Its rows change as often as the records: the space that is left free lets `zones`, `devices` and `acks`, of
-  /// which no indexed column changes, be updated in place.
+  /// `records` is the ledger. Its rows change as often as the records. `zones`, `devices` and `acks` leave free space in their pages: no
+  /// indexed column changes, so updates can happen in place.
   private static let basics = """
     CREATE SCHEMA holdfast;
     CREATE TABLE holdfast.meta (
@@ -47,14 +47,14 @@ extension PostgresTables {
     CREATE TABLE holdfast.notified (zone text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL CHECK (seq >= 0));
     """
 
-  /// What the form that takes shards has in the place of keys.
+  /// The replacements of keys in the form for shards.
   private static let shards = """
     CREATE SEQUENCE holdfast.device_numbers;
     CREATE INDEX devices_of_token ON holdfast.devices (token_hash);
     """
 
-  /// A UUIDv7 (RFC 9562, section 5.7) of the database's clock, for writers that name no id: the milliseconds take the place of the
-  /// first 48 random bits, and two more bits turn version 4 into 7.
+  /// A UUIDv7 (RFC 9562, section 5.7) by the database's clock, for writers without an id. The milliseconds replace the first 48 random
+  /// bits, and two more bits change version 4 to 7.
   private static let newID = """
     CREATE FUNCTION holdfast.new_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
       SET search_path = pg_catalog, pg_temp AS $$
@@ -64,7 +64,7 @@ extension PostgresTables {
     $$;
     """
 
-  /// The users: what each has lost, how far an erased one is on its way out, and whom identity providers call what.
+  /// The accounts, with their loss counters and the state of their erasure, and the identities from identity providers.
   private static let accounts = """
     CREATE TABLE holdfast.accounts (
       id text COLLATE "C" PRIMARY KEY CHECK (id <> ''), name text COLLATE "C" NOT NULL UNIQUE CHECK (name <> ''),
@@ -78,8 +78,8 @@ extension PostgresTables {
     );
     """
 
-  /// The devices: what each has sent, which tokens are taken of it, what it says of itself, and whether its acks were purged; and the acks, each with
-  /// up to where the zone was purged when the copy began.
+  /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
+  /// at the start of the download. The refusals.
   private static func devices(_ isDistributed: Bool) -> String {
     let (number, unique, reference) =
       isDistributed
@@ -113,7 +113,7 @@ extension PostgresTables {
       """
   }
 
-  /// The requests of REST with ids. `number` counts the answers of a device; `bytes_before` is the size of all before it.
+  /// The REST requests with ids. `number` counts per device; `bytes_before` is the total size of the device's earlier answers.
   private static let requests = """
     CREATE TABLE holdfast.requests (
       device bigint NOT NULL, request_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
@@ -133,7 +133,7 @@ extension PostgresTables {
     CREATE INDEX created_of_record ON holdfast.created (record_id, record_table);
     """
 
-  /// Kept results of REST, with their ids in chunks.
+  /// Stored query results, with their ids in chunks.
   private static let results = """
     CREATE TABLE holdfast.results (
       account text COLLATE "C" NOT NULL, token_hash bytea NOT NULL, record_table text COLLATE "C" NOT NULL,
@@ -147,8 +147,7 @@ extension PostgresTables {
     );
     """
 
-  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; the invitations; who has left
-  /// which zone, and who has blocked whom.
+  /// The effective access, which every access check reads; the invitations; the users who have left zones; the blocks.
   private static let sharing = """
     CREATE TABLE holdfast.access (
       zone text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL, role text COLLATE "C" NOT NULL CHECK (role IN (\(Role.sqlList))),
@@ -173,8 +172,8 @@ extension PostgresTables {
     CREATE INDEX blocks_of_blocked ON holdfast.blocks (blocked);
     """
 
-  /// What a restored server must know: what each record was at the restore, what was recovered and how far devices had seen zones; the key of the
-  /// proofs that devices keep, and who has claimed what.
+  /// The data of a restored server: each record's state at the restore, its recovered state, the claimed seqs, the key of the proofs, and
+  /// the claims.
   private static let restoring = """
     CREATE TABLE holdfast.recovered_records (
       zone text COLLATE "C" NOT NULL, record_table text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,

@@ -1,13 +1,13 @@
 package import HoldfastCore
 import HoldfastService
 
-/// The SQL that makes the server's database in PostgreSQL: Holdfast's own tables in the schema `holdfast`, and the schema's with the same
-/// names. docs/POSTGRES.md, section 1, says what is where.
+/// The SQL that creates the server's database in PostgreSQL. Holdfast's own tables are in the schema `holdfast`; the app's tables keep
+/// their names. docs/POSTGRES.md, section 1.
 package struct PostgresTables {
   package let schema: SyncSchema
-  /// The schema of the database that the app's tables are in; nil for the one that `search_path` names first.
+  /// The database schema of the app's tables; nil for the first one in `search_path`.
   var namespace: String?
-  /// The relations of tables that are known already, by their names in the schema.
+  /// The known relations, by table name in the schema.
   package var known: TextMap<String> = [:]
   /// Whether the tables are distributed by zone.
   package var isDistributed = false
@@ -18,7 +18,7 @@ package struct PostgresTables {
     (self.schema, self.namespace, self.known, self.isDistributed) = (schema, namespace, known, isDistributed)
   }
 
-  /// The relation of a table, quoted: `"public"."items"`; the built-in tables are in the schema `holdfast`.
+  /// The quoted relation of a table: `"public"."items"`. The built-in tables are in the schema `holdfast`.
   package func relation(of index: Int) -> String {
     let table = schema.tables[index]
     if let relation = known[table.name] { return relation }
@@ -26,14 +26,14 @@ package struct PostgresTables {
     return namespace.map { "\(PostgresName.quoted($0)).\"\(table.name)\"" } ?? "\"\(table.name)\""
   }
 
-  /// The first columns of a table, and its key.
+  /// The first columns and the primary key of a table.
   private static let key = [
     "\"id\" text COLLATE \"C\" PRIMARY KEY DEFAULT holdfast.new_id()",
     "\"zone\" text COLLATE \"C\" NOT NULL",
   ]
 
-  /// One table with its indexes. References are checked at the commit, and may name tables that `create` makes later: they are added by
-  /// `references(of:)` when all tables are there.
+  /// Creates one table with its indexes. References are checked at the commit, and may name tables that do not exist yet, so
+  /// `references(of:)` adds them later.
   package func create(_ index: Int) -> String {
     let table = schema.tables[index]
     let relation = relation(of: index)
@@ -57,20 +57,20 @@ package struct PostgresTables {
     return sql
   }
 
-  /// The foreign keys of a table that `create` made.
+  /// The foreign keys of a table.
   package func references(of index: Int) -> String {
     schema.links(of: index).compactMap { reference(of: $0) }.map { $0 + ";\n" }.joined()
   }
 
-  /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
+  /// The definition of one column, for CREATE TABLE and ALTER TABLE.
   ///
-  /// What PostgreSQL's type would take and no device could read is checked; limits of the schema are the service's, since they may change.
-  /// - Parameter isChecked: false leaves the check out.
+  /// The check rejects values of PostgreSQL's type that devices cannot read. Limits of the schema may change, so the service checks them.
+  /// - Parameter isChecked: false omits the check.
   package func column(_ column: Int, of index: Int, isChecked: Bool = true) -> String {
     let table = schema.tables[index]
     let definition = table.columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.postgresType)"
-    // Texts of the built-in tables are ids and names, compared with those of Holdfast's own tables.
+    // Texts of the built-in tables are ids and names, which are compared with Holdfast's own tables.
     if table.isBuiltIn, definition.type == .text { sql += " COLLATE \"C\"" }
     if definition.required { sql += " NOT NULL" }
     if let value = definition.defaultValue, value != .null {
@@ -83,9 +83,9 @@ package struct PostgresTables {
     return sql
   }
 
-  /// The statement that adds a reference's foreign key; nil for one without.
+  /// The statement that adds the foreign key of a reference; nil for a reference without one.
   ///
-  /// - Parameter isChecked: false leaves the rows that are there unchecked, for a column that was just added and is null in all of them.
+  /// - Parameter isChecked: false adds the key as NOT VALID, for a new column that is null in all rows.
   package func reference(of link: SyncSchema.Link, isChecked: Bool = true) -> String? {
     if isDistributed { return shardReference(of: link, isChecked: isChecked) }
     let column = schema.tables[link.table].columns[link.column].name
@@ -102,15 +102,15 @@ package struct PostgresTables {
       """
   }
 
-  /// The name, quoted, of a reference's foreign key.
+  /// The quoted name of a reference's foreign key.
   func referenceName(of link: SyncSchema.Link) -> String {
     PostgresName.made(
       schema.tables[link.table].name, schema.tables[link.table].columns[link.column].name, "fkey")
   }
 
-  /// The statement that makes the index by which the children of a record are found.
+  /// The statement that creates the index of a reference, by which the children of a record are found.
   ///
-  /// - Parameter concurrently: without keeping writers out; not inside a transaction.
+  /// - Parameter concurrently: whether to create it without blocking writers; not possible in a transaction.
   package func index(for link: SyncSchema.Link, concurrently: Bool = false) -> String {
     let column = schema.tables[link.table].columns[link.column].name
     return """
@@ -119,15 +119,15 @@ package struct PostgresTables {
       """
   }
 
-  /// The name, quoted, of the index that `index(for:)` makes.
+  /// The quoted name of the index that `index(for:)` creates.
   func indexName(for link: SyncSchema.Link) -> String {
     let table = schema.tables[link.table]
     return PostgresName.made("holdfast", table.name, "of", table.columns[link.column].name)
   }
 
-  /// The statement that makes an index that is declared or of lists: in the order of bytes, whatever the collation of its columns.
+  /// The statement that creates a declared index or an index of a list, in byte order for any collation of the columns.
   ///
-  /// - Parameter concurrently: without keeping writers out; not inside a transaction.
+  /// - Parameter concurrently: whether to create it without blocking writers; not possible in a transaction.
   package func index(_ columns: [String], of index: Int, concurrently: Bool = false) -> String {
     let keys = columns.map { name in
       let isText = schema.tables[index].columns.contains { $0.name == name && $0.type == .text }
@@ -139,27 +139,27 @@ package struct PostgresTables {
       """
   }
 
-  /// The name, quoted, of the index that `index(_:of:)` makes.
+  /// The quoted name of the index that `index(_:of:)` creates.
   static func indexName(_ columns: [String], of table: String) -> String {
     PostgresName.made("holdfast", table, "by", columns.joined(separator: "-"))
   }
 }
 
-/// Names of the database, as they stand in SQL.
+/// Names and literals in SQL.
 package enum PostgresName {
-  /// A name in quotes.
+  /// A quoted name.
   package static func quoted(_ name: String) -> String {
     "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }
 
-  /// A name made of parts, in quotes. One that PostgreSQL would cut, and so might make equal to another, ends with a fingerprint.
+  /// A quoted name from parts. A name beyond PostgreSQL's limit ends with a fingerprint, because truncation could make two names equal.
   package static func made(_ parts: String...) -> String {
     let name = parts.joined(separator: "_")
     if name.utf8.count <= 63 { return quoted(name) }
     return quoted(String(name.prefix(46)) + "_" + Fingerprint(of: name).text)
   }
 
-  /// A text as a literal.
+  /// A text as an SQL literal.
   package static func literal(_ text: String) -> String {
     let text =
       "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
@@ -169,7 +169,7 @@ package enum PostgresName {
 }
 
 extension ColumnType {
-  /// The type of the column in CREATE TABLE.
+  /// The column's type in CREATE TABLE.
   var postgresType: String {
     switch self {
     case .text: "text"
@@ -181,7 +181,7 @@ extension ColumnType {
     }
   }
 
-  /// What must hold of a value besides its type; nil for nothing.
+  /// The check on a value beyond its type; nil for none.
   func postgresCheck(of column: String) -> String? {
     switch self {
     case .real: "\(column) > '-Infinity' AND \(column) < 'Infinity'"
@@ -192,7 +192,7 @@ extension ColumnType {
 }
 
 extension Value {
-  /// The value as a literal of a column's type.
+  /// The value as an SQL literal of a column's type.
   func postgresLiteral(for type: ColumnType) -> String {
     switch (self, type) {
     case (.integer(let number), .boolean): number == 1 ? "true" : "false"

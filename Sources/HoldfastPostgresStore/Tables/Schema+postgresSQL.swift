@@ -2,6 +2,6 @@ public import HoldfastCore
 import HoldfastService
 
 extension SyncSchema {
-  /// The SQL of a new PostgreSQL database for this schema, for people to read.
+  /// The SQL that creates a PostgreSQL database for this schema, for people to read.
   public var postgresSQL: String { PostgresTables(schema: self, namespace: "public").all }
 }

@@ -5,10 +5,10 @@ import HoldfastService
 /// The accounts in PostgreSQL.
 final class PostgresAccounts: AccountTable {
   private unowned let store: PostgresStore
-  /// The names of accounts by their ids, as far as the transaction has read them.
+  /// The names of accounts by id, as far as the transaction has read them.
   private var names: TextMap<String> = [:]
 
-  // Who looks up somebody else's account keeps it from being erased until the transaction's end.
+  // The look-ups lock the account's row, so that the account cannot be erased before the transaction ends.
   private static let findID: PostgresStatement =
     "SELECT id FROM holdfast.accounts WHERE name = $1 FOR KEY SHARE"
   private static let findAccount: PostgresStatement =
@@ -28,10 +28,10 @@ final class PostgresAccounts: AccountTable {
 
   init(_ store: PostgresStore) { self.store = store }
 
-  /// A new transaction begins.
+  /// Resets the cache for a new transaction.
   func begin() { names.removeAll(keepingCapacity: true) }
 
-  /// Takes in ids with their names.
+  /// Adds ids with their names.
   func learn(names rows: PostgresRows) {
     for row in rows.indices { names[rows.text(row, 0)] = rows.text(row, 1) }
   }

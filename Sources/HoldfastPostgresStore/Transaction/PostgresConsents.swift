@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What users have agreed to in PostgreSQL, a row at a time, so that both layouts take the same statements.
+/// The consents of users in PostgreSQL. Each statement handles one row, so it works in both layouts.
 final class PostgresConsents: ConsentTable {
   private unowned let store: PostgresStore
 
@@ -52,7 +52,7 @@ final class PostgresConsents: ConsentTable {
     TextSet(try store.connection.query(Self.findLeavers, PostgresParameters(zone)).texts)
   }
 
-  /// Writes who has left what.
+  /// Writes which users have left which zones, or returned.
   static func write(_ left: [(member: ZoneUser, hasLeft: Bool)], _ pipe: PostgresPipeline) {
     for (member, hasLeft) in left {
       pipe.send(hasLeft ? addLeft : dropLeft, PostgresParameters(member.zone, member.user))

@@ -111,7 +111,7 @@ final class PostgresDevices: DeviceTable {
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64? {
     let rows = try store.connection.query(
       Self.findLeastRecent, PostgresParameters(user, Int64(max(1, limit) - 1)))
-    // Those without a session come last.
+    // The order puts devices without a session last.
     guard !rows.isEmpty,
       try !store.connection.query(Self.hasToken, PostgresParameters(rows.int64(0, 0))).isEmpty
     else { return nil }

@@ -2,11 +2,11 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The invitations in PostgreSQL, a row at a time and by their zone, so that both layouts take the same statements.
+/// The invitations in PostgreSQL. Each statement handles one row and names its zone, so it works in both layouts.
 final class PostgresInvitations: InvitationTable {
   private unowned let store: PostgresStore
 
-  /// Of all zones, as a token says none.
+  /// Searches all zones, because a token does not name its zone.
   fileprivate static let find: PostgresStatement = """
     SELECT i.id, i.zone, i.role, i.inviter, i.expires_at, i.uses FROM holdfast.invitations i WHERE i.token_hash = $1
     """

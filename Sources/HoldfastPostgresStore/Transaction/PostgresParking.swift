@@ -2,20 +2,20 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Records that give a unique value up in the same write in which another takes it. PostgreSQL looks at each row as it is written, unless the
-/// constraint is deferrable, so these are parked first: they get a value that nobody has, and then what they become.
+/// Parks records that free a unique value which another record takes in the same write. PostgreSQL checks each row immediately, unless the
+/// constraint is deferrable. Parked records therefore first get a temporary unused value, and then their new one.
 struct PostgresParking {
   /// How the records of a table are parked.
   enum Place: Hashable {
-    /// In a zone of their own.
+    /// In a temporary zone of their own.
     case zone
-    /// With null in a column.
+    /// With null in this column.
     case null(Int)
-    /// With a value in a column that nobody has.
+    /// With an unused value in this column.
     case other(Int)
   }
 
-  /// A record that is parked.
+  /// A record to park.
   struct Parked {
     let id: String
     let zone: String
@@ -29,7 +29,7 @@ struct PostgresParking {
   private let schema: SyncSchema
   private let layout: PostgresLayout
 
-  /// Finds them.
+  /// Finds the records to park.
   init(_ changes: [ChangedRecord], _ schema: SyncSchema, _ layout: PostgresLayout) {
     (self.schema, self.layout) = (schema, layout)
     for (index, table) in schema.tables.enumerated() where !table.unique.isEmpty {
@@ -56,10 +56,10 @@ struct PostgresParking {
     }
   }
 
-  /// The columns of a record that have to be written again.
+  /// The columns of a parked record that must be written again.
   func columns(of key: Footprint.Key) -> Set<Int> { columns[key] ?? [] }
 
-  /// Sends the statements.
+  /// Sends the statements that park the records.
   func send(_ pipe: PostgresPipeline) {
     for (table, records) in parked.sorted(by: { $0.key < $1.key }) {
       for record in records {
@@ -86,13 +86,13 @@ struct PostgresParking {
       "UPDATE \(relation.name) t SET \(setting) WHERE t.id = $1\(relation.idCast)\(shard)")
   }
 
-  /// The unique values of a record; nil when it is gone, or one of them is null.
+  /// The unique values of a record; nil if it is not live, or if one of them is null.
   private static func values(
     of entry: RecordEntry, _ columns: [Int], _ relation: PostgresLayout.Relation
   ) -> IndexValue? {
     guard let zone = entry.home, let all = entry.values else { return nil }
     let values = columns.map { all[$0] }
-    // A constraint of the team's holds for the whole table.
+    // A team's constraint spans the whole table.
     return values.contains(.null) ? nil : IndexValue(zone: relation.hasZone ? zone : "", values: values)
   }
 
@@ -100,7 +100,7 @@ struct PostgresParking {
     _ columns: [Int], _ table: TableSchema, _ relation: PostgresLayout.Relation, _ isDistributed: Bool
   ) -> Place? {
     if relation.hasZone, !isDistributed { return .zone }
-    // A reference is the last choice, as it may be checked at once.
+    // References come last, because their foreign key may be checked immediately.
     let columns =
       columns.filter { table.columns[$0].type != .reference }
       + columns.filter { table.columns[$0].type == .reference }
@@ -111,7 +111,7 @@ struct PostgresParking {
     return columns.first { otherValue(of: $0, table, relation) != nil }.map { .other($0) }
   }
 
-  /// An expression for a value that no other record has; nil for a type that has too few of them. Cluster nodes take no volatile function here.
+  /// An expression for an unused value; nil for a type with too few values. Citus accepts no volatile function here.
   private static func otherValue(
     of index: Int, _ table: TableSchema, _ relation: PostgresLayout.Relation
   ) -> String? {

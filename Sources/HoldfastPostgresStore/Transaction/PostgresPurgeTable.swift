@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Purges in the transaction of a store, whose device or zone it has locked.
+/// Purges in a store's transaction, with the device or zone locked.
 final class PostgresPurgeTable: PurgeTable {
   private unowned let store: PostgresStore
 
   init(_ store: PostgresStore) { self.store = store }
 
   func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged {
-    // A zone is locked by what the command expects.
+    // The footprint of the command has locked the zone.
     if case .tombstones(let zone) = item, try store.zones.lock(zone) == nil { return Purged() }
     return try table.purge(item, terms)
   }

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// What devices recovered, in either layout: each statement names one zone.
+/// The recovery data in PostgreSQL. Each statement names one zone, so it works in both layouts.
 final class PostgresRecovery: RecoveryTable {
   private unowned let store: PostgresStore
 

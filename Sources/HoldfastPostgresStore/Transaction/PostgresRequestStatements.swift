@@ -1,7 +1,7 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements about requests with ids. Each names the device on whose shard it is.
+/// The statements for requests with ids. Each names its device, and thus its shard.
 enum PostgresRequestStatements {
   static let find: PostgresStatement = """
     SELECT fingerprint, at, status, head, body FROM holdfast.requests WHERE device = $1 AND request_id = $2
@@ -21,7 +21,7 @@ enum PostgresRequestStatements {
 
   private static let purge: PostgresStatement =
     "DELETE FROM holdfast.requests WHERE device = $1 AND number <= $2"
-  // One of the id may be there still whose time is over.
+  // Replaces an expired answer under the same id.
   private static let put: PostgresStatement = """
     INSERT INTO holdfast.requests
       (device, request_id, number, bytes_before, bytes, at, fingerprint, status, head, body)
@@ -42,7 +42,7 @@ enum PostgresRequestStatements {
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::text[], $7::text[])
     """
 
-  /// Writes what a transaction adds and purges.
+  /// Writes the additions and purges of a transaction.
   static func write(_ requests: RequestDelta, isDistributed: Bool, _ pipe: PostgresPipeline) {
     for (device, number) in requests.purged { pipe.send(purge, PostgresParameters(device, number)) }
     for addition in requests.additions {

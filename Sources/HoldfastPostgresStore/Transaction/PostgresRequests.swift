@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The requests with ids in PostgreSQL. All of a device is on its shard.
+/// The requests with ids in PostgreSQL. All requests of a device are on its shard.
 final class PostgresRequests: RequestTable {
   private unowned let store: PostgresStore
 
@@ -19,9 +19,9 @@ final class PostgresRequests: RequestTable {
     return Self.creators(rows)
   }
 
-  /// Asks for what is known of a request, in 4 statements.
+  /// Sends the 4 statements that read the stored state of a request.
   ///
-  /// - Returns: the place of the first answer.
+  /// - Returns: the index of the first answer.
   private static func ask(_ id: String, of device: Int64, _ pipe: PostgresPipeline) -> Int {
     let number = pipe.send(PostgresRequestStatements.find, PostgresParameters(device, id))
     pipe.send(PostgresRequestStatements.findCreated, PostgresParameters(device, id))
@@ -40,12 +40,12 @@ final class PostgresRequests: RequestTable {
     TextMap(rows.indices.map { (rows.text($0, 0), rows.text($0, 1)) })
   }
 
-  /// What was asked of the database for the commands of a transaction, with the places of its answers.
+  /// The queries for the commands of a transaction, and the indexes of their answers.
   struct Asked {
     private var requests: [(place: RequestPlace, number: Int)] = []
     private var creators: [(table: Int, ids: [String], user: String, number: Int)] = []
 
-    /// Asks for what the commands will want to know; behind the lock of their devices.
+    /// Sends the queries for the commands' footprints. Their devices must be locked before.
     init(_ footprints: [Footprint], _ schema: SyncSchema, _ pipe: PostgresPipeline) {
       for footprint in footprints {
         if let id = footprint.request, let device = footprint.device {
@@ -62,7 +62,7 @@ final class PostgresRequests: RequestTable {
       }
     }
 
-    /// Takes in what the database answered.
+    /// Adds the answers of the database.
     func learn(_ answers: [PostgresRows], _ fetched: inout Fetched) {
       for (place, number) in requests {
         fetched.requests[place] = RememberedRequest(answers[number..<number + 4], place.id)
@@ -79,7 +79,7 @@ final class PostgresRequests: RequestTable {
 }
 
 extension RememberedRequest {
-  /// By the answers to the statements that ask for it, in their order.
+  /// Decodes the answers to the statements of `ask`, in their order.
   fileprivate init(_ answers: ArraySlice<PostgresRows>, _ id: String) {
     let answers = Array(answers)
     let (answer, created, last, oldest) = (answers[0], answers[1], answers[2], answers[3])

@@ -2,8 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Keeps results in PostgreSQL. They are distributed by their user, and a row at a time is written, so that both layouts take the same
-/// statements.
+/// Stores query results in PostgreSQL. They are distributed by user. Each statement writes one row, so it works in both layouts.
 final class PostgresResults: ResultTable {
   private unowned let store: PostgresStore
 

@@ -2,27 +2,27 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements of a write on shards. Each names the zone or the device whose shard it goes to; those that ask all shards, as a record is
-/// known by its id alone, lock nothing and write nothing.
+/// The statements of a writing transaction on shards. Each names the zone or device of its shard. Look-ups of records by id alone read all
+/// shards, without locks or writes.
 struct PostgresShardStatements {
-  /// Those of one table, all of one zone, `$1`.
+  /// The statements of one table. Each handles one zone, `$1`.
   struct Records {
-    /// The rows of the ledger of `$2`, with the values of live records.
+    /// Selects the ledger rows of `$2`, with the values of live records.
     let find: PostgresStatement
     let insert: PostgresStatement
     let delete: PostgresStatement
-    /// By column: the ids of the records that have `$2` there; nil for a column that is neither a reference nor that of a group.
+    /// By column: selects the ids of the records with the value `$2`; nil for a column that is neither a reference nor a group.
     let findWhere: [PostgresStatement?]
-    /// The same in all zones; `$1`.
+    /// The same in all zones, with the value as `$1`.
     let findWhereAnywhere: [PostgresStatement?]
-    /// By unique group: the ids of the records that have its values, from `$2` on.
+    /// By unique group: selects the ids of the records with its values, which start at `$2`.
     let findSame: [PostgresStatement]
   }
 
   static let configure: PostgresStatement = """
     SELECT pg_current_xact_id()::text::bigint, set_config('statement_timeout', $1, true), set_config('row_security', 'off', true)
     """
-  /// The rows of the ledger of `$2`, in all zones.
+  /// Selects the ledger rows of `$2` in all zones.
   static let findPlaces = PostgresStatement(
     """
     SELECT r.id, r.zone, r.state, \(RecordPlace.columnsSQL) FROM holdfast.records r
@@ -40,7 +40,7 @@ struct PostgresShardStatements {
     "SELECT device, last FROM holdfast.refusals WHERE device = $1 ORDER BY first"
   static let countAcks: PostgresStatement =
     "SELECT device, count(*) FROM holdfast.acks WHERE device = $1 GROUP BY device"
-  /// The zone, if it is there, whoever has locked it.
+  /// Selects the zone if it exists, even if another transaction has locked it.
   static let findZone: PostgresStatement = "SELECT zone FROM holdfast.zones WHERE zone = $1"
   static let findRoles: PostgresStatement =
     "SELECT m.zone, m.\"user\", m.role FROM holdfast.access m WHERE m.zone = $1 AND m.\"user\" = ANY ($2)"
@@ -92,7 +92,7 @@ struct PostgresShardStatements {
     """
   static let clearAcks: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND NOT lost"
   static let dropAck: PostgresStatement = "DELETE FROM holdfast.acks WHERE device = $1 AND zone = $2"
-  // A zone that was lost in between must be resynced, or given up.
+  // If the zone was lost since the last ack, the device must resync or drop it.
   static let putAck: PostgresStatement = """
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (device, zone) DO UPDATE
@@ -104,7 +104,7 @@ struct PostgresShardStatements {
   static let countLosses: PostgresStatement =
     "UPDATE holdfast.accounts SET losses = losses + $2 WHERE id = $1"
 
-  /// In the order of the schema.
+  /// In schema order.
   let records: [Records]
 
   init(_ schema: SyncSchema, _ layout: PostgresLayout, _ lane: PostgresStore.Lane) {
@@ -152,7 +152,7 @@ struct PostgresShardStatements {
       })
   }
 
-  /// Changes some columns of the record `$2` of the zone `$1`.
+  /// Updates some columns of the record `$2` of the zone `$1`.
   static func update(_ relation: PostgresLayout.Relation, columns: [Int]) -> PostgresStatement {
     let settings = columns.enumerated().map { place, column in
       "\(relation.columns[column].name) = $\(place + 3)\(relation.columns[column].cast)"

@@ -3,10 +3,10 @@ import HoldfastPostgres
 import HoldfastService
 
 extension PostgresShardWriting {
-  /// The rows of the ledger of records, as they were found without locks.
+  /// The ledger rows of records, as read without locks.
   private typealias Places = [Footprint.Key: RecordPlaces]
 
-  /// Looks up in which zones the records are, then begins the transaction, locks and reads, a zone at a time.
+  /// Looks up the zones of the records. Then begins the transaction, and locks and reads one zone at a time.
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = PostgresStore.JoinedFootprint(footprints)
     let places = try find(joined.wanted)
@@ -73,11 +73,11 @@ extension PostgresShardWriting {
     return fetched
   }
 
-  /// Reads records, wherever they are.
+  /// Reads records in whichever zone they are.
   package func read(_ ids: [String], of table: Int) throws -> [RecordEntry] {
     var known: [Footprint.Key: RecordEntry] = [:]
     var missing = ids
-    // Those that move between the two look-ups are looked up again.
+    // Records that move between the two look-ups are read again.
     while !missing.isEmpty {
       let places = try find([table: missing])
       var zones: TextMap<[String]> = [:]
@@ -98,7 +98,7 @@ extension PostgresShardWriting {
     return ids.map { known[Footprint.Key(table: table, id: $0)] ?? RecordEntry() }
   }
 
-  /// The rows of the ledger of records; each record has an entry.
+  /// The ledger rows of records, with an entry for each requested record.
   private func find(_ wanted: [Int: [String]]) throws(PostgresError) -> Places {
     var places: Places = [:]
     if wanted.isEmpty { return places }
@@ -120,7 +120,7 @@ extension PostgresShardWriting {
     return places
   }
 
-  /// The records that were looked up, and then read in the zones that they are in; without those that had gone from there meanwhile.
+  /// Combines the look-up with the reads per zone. Omits records that have moved in between.
   private func entries(_ places: Places, _ found: [(zone: String, table: Int, rows: PostgresRows)])
     -> [Footprint.Key: RecordEntry]
   {

@@ -3,7 +3,7 @@ import HoldfastPostgres
 import HoldfastService
 
 extension PostgresShardWriting {
-  /// Writes what has changed in one round trip, a row at a time.
+  /// Writes the changes in one round trip, one row per statement.
   package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
     let losses = try losses(delta)
     let parking = PostgresParking(delta.records, store.schema, store.layout)
@@ -66,8 +66,8 @@ extension PostgresShardWriting {
     }
   }
 
-  /// Writes the tables: new records parents first, then changes, then deletions children first. A record that goes to another zone goes to
-  /// another shard: it is deleted here and inserted there.
+  /// Writes the tables: first new records, parents first; then changes; then deletions, children first. A record that moves to another zone
+  /// moves to another shard: it is deleted here and inserted there.
   private func writeRecords(_ changes: [ChangedRecord], _ parking: PostgresParking, _ pipe: PostgresPipeline)
   {
     var added: [Int: [(id: String, zone: String, values: [Value])]] = [:]
@@ -130,7 +130,7 @@ extension PostgresShardWriting {
     }
   }
 
-  /// The devices of users that lose a zone.
+  /// The devices of the users that lose a zone.
   private func losses(_ delta: Delta) throws(PostgresError) -> [(device: Int64, zone: String)] {
     var found: [(device: Int64, zone: String)] = []
     for loss in delta.losses {

@@ -2,11 +2,11 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// A store's work on tables that are distributed over shards: a zone or a device at a time, so that each statement goes to one shard.
+/// Writes to distributed tables, one zone or device at a time, so that each statement goes to one shard.
 final class PostgresShardWriting: PostgresWriting {
   unowned let store: PostgresStore
   let statements: PostgresShardStatements
-  /// The numbers of devices whose session was asked for.
+  /// The numbers of the devices whose session was read.
   private var numbers: TextMap<Int64> = [:]
 
   init(_ store: PostgresStore) {
@@ -14,7 +14,7 @@ final class PostgresShardWriting: PostgresWriting {
     statements = PostgresShardStatements(store.schema, store.layout, store.lane)
   }
 
-  /// A limit on locks does not reach the nodes: one on statements ends them there too.
+  /// A lock timeout does not apply on the nodes. The statement timeout does, so its cancellation counts as a lock timeout.
   func isLateLock(_ error: PostgresError) -> Bool { error.code == .queryCanceled }
 
   func latestClock() throws -> Stamp {

@@ -2,20 +2,20 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The statements of a write that depend on the schema, or on how locks are met.
+/// The statements of a writing transaction that depend on the schema, or on the lane's locking.
 package struct PostgresStatements {
-  /// Those of one table.
+  /// The statements of one table.
   struct Records {
-    /// Locks those of `$1` that are there; `id`.
+    /// Locks the existing records of `$1`, and selects their `id`.
     let lock: PostgresStatement
-    /// The rows of the ledger of `$1`, with the values of live records.
+    /// Selects the ledger rows of `$1`, with the values of live records.
     let find: PostgresStatement
     let insert: PostgresStatement
     let delete: PostgresStatement
   }
 
-  /// A statement that writes records of a table, `$1` their ids, and fails unless it wrote as many: a rule or trigger of the team may pass a row
-  /// over, and row-level security may hide it, without a word. Where tables are distributed there are no triggers, nor this function.
+  /// A statement that writes the records `$1` of a table, and fails unless it wrote all of them. A team's rule or trigger may skip rows
+  /// silently, and row-level security may hide them. Distributed tables have no triggers, and lack the function `expect`.
   static func counted(_ sql: String, of table: String, isDistributed: Bool) -> PostgresStatement {
     if isDistributed { return PostgresStatement(sql) }
     return PostgresStatement(
@@ -28,17 +28,18 @@ package struct PostgresStatements {
   static let begin: PostgresStatement = "BEGIN"
   static let commit: PostgresStatement = "COMMIT"
   static let notify: PostgresStatement = "SELECT pg_notify('holdfast', $1)"
-  /// It gives way to a lock long before PostgreSQL looks for a deadlock (`deadlock_timeout`, one second), whose victim could be a writer in SQL.
-  /// Row-level security that would hide a record is an error: what is hidden is not deleted.
+  /// The lock timeout is shorter than PostgreSQL's `deadlock_timeout` of one second, whose victim could be another SQL writer. With
+  /// `row_security` off, hidden rows are an error: a hidden record is not a deleted one.
   static let configure: PostgresStatement =
     """
     SELECT pg_current_xact_id()::text::bigint, set_config('holdfast.service', 'on', true), set_config('lock_timeout', '500ms', true),
       set_config('row_security', 'off', true)
     """
 
-  /// Fails when another server has added references to the tables `$1` whose records go, besides `links`, which is `$2`.
+  /// Fails if another server has added references to the tables `$1` that are not in `$2`, because records of these tables are deleted or
+  /// moved.
   static let expectLinks: PostgresStatement = "SELECT holdfast.expect_links($1, $2)"
-  /// The references that this server knows.
+  /// The references in this server's schema.
   let links: [String]
 
   let lockDevices: PostgresStatement
@@ -47,7 +48,7 @@ package struct PostgresStatements {
   static let countAcks: PostgresStatement =
     "SELECT device, count(*) FROM holdfast.acks WHERE device = ANY ($1) GROUP BY device"
   let lockZones: PostgresStatement
-  /// The zones that are wanted and there, whoever has locked them.
+  /// Selects the wanted zones that exist, even if another transaction has locked them.
   static let findZones = PostgresStatement(
     wanted + "SELECT z.zone FROM holdfast.zones z JOIN wanted w ON w.zone = z.zone")
   static let findRoles = PostgresStatement(
@@ -57,10 +58,10 @@ package struct PostgresStatements {
       """)
   static let findNames: PostgresStatement =
     "SELECT id, name FROM holdfast.accounts WHERE id = ANY ($1) AND erasure = 0"
-  /// In the order of the schema.
+  /// In schema order.
   let records: [Records]
 
-  /// The zones named in `$1`, and those of the records whose tables and ids are `$2` and `$3`.
+  /// The zones `$1`, and those of the records with tables `$2` and ids `$3`.
   private static let wanted = """
     WITH wanted AS MATERIALIZED (
       SELECT unnest($1::text[]) AS zone UNION
@@ -127,7 +128,7 @@ package struct PostgresStatements {
         of: relation.table, isDistributed: isDistributed))
   }
 
-  /// Changes some columns of records: `$1` are the ids, `$2` their zones where the table has them, then the columns.
+  /// Updates some columns of records: `$1` are the ids, `$2` the zones if the table has a zone column, then the columns.
   static func update(
     _ relation: PostgresLayout.Relation, columns: [Int], isDistributed: Bool
   ) -> PostgresStatement {

@@ -3,12 +3,12 @@ package import HoldfastPostgres
 package import HoldfastService
 
 extension PostgresStore {
-  /// What a batch of commands wants, gathered.
+  /// The joined footprints of a batch of commands.
   struct JoinedFootprint {
     var devices: [Int64] = []
     var users: [String] = []
     var zones: [String] = []
-    /// The ids by table: those that are written, and all.
+    /// The ids by table: the written ones, and all.
     var written: [Int: [String]] = [:]
     var wanted: [Int: [String]] = [:]
 
@@ -26,7 +26,7 @@ extension PostgresStore {
     }
   }
 
-  /// Begins the transaction, locks and reads in one round trip.
+  /// Begins the transaction, locks and reads, in one round trip.
   package func fetch(_ footprints: [Footprint]) throws(PostgresError) -> Fetched {
     let joined = JoinedFootprint(footprints)
     var locked: [(table: Int, number: Int)] = []
@@ -49,7 +49,7 @@ extension PostgresStore {
       requests = PostgresRequests.Asked(footprints, schema, pipe)
       for (table, ids) in joined.written.sorted(by: { $0.key < $1.key }) {
         var parameters = PostgresParameters()
-        // No record of the table has any other; its type would not even take one.
+        // The table contains no other ids, and its type would reject them.
         parameters.append(array: ids.filter { layout.relations[table].takes($0) })
         locked.append((table, pipe.send(statements.records[table].lock, parameters)))
       }
@@ -96,7 +96,7 @@ extension PostgresStore {
     return fetched
   }
 
-  /// The records that somebody else has locked.
+  /// The records that another transaction has locked.
   private func busy(
     among locked: [(table: Int, number: Int)], _ joined: JoinedFootprint, _ answers: [PostgresRows],
     _ fetched: Fetched
@@ -112,7 +112,7 @@ extension PostgresStore {
     return busy
   }
 
-  /// Records by rows of the ledger of one table, with their values, in the order of some ids.
+  /// Decodes records from ledger rows of one table with their values, in the order of `ids`.
   func entries(_ rows: PostgresRows, of table: Int, _ ids: [String]) -> [RecordEntry] {
     var entries: TextMap<RecordEntry> = [:]
     for row in rows.indices {
@@ -123,7 +123,7 @@ extension PostgresStore {
 }
 
 extension Fetched {
-  /// Notes the commands whose device, zone or record somebody else has locked.
+  /// Defers the commands whose device, zone or record another transaction has locked.
   mutating func wait(_ footprints: [Footprint], held: TextSet, busy: Set<Footprint.Key>) {
     for (index, footprint) in footprints.enumerated() {
       let isDeviceHeld = footprint.device.map { (devices[$0.number] ?? nil) == nil } ?? false
@@ -147,7 +147,7 @@ extension Fetched {
     for row in acks.indices { devices[acks.int64(row, 0)]??.ackCount = Int(acks.int64(row, 1)) }
   }
 
-  /// - Returns: the zones that somebody else has locked.
+  /// - Returns: the zones that another transaction has locked.
   mutating func learn(zones rows: PostgresRows, there: PostgresRows, _ named: [String]) -> TextSet {
     let existing = TextSet(there.indices.map { there.text($0, 0) })
     for zone in named where !existing.contains(zone) { zones[zone] = .some(nil) }
@@ -170,13 +170,13 @@ extension Fetched {
 }
 
 extension DeviceRow {
-  /// The columns of a device that is locked.
+  /// The columns of a locked device.
   package static let columns = """
     number, id, account, token_hash, confirmed, chain, acknowledged_refusals, applied, issued_after, acks_purged, \
     unseen_since_restore, clock, session_used
     """
 
-  /// A device by its row, its refusals and the count of its acks; nil when there is none.
+  /// Decodes a device, its refusals and the count of its acks; nil for an unknown device.
   init?(_ answers: [PostgresRows]) {
     if answers[0].isEmpty { return nil }
     self.init(answers[0], 0)
@@ -184,7 +184,7 @@ extension DeviceRow {
     ackCount = answers[2].isEmpty ? 0 : Int(answers[2].int64(0, 1))
   }
 
-  /// A device of a row, read as `columns` says. Its acks are counted by rows of their own.
+  /// Decodes a device from a row with the columns of `columns`. Separate rows count its acks.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
       DeviceState(
@@ -199,7 +199,7 @@ extension DeviceRow {
 }
 
 extension LockedZone {
-  /// A zone of a row: its name, then seq, public, clock, records and bytes.
+  /// Decodes a zone from a row with its name, seq, public, clock, records and bytes.
   package init(_ rows: PostgresRows, _ row: Int) {
     self.init(
       seq: rows.int64(row, 1), isPublic: rows.bool(row, 2),

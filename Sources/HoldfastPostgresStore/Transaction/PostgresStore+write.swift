@@ -51,7 +51,7 @@ extension PostgresStore {
     DELETE FROM holdfast.acks a USING unnest($1::bigint[], $2::text[]) AS u (device, zone)
     WHERE a.device = u.device AND a.zone = u.zone
     """
-  // A zone that was lost in between must be resynced, or given up.
+  // If the zone was lost since the last ack, the device must resync or drop it.
   private static let putAcks: PostgresStatement = """
     INSERT INTO holdfast.acks AS a (device, zone, epoch, seq, purged, lost)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[])
@@ -68,7 +68,7 @@ extension PostgresStore {
     WHERE a.id = u.account
     """
 
-  /// Writes what has changed, in one round trip; see `PostgresWriting`.
+  /// Writes the changes in one round trip; see `PostgresWriting`.
   package func write(_ delta: Delta, andCommit changes: ZoneChanges?) throws(PostgresError) {
     let parking = PostgresParking(delta.records, schema, layout)
     try connection.pipeline { pipe in
@@ -160,7 +160,7 @@ extension PostgresStore {
     pipe.send(Self.putPlaces, parameters)
   }
 
-  /// Writes the tables: new records parents first, then changes, then deletions children first.
+  /// Writes the tables: first new records, parents first; then changes; then deletions, children first.
   private func writeRecords(
     _ changes: [ChangedRecord], _ parking: PostgresParking, _ pipe: PostgresPipeline
   ) {

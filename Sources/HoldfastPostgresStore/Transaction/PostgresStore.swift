@@ -2,20 +2,20 @@ package import HoldfastCore
 package import HoldfastPostgres
 package import HoldfastService
 
-/// The store in PostgreSQL: docs/POSTGRES.md, section 2. What the rules change is kept in memory and written at the end.
+/// The store in PostgreSQL: docs/POSTGRES.md, section 2. `Transaction` keeps the changes in memory, and writes them at the end.
 package final class PostgresStore: StoreWriter {
-  /// How a store meets what somebody else has locked.
+  /// How a store treats locks of other transactions.
   package enum Lane: Sendable {
-    /// Commands that would have to wait are left to the slow lane.
+    /// The fast lane: skips locked rows, and leaves blocked commands to the slow lane.
     case fast
-    /// Waits, half a second at a time.
+    /// The slow lane: waits for locks, half a second at a time.
     case slow
   }
 
   package let schema: SyncSchema
   package let layout: PostgresLayout
   package let lane: Lane
-  /// Who this server is among those on the database.
+  /// The id of this server among those on the database.
   package let node: String
   package private(set) lazy var zones: any ZoneTable = PostgresZones(self)
   package private(set) lazy var devices: any DeviceTable = PostgresDevices(self)
@@ -27,7 +27,7 @@ package final class PostgresStore: StoreWriter {
   package private(set) lazy var recovery: any RecoveryTable = PostgresRecovery(self)
   private(set) lazy var accountTable = PostgresAccounts(self)
   package var accounts: any AccountTable { accountTable }
-  /// How it reaches the tables.
+  /// Reads and writes the tables in the database's layout.
   package private(set) lazy var writing: any PostgresWriting =
     layout.isDistributed ? PostgresShardWriting(self) : PostgresWholeWriting(self)
   package let isAlone = false
@@ -35,7 +35,7 @@ package final class PostgresStore: StoreWriter {
   private let known: KnownHistory
   package var prover: Prover { known.prover }
   package let statements: PostgresStatements
-  /// The transaction at work.
+  /// The number of the current transaction.
   package var transaction: Int64 = 0
   private let confirmed: @Sendable (Int64, String) -> Void
   private let open: () throws(PostgresError) -> PostgresConnection
@@ -49,9 +49,9 @@ package final class PostgresStore: StoreWriter {
   private static let uncheck: PostgresStatement = "SET CONSTRAINTS ALL DEFERRED"
 
   /// - Parameters:
-  ///   - confirmed: is told each transaction that was committed, and its epoch.
-  ///   - openDirectly: makes a connection for what no request does.
-  ///   - open: makes a connection; called again when one was lost.
+  ///   - confirmed: called with each committed transaction and its epoch.
+  ///   - openDirectly: opens a connection to the database itself, for work beyond requests.
+  ///   - open: opens a connection; called again after a connection is lost.
   package init(
     _ schema: SyncSchema, _ known: KnownHistory, layout: PostgresLayout, lane: Lane, node: String,
     confirmed: @escaping @Sendable (Int64, String) -> Void,
@@ -70,7 +70,7 @@ package final class PostgresStore: StoreWriter {
     statements = PostgresStatements(schema, layout, lane)
   }
 
-  /// The connection, made when there is none.
+  /// The connection. Opens one if there is none.
   package var connection: PostgresConnection {
     get throws(PostgresError) {
       if let opened, opened.isUsable { return opened }
@@ -85,23 +85,23 @@ package final class PostgresStore: StoreWriter {
   package func begin(_ footprints: [Footprint]) throws -> Fetched {
     accountTable.begin()
     do throws(PostgresError) { return try writing.fetch(footprints) } catch {
-      // The database may have been started again since the last use. Nothing was written yet.
+      // The database may have restarted since the last use. Nothing was written yet, so one retry is safe.
       guard error.isConnectionLost, opened != nil else { throw error }
       rollBack()
       return try writing.fetch(footprints)
     }
   }
 
-  /// Takes what the transaction has read of the history.
+  /// Records the history that the transaction has read.
   func learn(history rows: PostgresRows) throws(PostgresError) {
-    // A database without an epoch is not opened.
+    // A database without an epoch cannot be opened.
     guard let history = try? PostgresEpoch.history(rows) else { return }
     self.history = history
     known.see(history)
   }
 
   package func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool {
-    // It changes all zones: on shards no statement of a request does.
+    // A new epoch updates all zones, which no request's statement does on shards.
     let connection = try openDirectly()
     defer { connection.close() }
     guard let begun = try PostgresEpoch.begin(epoch, after: current, on: connection) else { return false }
@@ -119,7 +119,7 @@ package final class PostgresStore: StoreWriter {
 
   package func rollBack() {
     guard let opened else { return }
-    // Outside of a transaction it has no effect but to clear what was wrong with its values.
+    // Outside a transaction, ROLLBACK only clears the connection's recorded faults in row values.
     if opened.isUsable, (try? opened.execute("ROLLBACK")) != nil { return }
     opened.close()
     self.opened = nil
@@ -178,14 +178,14 @@ package final class PostgresStore: StoreWriter {
     guard let error = error as? PostgresError else { return .other }
     if error.code == .diskFull { return .full }
     if error.isTransient || writing.isLateLock(error) { return .transient }
-    // Rights that were taken away, row-level security that was switched on. In a function it is the team's, who may mean to forbid it.
+    // A revoked privilege, or row-level security. Inside a function, the team may intend the refusal.
     if error.code == .insufficientPrivilege, error.context == nil { return .denied }
-    // A statement that is stopped again, alone and prepared again, takes too long by itself.
+    // A statement that is canceled again when its command runs alone takes too long by itself.
     if error.isUnavailability, error.code != .queryCanceled {
-      // Inside a function it may be of one command alone.
+      // Inside a function, the failure may concern only one command.
       return error.context == nil ? .unavailable : .transient
     }
-    // What no retry heals; a trigger of the team raises any code.
+    // Retries cannot help. A team's trigger may raise any code.
     return error.severity == nil ? .other : .rule("SQLSTATE \(error.code)")
   }
 

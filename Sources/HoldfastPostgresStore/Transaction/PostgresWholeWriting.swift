@@ -2,7 +2,7 @@ package import HoldfastCore
 package import HoldfastPostgres
 import HoldfastService
 
-/// A store's work on tables that lie in one database: in bulk.
+/// Reads and writes tables in a single database, in bulk.
 final class PostgresWholeWriting: PostgresWriting {
   private unowned let store: PostgresStore
   private let findWhere: [[PostgresStatement?]]

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// The zones and the roles in them in PostgreSQL.
+/// The zones and roles in PostgreSQL.
 final class PostgresZones: ZoneTable {
   private unowned let store: PostgresStore
 

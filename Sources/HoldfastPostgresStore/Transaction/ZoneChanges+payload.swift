@@ -1,17 +1,17 @@
 import HoldfastCore
 package import HoldfastService
 
-/// What a transaction changed, as servers on one database tell each other with NOTIFY.
+/// The notifications of a transaction, which the servers of one database send each other with NOTIFY.
 ///
-/// A payload is words with a space between: first the server that says it (`0` for a trigger), then for each zone its name, and behind `=` the
-/// device that alone wrote it where that is known; `@` and a user; `#` and a device. `*` says: look at everything. In a name, the six
-/// characters that mean something here are `%` and two hex digits each.
+/// A payload is a list of words, separated by spaces. The first word is the sending server (`0` for a trigger). Each zone is its name, with
+/// `=` and a device if that device alone wrote the zone. `@` precedes a user, and `#` a device. `*` means that everything may have changed.
+/// In names, the six special characters are encoded as `%` and two hex digits.
 extension ZoneChanges {
-  /// PostgreSQL takes less than 8,000 bytes in one notification.
+  /// PostgreSQL limits a notification to less than 8,000 bytes.
   private static let payloadLimit = 7800
   private static let payloadCountLimit = 32
 
-  /// The payloads that say it; none when there is nothing to say.
+  /// The encoded payloads; none if nothing changed.
   package func payloads(from node: String) -> [String] {
     var words = zones.map { zone, device in Self.escaped(zone) + (device.map { "=\($0)" } ?? "") }
     words += users.map { "@" + Self.escaped($0) }
@@ -30,10 +30,10 @@ extension ZoneChanges {
     return payloads.count > Self.payloadCountLimit ? ["\(node) *"] : payloads
   }
 
-  /// Reads a payload; nil for one that says to look at everything, or that nobody here can read.
+  /// Parses a payload; nil for one with `*`, and for an unknown form.
   package init?(payload: String) {
     self.init()
-    // By bytes: a character may begin with the space and end in the name behind it.
+    // Splits bytes, not characters: a combining character would join the space before it.
     let words = payload.utf8.split(separator: UInt8(ascii: " "))
     if words.isEmpty { return nil }
     for word in words.dropFirst() {
@@ -52,10 +52,10 @@ extension ZoneChanges {
     }
   }
 
-  /// The characters that mean something in a payload, besides `%`, with what stands for them; the triggers have the same.
+  /// The encoding of the special characters other than `%`. The triggers use the same.
   static let escapes = [(" ", "%20"), ("=", "%3D"), ("@", "%40"), ("#", "%23"), ("*", "%2A")]
 
-  /// A name as it stands in a payload.
+  /// Encodes a name.
   private static func escaped(_ name: String) -> String {
     var bytes: [UInt8] = []
     for byte in name.utf8 {
@@ -65,7 +65,7 @@ extension ZoneChanges {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The name that a word of a payload says.
+  /// Decodes a name.
   private static func name(_ word: some Sequence<UInt8>) -> String {
     var bytes: [UInt8] = []
     var rest = Array(word)[...]

@@ -1,12 +1,12 @@
 package import HoldfastCore
 package import HoldfastService
 
-/// Who may do what follows what SQL makes of members: docs/SHARING.md, section 1.
+/// Updates access after plain SQL has changed members: docs/SHARING.md, section 1.
 struct AccessFunction {
   let tables: TriggerTables
 
-  /// `grant_access(wanted)` works out again who may do what in zones, and in those that name them as groups. Who loses a zone is remembered, so
-  /// that the user's devices resync it should it come back, and all whom it concerns are told.
+  /// `grant_access(wanted)` recomputes access to zones, and to the zones that name them as groups. It marks losses in the acks, so that the
+  /// user's devices resync a zone that the user regains. It notifies all affected users.
   var sql: String {
     return TriggerFunction.sql(
       "holdfast.grant_access(wanted text[])", returns: "void", declare: ["concerned text[]", "notified text[]"],
@@ -38,7 +38,7 @@ struct AccessFunction {
       """)
   }
 
-  /// Calls it for the rows of a statement: members, and root records of zones that are groups.
+  /// The call for the rows of a statement: members, and root records of zones that are groups.
   func call(_ index: Int, _ rows: String) -> String {
     switch tables.schema.tables[index].zone {
     case .explicit:
@@ -57,7 +57,7 @@ struct AccessFunction {
 }
 
 extension AccessQuery {
-  /// The query over the tables of PostgreSQL.
+  /// The query over PostgreSQL's tables.
   package init(_ schema: SyncSchema) {
     let roots = schema.tables.filter { $0.zone == .root }.map { PostgresName.literal($0.name) }
     let root =

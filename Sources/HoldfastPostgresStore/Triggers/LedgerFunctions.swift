@@ -1,6 +1,6 @@
 import HoldfastService
 
-/// The functions by which the triggers write the ledger: set by set, each row by its key.
+/// The functions by which the triggers write the ledger: in bulk, with each row found by its key.
 enum LedgerFunctions {
   /// See `TriggerTables.keyed`.
   static let keyed = """
@@ -8,8 +8,8 @@ enum LedgerFunctions {
       SET jit = off SET work_mem = '128MB'
     """
 
-  /// Rows of a query that has `zone` and `id`, numbered in each zone (`place`), and at the first of each zone its seq (`base`) and the stamp
-  /// that a change has there now (`stamp`): a zone is looked up once, however many of its records there are.
+  /// Numbers the rows of a query with `zone` and `id` within each zone (`place`). Only the first row of each zone gets the zone's seq
+  /// (`base`) and the stamp of a change (`stamp`): each zone is looked up once.
   static func numbered(_ rows: String) -> String {
     """
     SELECT c.*, CASE WHEN c.place = 1 THEN (SELECT z.seq FROM holdfast.zones z WHERE z.zone = c.zone) END AS base,
@@ -20,15 +20,16 @@ enum LedgerFunctions {
     """
   }
 
-  /// What the functions of all tables use to write the ledger.
+  /// The functions for all tables that write the ledger.
   ///
-  /// - `advance(zones, counts, sizes, now)` makes the zones' rows say what the ledger says, counts in each how many records and bytes it
-  ///   holds more, and tells those who listen.
-  /// - `locate(of, ids)` locks the zones of live records, and says where each is.
-  /// - `change(of, ids, places, names, sizes, now)` gives records the next seqs and revs, and stamps the columns that `names` has with bars between. It
-  ///   gives back the ids that do not live where they should.
-  /// - `tombstone_records(of, ids, places, now)` makes tombstones of records, and gives back the ids that do not live where they should.
-  /// - `restamp(of, ids, places, names, now)` stamps columns of records that are about to move: the move is the rev that the stamps name.
+  /// - `advance(zones, counts, sizes, now)` updates the seqs of zones from the ledger, adds to their records and bytes, and notifies the
+  ///   nodes.
+  /// - `locate(of, ids)` locks the zones of live records, and returns the zone of each.
+  /// - `change(of, ids, places, names, sizes, now)` assigns records their next seqs and revs, and stamps the columns in `names`, which
+  ///   bars separate. It returns the ids that are not live in the expected zone.
+  /// - `tombstone_records(of, ids, places, now)` turns records into tombstones, and returns the ids that are not live in the expected
+  ///   zone.
+  /// - `restamp(of, ids, places, names, now)` stamps columns of records that are about to move. The stamps name the rev of the move.
   static let all = """
     CREATE OR REPLACE FUNCTION holdfast.advance(zones text[], counts bigint[], sizes bigint[], now bigint) RETURNS void LANGUAGE plpgsql VOLATILE
       SET search_path = pg_catalog, pg_temp \(keyed) SET plan_cache_mode = force_generic_plan AS $$
@@ -131,28 +132,29 @@ enum LedgerFunctions {
 
     """
 
-  /// The live records of `ids` that are where `places` says, with the sizes that they are counted with.
+  /// The live records of `ids` that are in the zones `places`, with their counted sizes.
   private static let live = """
     SELECT n.id, n.zone, k.tid, k.held FROM unnest(ids, places) n (id, zone), LATERAL (
                 SELECT r.ctid AS tid, r.size AS held FROM holdfast.records r
                 WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
     """
 
-  /// The same, with the columns that `names` has.
+  /// The same, with the columns of `names`.
   private static let found = """
     SELECT n.id, n.zone, n.columns, k.tid FROM unnest(ids, places, names) n (id, zone, columns), LATERAL (
                 SELECT r.ctid AS tid FROM holdfast.records r
                 WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
     """
 
-  /// The same with their new sizes, and those that they are counted with.
+  /// The same, with their new and counted sizes.
   private static let measured = """
     SELECT n.id, n.zone, n.columns, n.size, k.tid, k.held FROM unnest(ids, places, names, sizes) n (id, zone, columns, size), LATERAL (
                 SELECT r.ctid AS tid, r.size AS held FROM holdfast.records r
                 WHERE r.record_table = of AND r.id = n.id AND r.zone = n.zone AND r.state = 0 OFFSET 0) k
     """
 
-  /// The stamps of a record `l` with those of the columns `u.columns` replaced. The pattern is only for what simpler means can't do.
+  /// The stamps of a record `l`, with those of the columns `u.columns` replaced. The regular expression handles only what simpler functions
+  /// cannot.
   private static let stamps = """
     CASE
             WHEN strpos(l.stamps, ';') = 0 THEN l.stamps

@@ -1,12 +1,12 @@
 import HoldfastCore
 import HoldfastService
 
-/// The function that says the zone of a row before it is written.
+/// The function that sets the zone of a row before it is written.
 struct PlacementFunction {
   let tables: TriggerTables
 
-  /// The function that fills the column `zone` of a row, where there is one, so that its unique groups hold from the first moment; nil where
-  /// the writer says the zone. What it can't know yet, as the parent is of the same statement, is put right when the record is settled.
+  /// The function that sets the column `zone` of a row, so that unique groups are enforced immediately. Nil for a table without the column,
+  /// and if the writer sets the zone. If the same statement inserts a parent, settling the record corrects the zone later.
   func sql(of index: Int) -> String? {
     let relation = tables.relations[index]
     guard relation.hasZone else { return nil }
@@ -39,20 +39,20 @@ struct PlacementFunction {
           """
       }
     }
-    // It runs for each row: what it sets takes longer than what it does.
+    // The function runs for each row, and settings would take longer than its work.
     return TriggerFunction.sql(
       "\(tables.function(index, "place"))()",
       settings: variables.isEmpty ? "" : "SET enable_seqscan = off SET plan_cache_mode = force_generic_plan",
       declare: variables, "  \(body)\n  RETURN NEW;")
   }
 
-  /// On which columns a row is placed.
+  /// The columns whose update requires a new placement, as a clause.
   func columns(of index: Int) -> String {
     if tables.schema.tables[index].zone == .explicit { return "" }
     return " OF \"id\", \"zone\"" + (tables.parent(of: index).map { ", \($0.column.quoted)" } ?? "")
   }
 
-  /// Completes a membership: either the user or the name is enough. Only its role can change.
+  /// Completes a membership: the user or the name is enough. Only the role can change.
   private func member(_ index: Int) -> String {
     TriggerFunction.sql(
       "\(tables.function(index, "place"))()",

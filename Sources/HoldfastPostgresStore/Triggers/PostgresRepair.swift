@@ -2,15 +2,15 @@ import HoldfastCore
 import HoldfastPostgres
 import HoldfastService
 
-/// Makes the ledger say what the tables say, after it was bypassed: triggers were switched off, a table was restored by itself, rows were
-/// copied by replication. In the transaction of an opening; nobody writes the tables until its commit. docs/POSTGRES.md, section 4.
+/// Repairs the ledger from the tables after it was bypassed: by disabled triggers, the restore of a single table, or replication. Runs in
+/// the transaction of an opening, and locks the tables against writes until its commit. docs/POSTGRES.md, section 4.
 struct PostgresRepair {
   let connection: PostgresConnection
   let triggers: TriggerTables
 
-  /// Compares all tables with the ledger and feeds what differs. Then zones say what the ledger says.
+  /// Compares all tables with the ledger, and settles the records that differ. Then corrects the seqs of the zones.
   ///
-  /// - Returns: a line for each table in which something was fed.
+  /// - Returns: a line for each repaired table.
   func run() throws -> [String] {
     var lines: [String] = []
     for index in triggers.schema.tables.indices {
@@ -34,7 +34,7 @@ struct PostgresRepair {
 
   /// Settles the records of a table that differ from the ledger, in the order of their ids.
   ///
-  /// - Parameter contents: whether what is in table and ledger alike is fed, too, where its row was written later.
+  /// - Parameter contents: whether to also settle records that exist in both, if the table's row was written later.
   func settle(_ index: Int, contents: Bool = false) throws {
     try takeIn(
       index,
@@ -53,7 +53,7 @@ struct PostgresRepair {
       """)
   }
 
-  /// Brings the column `zone` to what the records above say, as the trigger does that may have been bypassed. What moved is fed afterwards.
+  /// Corrects the column `zone` from the parent records, as the bypassed trigger would have. The caller feeds the moved records afterwards.
   private func place(_ index: Int) throws {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
     guard relation.hasZone, PlacementFunction(tables: triggers).sql(of: index) != nil else { return }
@@ -68,7 +68,7 @@ struct PostgresRepair {
       """)
   }
 
-  /// Changes records of a table, which its constraints may forbid.
+  /// Changes records of a table. The table's constraints may refuse that.
   private func takeIn(_ index: Int, _ sql: String) throws {
     do { try connection.execute(sql) } catch {
       guard error.code.isConstraint else { throw error }
@@ -77,9 +77,9 @@ struct PostgresRepair {
     }
   }
 
-  /// The ids of records that table or ledger has alone. With `contents` also those that are in another zone than the ledger says, and those whose
-  /// row was written by a later transaction than its row of the ledger: triggers and service write both in one. A row that SQL wrote without a
-  /// change is among them; feeding it does no harm.
+  /// Selects the ids of records that are only in the table or only in the ledger. With `contents`, also those in different zones, and those
+  /// whose row is newer than their ledger row; triggers and service write both in one transaction. A row that SQL updated without a change
+  /// is among them, and feeding it is harmless.
   private func differences(_ index: Int, contents: Bool) -> String {
     let (relation, source) = (triggers.relations[index], triggers.zoneSource(index, home: "NULL"))
     return """

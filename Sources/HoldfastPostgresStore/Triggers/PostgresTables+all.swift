@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastService
 
 extension PostgresTables {
-  /// The statements that make everything in an empty database, in their order; for people to read as well.
+  /// The statements that create everything in an empty database, in order. Also for people to read.
   package var all: String {
     Self.own(isDistributed: false) + schema.tables.indices.map { create($0) }.joined()
       + schema.tables.indices.map { references(of: $0) }.joined()

@@ -1,11 +1,11 @@
 import HoldfastPostgres
 import HoldfastService
 
-/// The triggers of a team that write tables themselves. What they write in a transaction of the service is not in the ledger, and so on no
-/// device: docs/POSTGRES.md, section 4. They are found by the words of their functions, outside of texts and comments. What those call is not
-/// looked at.
+/// The triggers of a team that write tables themselves. In a transaction of the service, their writes do not reach the ledger or any
+/// device: docs/POSTGRES.md, section 4. They are found by keywords in their functions, outside of texts and comments. Functions that those
+/// call are not examined.
 struct PostgresTeamTriggers {
-  /// What a trigger is called, and whether it names a table of the schema where it writes.
+  /// Selects the name of each such trigger, and whether it writes a table of the schema.
   private static let find: PostgresStatement = #"""
     SELECT format('%s on %s', t.tgname, t.tgrelid::regclass::text) AS name, bool_or(EXISTS (
       SELECT FROM holdfast.tables w JOIN pg_class c ON c.oid = to_regclass(w.relation)
@@ -18,7 +18,7 @@ struct PostgresTeamTriggers {
     GROUP BY 1 ORDER BY 1
     """#
 
-  /// A line for each, with what to do.
+  /// A warning for each, with what to do.
   static func warnings(on connection: PostgresConnection) throws(PostgresError) -> [String] {
     try connection.query(find).texts.map { name in
       """
@@ -28,7 +28,7 @@ struct PostgresTeamTriggers {
     }
   }
 
-  /// Those that write tables of the schema: with them tables are not adopted.
+  /// The triggers that write tables of the schema. They prevent an adoption.
   static func faults(on connection: PostgresConnection) throws(PostgresError) -> [String] {
     let rows = try connection.query(find)
     return rows.indices.filter { rows.bool($0, 1) }.map { row in

@@ -1,14 +1,14 @@
 import HoldfastCore
 import HoldfastService
 
-/// The SQL by which writers that go round the server take part: functions in the schema `holdfast`, and triggers of the schema's tables that
-/// call them. docs/POSTGRES.md, section 4.
+/// The SQL for other SQL writers: functions in the schema `holdfast`, and triggers on the schema's tables that call them. docs/POSTGRES.md,
+/// section 4.
 ///
-/// A table has a function that *settles* records: it compares what stands in the tables with what stands in the ledger, and makes the
-/// ledger say the same. Whatever order a statement's triggers run in, and whatever triggers of the team did before, the last one finds the
-/// truth. An update of columns, the common case, is written to the ledger without looking at the table again.
+/// Each table has a function that *settles* records: it compares the tables with the ledger, and corrects the ledger. The order of a
+/// statement's triggers, and the effects of a team's triggers, do not matter: the last trigger sees the final state. An update of columns,
+/// the common case, goes to the ledger without another look at the table.
 ///
-/// The functions run with the rights of who installed them, as a writer of the team's tables need not know Holdfast's.
+/// The functions run with the privileges of their owner, because writers of the team's tables need none on Holdfast's.
 struct PostgresTriggers {
   let tables: TriggerTables
 
@@ -21,7 +21,7 @@ struct PostgresTriggers {
     functions + tables.schema.tables.indices.flatMap { triggers(of: $0).map(\.sql) }.joined()
   }
 
-  /// All functions, replacing those that are there.
+  /// All functions, replacing existing ones.
   var functions: String {
     SharedFunctions.all + LedgerFunctions.all + AccessFunction(tables: tables).sql
       + TriggerChecks(tables: tables).expectLinks
@@ -37,7 +37,7 @@ struct PostgresTriggers {
       + statements.truncated(index) + (PlacementFunction(tables: tables).sql(of: index) ?? "")
   }
 
-  /// The triggers of one table. The service keeps them still, since it writes the ledger itself.
+  /// The triggers of one table. They are inactive in the service's transactions, because the service writes the ledger itself.
   func triggers(of index: Int) -> [(name: String, sql: String)] {
     let relation = tables.relations[index].relation
     let both = "REFERENCING OLD TABLE AS holdfast_old NEW TABLE AS holdfast_new"

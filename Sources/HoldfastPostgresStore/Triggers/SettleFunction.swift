@@ -7,17 +7,17 @@ struct SettleFunction {
 
   /// The function that settles records of a table: `settle(ids, is_whole)`.
   ///
-  /// What is in the table and not in the ledger is created, or lives again one rev above its tombstone; what is in the ledger alone has been
-  /// deleted; what is in another zone has moved, and all that is under it. With `is_whole` a record that stands where it stood counts as
-  /// changed in all columns: it was replaced.
+  /// A record that is only in the table is created, or restored one rev above its tombstone. A record that is only in the ledger is
+  /// deleted. A record in another zone is moved, with all its children. With `is_whole`, a record in the same place counts as changed in
+  /// all columns, because it was replaced.
   ///
-  /// Tables and ledger are looked up once, in the statement that also reads the seqs of the zones: what was found holds when no zone has moved
-  /// before its lock was had.
+  /// One statement reads tables, ledger and the zones' seqs. Its result is valid if no zone's seq has changed before the zone's lock is
+  /// acquired.
   func sql(of index: Int) -> String {
     let source = tables.zoneSource(index)
     let relation = tables.relations[index]
     let id = relation.id
-    // The log of conflicts is no record that somebody made.
+    // Entries of the conflict log do not count as records.
     let weight = tables.schema.tables[index].name == TableSchema.conflicts.name ? 0 : 1
     return TriggerFunction.sql(
       "\(tables.function(index, "settle"))(ids text[], is_whole boolean)", returns: "void",
@@ -102,7 +102,7 @@ struct SettleFunction {
       """)
   }
 
-  /// What is said of records that belong nowhere.
+  /// The error for records without a zone.
   private func complaint(_ index: Int) -> String {
     if tables.makesZones(index) && tables.isPlain(index) { return "" }
     let (what, hint) =
@@ -129,7 +129,7 @@ struct SettleFunction {
       """
   }
 
-  /// A root record makes a zone: it does not take one that is somebody else's, a user's, a public one or that of a record of another table.
+  /// The error for a root record whose id names an existing zone: a user's, a public one, or that of a record of another table.
   private func taken(_ index: Int) -> String {
     guard tables.schema.tables[index].zone == .root else { return "" }
     let others = tables.schema.tables.indices.filter { $0 != index && tables.schema.tables[$0].zone == .root }
@@ -153,7 +153,7 @@ struct SettleFunction {
       """
   }
 
-  /// The zones of root records that are new. A child may come before its root in a transaction: its foreign key says whether it may stay.
+  /// Creates the zones of new root records. In a transaction, a child may come before its root; its foreign key decides at the commit.
   private func makeZones(_ index: Int) -> String {
     guard tables.makesZones(index) else { return "" }
     return """
@@ -163,7 +163,7 @@ struct SettleFunction {
       """
   }
 
-  /// Takes along what is under records that moved, and keeps the column `zone` right where there is one.
+  /// Moves the children of moved records along, and corrects the column `zone` if there is one.
   private func follow(_ index: Int) -> String {
     let relation = tables.relations[index]
     let id = relation.id
@@ -193,7 +193,7 @@ struct SettleFunction {
     return sql + "  END IF;\n"
   }
 
-  /// Makes `holdfast.account` the owner of the zones of root records that are new.
+  /// Makes `holdfast.account` the owner of the zones of new root records.
   private func owner(_ index: Int) -> String {
     guard tables.schema.tables[index].zone == .root,
       let members = tables.schema.index(of: TableSchema.members.name)

@@ -1,15 +1,17 @@
 import HoldfastService
 
-/// The functions that those of all tables use.
+/// The functions that the triggers of all tables share.
 enum SharedFunctions {
-  /// What the functions of all tables use.
+  /// The SQL of the shared functions.
   ///
+  /// - `escape_word(name)` encodes a name for a notification, and `notify_nodes(words)` sends words to all servers; see
+  ///   `ZoneChanges.payloads`.
   /// - `now()` is the database's clock as a stamp.
-  /// - `hold(zones)` locks zones in the order of their names and gives the sum of their seqs: as long as it is what it was when the records
-  ///   were looked up, none of them has moved meanwhile.
-  /// - `expect(taken, wanted, of)` fails when the service wrote another number of records than it meant to.
-  /// - `account_home()` is the user whom `holdfast.account` names.
-  /// - `word(name)` is a name as it stands in a notification, and `tell(words)` sends words to all servers; see `ZoneChanges.payloads`.
+  /// - `expect(taken, wanted, of)` fails if the service wrote another number of records than intended.
+  /// - `stamp_text(stamp)` and `mark(rev, stamp)` encode a stamp for the column `stamps` of the ledger.
+  /// - `lock_zones(zones)` locks zones in the order of their names, and returns the sum of their seqs. The sum shows whether one of them
+  ///   has changed since the records were read.
+  /// - `account_home()` is the user that `holdfast.account` names.
   static let all = """
     CREATE OR REPLACE FUNCTION holdfast.escape_word(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT \(ZoneChanges.escapes.reduce("replace(name, '%', '%25')") { "replace(\($0), '\($1.0)', '\($1.1)')" })

@@ -1,13 +1,13 @@
 import HoldfastCore
 import HoldfastService
 
-/// The functions behind the statements that write a table.
+/// The trigger functions for the statements that write a table.
 struct StatementFunctions {
   let tables: TriggerTables
   private var checks: TriggerChecks { TriggerChecks(tables: tables) }
   private var access: AccessFunction { AccessFunction(tables: tables) }
 
-  /// The function behind an INSERT or a COPY.
+  /// The function for INSERT and COPY.
   func inserted(_ index: Int) -> String {
     TriggerFunction.sql(
       "\(tables.function(index, "insert"))()", declare: ["ids text[]"],
@@ -16,7 +16,7 @@ struct StatementFunctions {
       """)
   }
 
-  /// The function behind a DELETE. Whose membership goes loses the zone.
+  /// The function for DELETE. Deleting a membership ends the user's access.
   func deleted(_ index: Int) -> String {
     let rows = """
       SELECT \(tables.relations[index].id.id("o")) AS id, \(tables.rowZone(index, "o") ?? "NULL::text") AS zone FROM holdfast_old o
@@ -28,7 +28,7 @@ struct StatementFunctions {
       """)
   }
 
-  /// The function behind a TRUNCATE, which has no transition tables: what was there is what the ledger knows.
+  /// The function for TRUNCATE, which has no transition tables: it uses the ledger to find the deleted records.
   func truncated(_ index: Int) -> String {
     let known = """
       SELECT l.id, l.zone FROM holdfast.records l WHERE l.record_table = \(tables.name(index)) AND l.state = 0
@@ -51,12 +51,12 @@ struct StatementFunctions {
     "now bigint := holdfast.now()", "ids text[]", "places text[]", "others text[]",
   ]
 
-  /// Makes tombstones of records that are gone, straight in the ledger. What a trigger of the team has put back meanwhile is settled, and so is what
-  /// is not where it should be.
+  /// Turns deleted records into tombstones, directly in the ledger. Settles records that a team's trigger has inserted again meanwhile, and
+  /// those that are not in the expected zone.
   ///
   /// - Parameters:
   ///   - rows: a query of their `id` and `zone`.
-  ///   - find: locks their zones; see `find`.
+  ///   - find: locks their zones; see `TriggerTables.find`.
   private func tombstone(_ index: Int, _ rows: String, _ find: String) -> String {
     let (relation, settle) = (tables.relations[index], tables.function(index, "settle"))
     return """
@@ -89,11 +89,11 @@ struct StatementFunctions {
     """
   }
 
-  /// The function behind an UPDATE.
+  /// The function for UPDATE.
   ///
-  /// The rows before and after the statement are compared once; what differs is kept in arrays, a portion at a time. That one query is dynamic
-  /// SQL, since a plan that is kept would be for the number of rows that it saw first. Records whose id changed, that go to another zone, or
-  /// that do not live where the row says, are settled.
+  /// It compares the rows before and after the statement once, and keeps the differences in arrays, a portion at a time. This query is
+  /// dynamic SQL, because a cached plan would suit only the first number of rows. Records with another id or zone, and those that are not
+  /// live in the expected zone, are settled.
   func updated(_ index: Int) -> String {
     let settle = tables.function(index, "settle")
     return TriggerFunction.sql(
@@ -127,8 +127,8 @@ struct StatementFunctions {
       """)
   }
 
-  /// The rows before and after the statement that differ: `kind` 0 for a change of columns, which `columns` names with bars between, 1 for a
-  /// move to another zone, 2 for an id that came or went.
+  /// The rows that the statement changed. `kind` is 0 for a change of columns, 1 for a move to another zone, and 2 for an id that appeared
+  /// or disappeared. `columns` lists the changed columns with bars between.
   private func pairs(_ index: Int) -> String {
     let relation = tables.relations[index]
     let id = relation.id.quoted
@@ -143,7 +143,7 @@ struct StatementFunctions {
       """
   }
 
-  /// Whether a row goes to another zone; nil where none can.
+  /// Whether a row moves to another zone; nil if no row can.
   private func moves(_ index: Int) -> String? {
     switch tables.schema.tables[index].zone {
     case .parent: tables.parent(of: index)?.column.differs("o", "n")
@@ -152,7 +152,7 @@ struct StatementFunctions {
     }
   }
 
-  /// Stamps the columns of records that move, and lets them go.
+  /// Stamps the columns of moving records, and settles them.
   private func move(_ index: Int) -> String {
     if moves(index) == nil { return "" }
     return """

@@ -1,17 +1,17 @@
 package import HoldfastCore
 import HoldfastService
 
-/// What the triggers refuse.
+/// The checks of the triggers.
 struct TriggerChecks {
   let tables: TriggerTables
 
   // MARK: References
 
-  // References inside a zone name records of the zone (I9). The service refuses a set that would tear one; so do
-  // the triggers a statement.
+  // A reference inside a zone names a record of that zone (I9). The service refuses a change set that would violate this, and the triggers
+  // refuse a statement.
 
-  /// The function that fails when one of the records refers inside its zone to a record of another one, or is so referred to; nil where no
-  /// reference can be torn. The columns that decide the zone can't be: records follow them.
+  /// The function that fails if one of the records has a reference inside its zone to another zone, or is the target of one. Nil if the
+  /// table has no such references. References that decide the zone need no check, because records follow them.
   func checked(_ index: Int) -> String? {
     let (own, others) = (inner(tables.schema.links(of: index)), inner(tables.schema.links(to: index)))
     if own.isEmpty, others.isEmpty { return nil }
@@ -23,7 +23,7 @@ struct TriggerChecks {
         + own.filter { $0.target == index }.map { check($0, of: "parent") }.joined())
   }
 
-  /// Calls it for records that were written.
+  /// The call for written records.
   ///
   /// - Parameter ids: a variable or an expression.
   func check(_ index: Int, _ ids: String, indent: String = "  ") -> String {
@@ -33,7 +33,7 @@ struct TriggerChecks {
     return "\(indent)PERFORM \(tables.function(index, "check"))(\(ids));\n"
   }
 
-  /// The same for records of which columns changed, where one of them is such a reference.
+  /// The call for changed records, if one of the changed columns is such a reference.
   func checkChanges(_ index: Int) -> String {
     let links = inner(tables.schema.links(of: index))
     if links.isEmpty { return "" }
@@ -45,7 +45,7 @@ struct TriggerChecks {
       """
   }
 
-  /// References inside a zone that do not decide it.
+  /// The references inside a zone that do not decide it.
   private func inner(_ links: [SyncSchema.Link]) -> [SyncSchema.Link] {
     links.filter { link in
       guard link.isInZone, let (parent, _) = tables.parent(of: link.table) else { return link.isInZone }
@@ -85,8 +85,8 @@ struct TriggerChecks {
 
   // MARK: Sets
 
-  /// Refuses, of the rows that a statement has written, a value of a column with the policy `set` that is no array of texts: an app reads it as one.
-  /// It is no check of the table, as the policy of a column may change. Empty for a table without such columns.
+  /// The check of a statement's rows that a column with the policy `set` contains an array of texts, which apps expect. It is not a
+  /// constraint of the table, because the policy of a column may change. Empty for a table without such columns.
   func checkSets(_ index: Int) -> String {
     zip(tables.schema.tables[index].columns, tables.relations[index].columns).filter { $0.0.policy == .set }
       .map { definition, column in
@@ -104,14 +104,14 @@ struct TriggerChecks {
 
   // MARK: Servers of an older schema
 
-  // A server goes on with its schema when another one adds tables or columns: docs/SCHEMA-CHANGES.md, section 6.
+  // A server continues with its schema when another server adds tables or columns: docs/SCHEMA-CHANGES.md, section 6.
 
-  /// `expect_links(touched, known)` fails where records of the tables `touched` are deleted or go to another zone by a server that knows the
-  /// references `known` alone, and the schema has others to these tables: what refers by them would be left behind. It fails as a server that is
-  /// being stopped, for which a client tries again.
+  /// `expect_links(touched, known)` fails if the schema has references to the tables `touched` that are not in `known`. A server with an
+  /// older schema deletes or moves records of these tables, and would leave such references dangling. The error is that of a server that is
+  /// shutting down, so that the client retries.
   ///
-  /// The function has the schema's references in it, so it changes in the transaction that adds a reference. Who calls it has locked the zones and
-  /// written the tables: whatever has come to refer to the records since can't be committed before.
+  /// The function contains the schema's references, so it changes in the transaction that adds a reference. The caller has locked the zones
+  /// and written the tables, so no new reference to these records can be committed before.
   var expectLinks: String {
     let links = tables.schema.links.map {
       (target: tables.schema.tables[$0.target].name, name: tables.schema.name(of: $0))

@@ -1,16 +1,16 @@
-/// The form of the functions in plpgsql that the triggers are made of.
+/// The common form of the triggers' plpgsql functions.
 enum TriggerFunction {
-  /// How many records a trigger looks at at once, which bounds its memory.
+  /// The maximum number of records that a trigger processes at once, to bound its memory.
   static let portion = 1_000_000
 
-  /// Settings of functions that gather what a statement did. Rows before and after it are put together by hashing, whatever their number.
+  /// Planner settings of functions that collect a statement's changes. Rows before and after it are joined by hash, for any number of rows.
   static let gathering = """
     SET plan_cache_mode = force_custom_plan SET enable_mergejoin = off SET jit = off SET work_mem = '128MB'
     """
 
-  /// A function in plpgsql. A name that both a variable and a column of a table have is the variable's: columns are named with their tables.
+  /// A plpgsql function. An ambiguous name means the variable; columns are qualified with their tables.
   ///
-  /// - Parameter settings: what the planner may take; see `TriggerTables.keyed`.
+  /// - Parameter settings: planner settings; see `TriggerTables.keyed`.
   static func sql(
     _ name: String, returns: String = "trigger", settings: String = gathering, declare: [String] = [],
     _ body: String

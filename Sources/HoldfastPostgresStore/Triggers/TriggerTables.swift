@@ -1,24 +1,24 @@
 import HoldfastCore
 import HoldfastService
 
-/// The tables as the triggers see them: how they are called, and in which zone a record belongs as they say it.
+/// The tables from the triggers' point of view: their names, and the zones of their records.
 struct TriggerTables {
   let schema: SyncSchema
-  /// One entry for each table of the schema, at its index.
+  /// One entry per table of the schema, by index.
   let relations: [PostgresRelation]
 
-  /// The name of a function of a table, quoted, with its schema.
+  /// The quoted and qualified name of a function of a table.
   func function(_ index: Int, _ purpose: String) -> String {
     "holdfast." + PostgresName.made(schema.tables[index].name, purpose)
   }
 
-  /// The name of a table of the schema as a literal.
+  /// The name of a table of the schema as an SQL literal.
   func name(_ index: Int) -> String { "'\(schema.tables[index].name)'" }
 
-  /// Settings of functions that look rows up by their keys. No plan of them depends on what PostgreSQL believes of how many rows there are: it
-  /// has but nested loops, in the order of the laterals, each with an index inside, and so it is planned once for each connection.
+  /// Planner settings of functions that look rows up by key. Their plans must not depend on statistics: only nested loops remain, in the
+  /// order of the laterals, each with an index inside. Each statement is thus planned once per connection.
   ///
-  /// A reference of an adopted table may have no index. Its table is read whole then, and only a plan for the ids at hand hashes them.
+  /// A reference of an adopted table may have no index. Its table is then scanned, and only a plan for the current ids can hash them.
   var keyed: String {
     let mode = relations.contains { $0.isAdopted } ? "force_custom_plan" : "force_generic_plan"
     return LedgerFunctions.keyed + " SET plan_cache_mode = \(mode)"
@@ -26,20 +26,21 @@ struct TriggerTables {
 
   // MARK: Zones
 
-  /// Where the zone of a table's records is read.
+  /// The SQL that finds the zone of a table's records.
   ///
-  /// Each join is LATERAL with OFFSET 0 or LIMIT, which PostgreSQL never reorders: one look into an index for each row, whatever the statistics
-  /// say. It is so in all statements of the triggers.
+  /// Each join is LATERAL with OFFSET 0 or LIMIT, which PostgreSQL never reorders: one index look-up per row, whatever the statistics are.
+  /// All statements of the triggers use this form.
   struct ZoneSource {
-    /// Joins behind the table, whose alias is `t`.
+    /// The joins after the table, whose alias is `t`.
     var joins = ""
-    /// The zone; null when a parent is not there.
+    /// The expression of the zone; null if a parent does not exist.
     var zone: String
   }
 
-  /// The zone of the records of a table, found by its columns and by the records above them.
+  /// The zone of a table's records, by their columns and their parents.
   ///
-  /// - Parameter home: the user to whom a new record of a user belongs: `home`, a variable of the functions, is who `holdfast.account` names.
+  /// - Parameter home: the expression of the user who owns a new record of a user's table. The functions' variable `home` contains the
+  ///   user that `holdfast.account` names.
   func zoneSource(_ index: Int, home: String = "home") -> ZoneSource {
     var source = ZoneSource(zone: "")
     var (table, row) = (index, "t")
@@ -73,7 +74,7 @@ struct TriggerTables {
     }
   }
 
-  /// The reference that decides a table's zone, and its column; nil when another rule does.
+  /// The reference that decides a table's zone, and its column; nil for another zone rule.
   package func parent(of index: Int) -> (link: SyncSchema.Link, column: PostgresColumn)? {
     guard case .parent(let name) = schema.tables[index].zone,
       let link = schema.links(of: index).first(where: { schema.tables[index].columns[$0.column].name == name }
@@ -82,7 +83,7 @@ struct TriggerTables {
     return (link, relations[index].columns[link.column])
   }
 
-  /// The tables whose records go where those of this one go, with the reference by which they do.
+  /// The tables whose records move along with those of this table, with the reference.
   package func children(of index: Int) -> [(table: Int, column: PostgresColumn)] {
     schema.tables.indices.compactMap { child in
       guard let (link, column) = parent(of: child), link.target == index else { return nil }
@@ -90,17 +91,17 @@ struct TriggerTables {
     }
   }
 
-  /// The table at the end of the parents.
+  /// The table at the top of the parents.
   func ground(of index: Int) -> Int {
     var index = index
     while let (link, _) = parent(of: index) { index = link.target }
     return index
   }
 
-  /// Whether zones of this table's records may have to be made: each root record is one.
+  /// Whether records of this table may require new zones, because each root record is a zone.
   func makesZones(_ index: Int) -> Bool { schema.tables[ground(of: index)].zone == .root }
 
-  /// Whether a record's zone is said by the record alone, whatever stands in other tables.
+  /// Whether a record's zone follows from the record alone.
   func isPlain(_ index: Int) -> Bool {
     switch schema.tables[index].zone {
     case .parent: parent(of: index).map { schema.tables[$0.link.target].zone == .root } ?? false
@@ -109,10 +110,10 @@ struct TriggerTables {
     }
   }
 
-  /// Whether records of this table belong to the zone of a user in the end.
+  /// Whether the table's records are in users' zones, directly or by their parents.
   func isUsers(_ index: Int) -> Bool { schema.tables[ground(of: index)].zone == .user }
 
-  /// The zone of a record as its row says it; nil for a table without a zone whose records are found by those above them.
+  /// The expression of a record's zone from its row; nil if only the parents know the zone.
   func rowZone(_ index: Int, _ row: String) -> String? {
     if relations[index].hasZone { return "\(row).\"zone\"" }
     switch schema.tables[index].zone {
@@ -123,7 +124,7 @@ struct TriggerTables {
     }
   }
 
-  /// Locks the zones of `ids`, and puts where the records are in `places`.
+  /// Locks the zones of `ids`, and sets `places` to the zones of the records.
   package func find(_ index: Int) -> String {
     rowZone(index, "n") == nil ? "places := holdfast.locate(\(name(index)), ids);" : Self.hold
   }

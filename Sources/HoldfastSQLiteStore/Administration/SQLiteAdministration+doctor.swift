@@ -15,7 +15,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// The server alone writes to the file: there is nothing to doubt.
+  /// The server is the only writer of the file, so there are no doubtful findings.
   package func doubts() throws -> [String] { [] }
 
   package func doctor() throws -> [String] {
@@ -36,7 +36,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// A record is in the zone that its table's rule says, if the record alone decides it.
+  /// Each record is in the zone that its table's rule requires, where the record alone decides it.
   private func zoneRules() throws -> [String] {
     try schema.tables.flatMap { table -> [String] in
       let rule: String
@@ -52,7 +52,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// A reference inside a zone names a record of the zone; one of them says which zone it is.
+  /// A reference inside a zone names a record of that zone. For tables below a parent, it also decides the zone.
   private func places() throws -> [String] {
     try schema.links.filter(\.isInZone).flatMap { link in
       let (child, parent) = (schema.tables[link.table], schema.tables[link.target])
@@ -67,7 +67,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// No index keeps values unique, as the service looks at them when a change set is whole.
+  /// No unique index enforces these groups, because the service checks them when a change set is complete.
   private func unique() throws -> [String] {
     try schema.tables.flatMap { table in
       try table.unique.flatMap { group in
@@ -85,7 +85,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// A record is in a zone's feed once: it lives there, or a tombstone says that it did.
+  /// A record is only once in a zone's changes: live or as a tombstone.
   private func feeds() throws -> [String] {
     try schema.tables.flatMap { table in
       try connection.rows(
@@ -97,7 +97,7 @@ extension SQLiteAdministration {
     }
   }
 
-  /// Each seq of a zone belongs to one record or tombstone, and none is beyond the zone's own.
+  /// Each seq of a zone belongs to one record or tombstone, and none exceeds the zone's own seq.
   private func sequences() throws -> [String] {
     let all = (schema.tables.map(\.name) + ["holdfast_tombstones"])
       .map { "SELECT zone, seq FROM \"\($0)\"" }.joined(separator: " UNION ALL ")
@@ -107,7 +107,7 @@ extension SQLiteAdministration {
       SELECT a.zone, max(a.seq) FROM (\(all)) a LEFT JOIN holdfast_zones z ON z.zone = a.zone
       WHERE z.seq IS NULL OR a.seq > z.seq OR a.seq < 1 GROUP BY a.zone
       """)
-    // The zone's seq was given to its last change, which nothing can have taken away.
+    // The zone's last seq belongs to its last change, which nothing but a purge can remove.
     let behind = try connection.rows(
       """
       SELECT z.zone, z.seq FROM holdfast_zones z LEFT JOIN (\(all)) a ON a.zone = z.zone AND a.seq = z.seq

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// What operators ask, in SQLite.
+/// Operator queries in SQLite.
 final class SQLiteAdministration: StoreAdministration {
   let store: any StoreWriter
   let schema: SyncSchema
@@ -77,7 +77,7 @@ final class SQLiteAdministration: StoreAdministration {
       .text
   }
 
-  /// The name of an account, `a`, or what became of it.
+  /// The name of an account `a`, or the state of its erasure.
   private static let name =
     "CASE a.erasure WHEN 0 THEN a.name WHEN 1 THEN '(being erased)' ELSE '(erased)' END"
 

@@ -7,7 +7,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// The directory in which a server keeps its database.
+/// The directory that contains a server's database.
 package struct DataDirectory: Sendable {
   package let path: String
 
@@ -17,10 +17,10 @@ package struct DataDirectory: Sendable {
 
   /// The database file.
   package var database: String { path + "/holdfast.db" }
-  /// What is kept beside it of its history.
+  /// The history mark next to the database.
   package var history: String { path + "/holdfast.history" }
 
-  /// Makes the directory when it is missing, readable by its owner alone.
+  /// Creates the directory if it is missing, accessible only to its owner.
   ///
   /// - Throws: `ServerError.unreachable`.
   package func make() throws(ServerError) {
@@ -31,9 +31,9 @@ package struct DataDirectory: Sendable {
     }
   }
 
-  /// Whether there is a database file with something in it.
+  /// Whether there is a nonempty database file.
   ///
-  /// - Throws: `ServerError.unreachable` when that can't be seen.
+  /// - Throws: `ServerError.unreachable` if that cannot be determined.
   package func hasDatabase() throws(ServerError) -> Bool {
     var status = stat()
     if stat(database, &status) == 0 { return status.st_size > 0 }
@@ -43,14 +43,14 @@ package struct DataDirectory: Sendable {
   }
 }
 
-/// The right to be the one server of a data directory; ends when it is given up or let go, and with the process.
+/// The exclusive lock on a data directory. It ends with `release`, with the object, and with the process.
 package final class DataDirectoryLock: Sendable {
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(true)
 
   /// Takes the lock.
   ///
-  /// - Throws: `ServerError.inUse` when another server has it, `unreachable` when the file can't be made.
+  /// - Throws: `ServerError.inUse` if another server holds it, `unreachable` if the file cannot be created.
   package init(_ directory: DataDirectory) throws(ServerError) {
     let path = directory.path + "/holdfast.lock"
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -59,7 +59,7 @@ package final class DataDirectoryLock: Sendable {
         .unreachable, "\(path) can't be opened: \(systemMessage(errno)). Check the directory's rights.")
     }
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      // What throws here is let go of like any other: it closes the file.
+      // No close here: `deinit` also runs after this throw, and closes the file.
       throw ServerError(
         .inUse,
         "Another server is using \(directory.path). Stop it first, or give this one another --data directory."
@@ -69,19 +69,19 @@ package final class DataDirectoryLock: Sendable {
 
   deinit { release() }
 
-  /// Lets another server have the directory. A second call does nothing.
+  /// Releases the lock. A second call does nothing.
   package func release() {
     guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
-    // A child that was forked at this moment has the descriptor, too, until its program runs: closed alone, the lock would stay with it.
+    // A child process that was just forked holds the descriptor until it runs its program. Closing alone would leave the lock with it.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 }
 
-/// The system's words for an error number.
+/// The system's message for an error number.
 package func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-/// Makes the name of a file durable.
+/// Syncs the folder of a file, so that the file's name is durable.
 package func syncFolder(of path: String) throws(ServerError) {
   let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
   let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -7,12 +7,12 @@ import HoldfastService
   import Darwin
 #endif
 
-/// Whether there is room on a disk.
+/// Checks for free disk space.
 enum DiskSpace {
-  /// Takes room beside a file, and gives it back.
+  /// Allocates space next to a file, and releases it.
   ///
-  /// - Parameter bytes: how much; what a few records take, unless given.
-  /// - Throws: `SQLiteError` with `.full` when there is not so much, `.cantOpen` when no file can be made there.
+  /// - Parameter bytes: the amount; the default fits a few records.
+  /// - Throws: `SQLiteError` with `.full` if there is not enough space, `.cantOpen` if no file can be created there.
   static func check(beside path: String, bytes: Int = 1 << 20) throws(SQLiteError) {
     let probe = path + "-probe"
     let descriptor = open(probe, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -23,7 +23,7 @@ enum DiskSpace {
     unlink(probe)
     defer { close(descriptor) }
     let result = posix_fallocate(descriptor, 0, off_t(bytes))
-    // Some file systems can't say it beforehand.
+    // Some file systems cannot allocate in advance. The check then passes.
     guard [ENOSPC, EDQUOT, EFBIG].contains(result) else { return }
     throw SQLiteError(.full, "The disk of \(path) is full.", statement: nil)
   }

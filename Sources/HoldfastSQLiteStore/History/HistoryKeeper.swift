@@ -3,9 +3,9 @@ package import HoldfastSQLite
 package import HoldfastService
 import Synchronization
 
-/// Keeps the mark beside an SQLite database in step with it: docs/RESTORING.md, section 6.
+/// Keeps the history mark consistent with its SQLite database: docs/RESTORING.md, section 6.
 ///
-/// @unchecked Sendable: the file is used under the lock of `mark` alone.
+/// @unchecked Sendable: the file is used only under the lock of `mark`.
 package final class HistoryKeeper: @unchecked Sendable {
   private let file: any HistoryFile
   private let environment: ServerEnvironment
@@ -14,7 +14,7 @@ package final class HistoryKeeper: @unchecked Sendable {
 
   /// Reads the mark.
   ///
-  /// - Parameter log: takes what was noticed.
+  /// - Parameter log: receives noteworthy events.
   package init(
     _ file: any HistoryFile, _ environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
   ) throws {
@@ -22,13 +22,13 @@ package final class HistoryKeeper: @unchecked Sendable {
     mark = Mutex(try file.read().flatMap(HistoryMark.init))
   }
 
-  /// Whether a server has served a database here.
+  /// Whether a server has served a database in this directory.
   var hasServed: Bool { mark.withLock { $0?.run.id.isEmpty == false } }
 
-  /// Tells the operator something.
+  /// Logs a message for the operator.
   package func say(_ text: String) { log(text) }
 
-  /// Begins a run on a database, and before it a new epoch if its history went back.
+  /// Begins a run on a database. If the history went back, begins a new epoch first.
   package func begin(_ connection: SQLiteConnection, _ schema: SyncSchema) throws {
     let verdict = HistoryVerdict(mark.withLock { $0 }, try SQLiteHistory(connection))
     try beginRun(connection) {
@@ -44,10 +44,10 @@ package final class HistoryKeeper: @unchecked Sendable {
     }
   }
 
-  /// Begins an epoch while the database is served, and with it a run: so a run never has two commits of one number.
+  /// Begins an epoch, and with it a run, while the database is served. A run thus never has two commits with one number.
   ///
   /// - Parameter current: see `StoreWriter.beginEpoch`.
-  /// - Returns: the history from now on; nil when nothing was done.
+  /// - Returns: the new history; nil if nothing was done.
   package func begin(
     _ epoch: NewEpoch, after current: String?, _ schema: SyncSchema, on connection: SQLiteConnection
   ) throws -> History? {
@@ -77,7 +77,7 @@ package final class HistoryKeeper: @unchecked Sendable {
     try put(mark, isSynced: true)
   }
 
-  /// Advances the number of commits that may be announced.
+  /// Advances the number of commits in the mark.
   package func advance(to commits: Int64) {
     let isWritten = mark.withLock { mark in
       guard var next = mark, next.run.commits < commits else { return true }
@@ -85,17 +85,17 @@ package final class HistoryKeeper: @unchecked Sendable {
       mark = next
       return (try? file.write(next.bytes, isSynced: false)) != nil
     }
-    // The database goes on: a mark that says less than there is raises no false alarm.
+    // The server continues: a mark with too few commits raises no false alarm.
     if !isWritten { log("holdfast.history can't be written: a copy put back may not be noticed.") }
   }
 
-  /// Looks whether the database is still the one of the last commit: another may have been written over it while it was served.
+  /// Checks that the database is still at its last commit. Another one may have been written over it while it was served.
   ///
   /// - Throws: `HistoryWentBack`.
   func requireSame(_ found: SQLiteHistory) throws {
     guard let mark = mark.withLock({ $0 }) else { return }
     if found.run == mark.run.id, found.commits >= mark.run.commits { return }
-    // An earlier moment of a run here, or a database that was served elsewhere.
+    // The database is at an earlier moment of a local run, or another server has served it.
     let isForkKnown = found.run.map { mark.hasServed(HistoryMark.Run(id: $0, commits: found.commits)) }
     throw HistoryWentBack(epoch: found.epoch, reason: .wroteOver, isForkKnown: isForkKnown ?? false)
   }
@@ -115,7 +115,7 @@ package final class HistoryKeeper: @unchecked Sendable {
   }
 }
 
-/// What a database says of its own history.
+/// The history that a database states about itself.
 package struct SQLiteHistory {
   package let run: String?
   package let commits: Int64
@@ -126,7 +126,7 @@ package struct SQLiteHistory {
     self.init(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
   }
 
-  /// Of rows of `holdfast_meta`.
+  /// Reads the history from rows of `holdfast_meta`.
   package init(_ rows: [(String, String)]) {
     let meta = TextMap(rows, uniquingKeysWith: { first, _ in first })
     run = meta["run"]
@@ -134,6 +134,6 @@ package struct SQLiteHistory {
     epoch = meta["epoch"] ?? ""
   }
 
-  /// The keys that it takes, as SQL lists them.
+  /// The keys that this type reads, as an SQL list.
   package static let keys = "'run', 'commits', 'epoch'"
 }

@@ -1,28 +1,28 @@
 import HoldfastService
 
-/// What is kept beside a database of how far its history has gone: docs/RESTORING.md, section 6.
+/// The mark next to a database, which states how far its history has gone: docs/RESTORING.md, section 6.
 package struct HistoryMark: Equatable, Sendable {
-  /// How many bytes the text of a mark has, whatever it says: it is written in place of the one before, within one sector of a disk.
+  /// The fixed size of a mark in bytes. A new mark overwrites the old one in place, within one disk sector.
   package static let size = 512
-  /// How many earlier runs are remembered: with the rest they fit into the size, whatever their numbers are.
+  /// The maximum number of earlier runs. Together with the other parts they always fit into `size`.
   private static let earlierLimit = 9
 
-  /// A run, and how many commits the database had at its end.
+  /// A run, and the database's number of commits at its end.
   package struct Run: Equatable, Sendable {
     package var id: String
     package var commits: Int64
   }
 
-  /// The run that served the database last, and its commits so far; its id is empty before the first.
+  /// The last run that served the database, and its commits so far. The id is empty before the first run.
   package var run = Run(id: "", commits: 0)
-  /// The epoch that was served.
+  /// The epoch of that run.
   package var epoch = ""
   /// The run that is about to begin.
   package var next = ""
-  /// The runs before, the last one first.
+  /// The earlier runs, the latest first.
   package private(set) var earlier: [Run] = []
 
-  /// The mark as bytes.
+  /// The encoded mark.
   package var bytes: [UInt8] {
     let runs = ([run] + earlier).map { "\($0.id):\($0.commits)" }.joined(separator: ",")
     let text = "holdfast history 1 epoch=\(epoch) next=\(next) runs=\(runs)"
@@ -32,7 +32,7 @@ package struct HistoryMark: Equatable, Sendable {
 
   package init() {}
 
-  /// Reads a mark; nil for bytes that are none.
+  /// Parses a mark; nil for other bytes.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size, let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let words = text.split { $0 == " " || $0 == "\n" }
@@ -51,40 +51,40 @@ package struct HistoryMark: Equatable, Sendable {
     (self.epoch, self.next, self.run, earlier) = (epoch, next, run, Array(runs.dropFirst()))
   }
 
-  /// A run has begun; what the file says is that it did, and how far the one before had come.
+  /// Makes a run the current one. The previous run and its commits become the latest of `earlier`.
   package mutating func begin(_ run: Run, in epoch: String) {
     if !self.run.id.isEmpty { earlier = Array(([self.run] + earlier).prefix(Self.earlierLimit)) }
     (self.run, self.epoch, next) = (run, epoch, "")
   }
 
-  /// Whether what a database contains was served here: it is at a moment of an earlier run, and nobody has written to it since.
+  /// Whether a database's state was served here: it is at a moment of a known run, and no other server has written to it since.
   func hasServed(_ found: Run) -> Bool {
     ([run] + earlier).contains { $0.id == found.id && found.commits <= $0.commits }
   }
 }
 
-/// Where a mark is kept.
+/// The storage of a mark.
 package protocol HistoryFile: AnyObject {
-  /// The bytes; nil when there is no file.
+  /// The bytes; nil without a file.
   func read() throws -> [UInt8]?
-  /// Writes the bytes in the place of those before; makes the file, readable by its owner alone, when there is none.
+  /// Overwrites the bytes. Creates a missing file, accessible only to its owner.
   ///
-  /// - Parameter isSynced: whether they are on disk, and so is the file's name, when this returns.
+  /// - Parameter isSynced: whether the bytes and the file's name are on disk when this returns.
   func write(_ bytes: [UInt8], isSynced: Bool) throws
 }
 
-/// What the comparison of a database with its mark comes to.
+/// The result of comparing a database with its mark.
 package enum HistoryVerdict: Equatable {
-  /// Nothing is missing that a server has served.
+  /// The database has everything that was served.
   case same
-  /// The database is not where its history was.
+  /// The history of the database went back.
   ///
   /// - Parameter isForkKnown: whether nothing was written to it since.
   case wentBack(String, isForkKnown: Bool)
 
   /// - Parameters:
-  ///   - mark: what is kept beside the database; nil when that is missing or can't be read.
-  ///   - found: what the database says of itself.
+  ///   - mark: the mark next to the database; nil if it is missing or invalid.
+  ///   - found: the history that the database states.
   package init(_ mark: HistoryMark?, _ found: SQLiteHistory) {
     guard let id = found.run else {
       self =

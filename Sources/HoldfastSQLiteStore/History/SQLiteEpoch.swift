@@ -2,9 +2,9 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The history of a database: docs/RESTORING.md, section 3.
+/// Epochs in SQLite: docs/RESTORING.md, section 3.
 enum SQLiteEpoch {
-  /// The history as it is in the connection's transaction.
+  /// The history in the connection's transaction.
   static func history(on connection: SQLiteConnection) throws -> History {
     let rows = try connection.rows("SELECT key, value FROM holdfast_meta WHERE key IN (\(History.keys))")
     return try history(rows.map { ($0[0].text ?? "", $0[1].text ?? "") })
@@ -17,7 +17,7 @@ enum SQLiteEpoch {
     return history
   }
 
-  /// The prover of a database, whose key is made when there is none.
+  /// The prover of a database. Creates its key if there is none.
   static func prover(on connection: SQLiteConnection, random: (Int) -> [UInt8]) throws -> Prover {
     let find = "SELECT key FROM holdfast_keys WHERE name = 'proofs'"
     if let key = try connection.value(find)?.blob, key.count == Prover.keySize { return Prover(key: key) }
@@ -27,10 +27,10 @@ enum SQLiteEpoch {
     return Prover(key: key)
   }
 
-  /// Begins an epoch: in the transaction of the connection, or in one of its own.
+  /// Begins an epoch, in the connection's transaction or in its own.
   ///
   /// - Parameter current: see `StoreWriter.beginEpoch`.
-  /// - Returns: the history from now on; nil when nothing was done.
+  /// - Returns: the new history; nil if nothing was done.
   static func begin(
     _ epoch: NewEpoch, after current: String? = nil, _ schema: SyncSchema, on connection: SQLiteConnection
   ) throws -> History? {
@@ -47,7 +47,7 @@ enum SQLiteEpoch {
       try connection.run(
         "INSERT OR REPLACE INTO holdfast_meta (key, value) VALUES (?, ?)", [.text(key), .text(value)])
     }
-    // A restored database was served by nobody yet.
+    // No server has served a restored database yet.
     if [.restored, .commanded].contains(epoch.reason) {
       try connection.run("DELETE FROM holdfast_meta WHERE key = 'run'")
     }

@@ -20,7 +20,7 @@ package final class SystemHistoryFile: HistoryFile {
     if file < 0, errno == ENOENT { return nil }
     guard file >= 0 else { throw failure("read") }
     defer { close(file) }
-    // One byte more than there should be: what is longer is no mark.
+    // One byte more than the size of a mark, so that a longer file is recognized as invalid.
     var bytes = [UInt8](repeating: 0, count: HistoryMark.size + 1)
     let count = pread(file, &bytes, bytes.count, 0)
     guard count >= 0 else { throw failure("read") }

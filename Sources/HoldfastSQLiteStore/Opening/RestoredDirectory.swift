@@ -2,15 +2,15 @@ import Glibc
 import HoldfastSQLite
 package import HoldfastService
 
-/// A data directory while a backup is restored into it; docs/RESTORING.md, section 2.
+/// A data directory during the restore of a backup: docs/RESTORING.md, section 2.
 package struct RestoredDirectory {
   package typealias Contents = ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
 
   package let directory: DataDirectory
 
-  /// What is being made: worth nothing.
+  /// The incomplete database file. It can be discarded.
   private var partial: String { directory.database + ".partial" }
-  /// The whole that takes the database's place: from here on the restore holds.
+  /// The complete file that replaces the database. Once it exists, the restore is committed.
   private var whole: String { directory.database + ".whole" }
 
   package init(_ path: String) { directory = DataDirectory(path: path) }
@@ -18,9 +18,9 @@ package struct RestoredDirectory {
   /// Restores a backup.
   ///
   /// - Parameters:
-  ///   - contents: writes the database's file, in pieces, in order.
-  ///   - replacing: whether a database that is there is moved aside.
-  ///   - random: gives the key of a database whose backup has none.
+  ///   - contents: writes the database file in pieces, in order.
+  ///   - replacing: whether an existing database is moved aside.
+  ///   - random: creates the key of a database whose backup has none.
   package func restore(
     _ contents: Contents, epoch: NewEpoch, replacing: Bool, random: (Int) -> [UInt8]
   ) throws {
@@ -44,15 +44,15 @@ package struct RestoredDirectory {
     try finish()
   }
 
-  /// Whether a restore holds that is not finished.
+  /// Whether a committed restore is not finished.
   package var isUnfinished: Bool { exists(whole) }
 
-  /// Does what is left of a restore that holds. Under the directory's lock.
+  /// Finishes a committed restore. Requires the directory's lock.
   package func finish() throws(ServerError) {
     guard isUnfinished else { return }
     let endings = ["-wal", "-shm", ""]
     if endings.contains(where: { exists(directory.database + $0) }) {
-      // The database itself goes last: a folder that has none is one that was begun.
+      // The database file moves last: a folder without one belongs to an interrupted attempt.
       var number = 1
       while exists("\(directory.path)/replaced-\(number)/holdfast.db") { number += 1 }
       let aside = "\(directory.path)/replaced-\(number)"
@@ -81,7 +81,7 @@ package struct RestoredDirectory {
     }
   }
 
-  /// Begins the epoch in the new database, checks it, and makes it one file that is on disk.
+  /// Begins the epoch in the new database, checks it, and writes it to disk as one file.
   private func prepare(_ epoch: NewEpoch, _ random: (Int) -> [UInt8]) throws {
     let database = try SQLiteDatabase(file: partial, exists: true, schema: nil, random: random)
     do {
@@ -129,7 +129,7 @@ package struct RestoredDirectory {
 }
 
 extension DataDirectory {
-  /// Refuses a directory without a database.
+  /// Requires that the directory has a database.
   ///
   /// - Throws: `ServerError.databaseMissing`.
   package func requireDatabase() throws(ServerError) {

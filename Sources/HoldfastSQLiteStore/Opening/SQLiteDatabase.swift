@@ -3,7 +3,7 @@ package import HoldfastCore
 import HoldfastSQLite
 package import HoldfastService
 
-/// The server's database as one SQLite file: made, checked and extended here; connections to it.
+/// The server's database in one SQLite file: creates, checks and migrates it, and opens connections.
 package struct SQLiteDatabase: ServerDatabase {
   /// The database file.
   package let path: String
@@ -12,18 +12,18 @@ package struct SQLiteDatabase: ServerDatabase {
   package let readerCount: Int? = nil
   package let writers: (count: Int, batch: Int) = (1, .max)
   private let readers = SQLiteReaderPool()
-  /// Keeps the mark beside the database; nil for who does not serve it.
+  /// Maintains the history mark; nil if the process does not serve the database.
   private let keeper: HistoryKeeper?
   private let damage: DamageWatch
 
-  /// Opens the database of a data directory, and makes or extends it for `schema`.
+  /// Opens the database of a data directory. Creates or migrates it for `schema`.
   ///
   /// - Parameters:
-  ///   - schema: what to serve; nil takes the one in the database.
-  ///   - removals: what becomes of tables and columns that `schema` lacks.
-  ///   - keeper: keeps the mark beside the database; nil for who does not serve it.
-  ///   - random: gives the epoch of a new database.
-  /// - Throws: `ServerError`, before anything is written; `SQLiteError` when the file can't be used.
+  ///   - schema: the schema to serve; nil for the stored one.
+  ///   - removals: the treatment of tables and columns that `schema` lacks.
+  ///   - keeper: maintains the history mark; nil if the process does not serve the database.
+  ///   - random: creates the epoch of a new database.
+  /// - Throws: `ServerError` before anything is written; `SQLiteError` if the file cannot be used.
   package init(
     in directory: DataDirectory, schema: SyncSchema?, removals: Removals = .refuse,
     keeper: HistoryKeeper? = nil,
@@ -34,7 +34,7 @@ package struct SQLiteDatabase: ServerDatabase {
       keeper: keeper, random: random)
   }
 
-  /// Opens the database file at `path`; see above.
+  /// Opens the database file at `path`. See the other initializer.
   package init(
     file path: String, exists: Bool, schema: SyncSchema?, removals: Removals = .refuse,
     keeper: HistoryKeeper? = nil, random: (Int) -> [UInt8]
@@ -110,9 +110,9 @@ package struct SQLiteDatabase: ServerDatabase {
     try SQLiteAdministration(SQLiteStore(schema, on: Self.writer(path), known, damage), schema)
   }
 
-  /// Makes the rows of the zones say what the tables do.
+  /// Corrects the counts in the rows of zones.
   ///
-  /// - Returns: how many zones said something else.
+  /// - Returns: the number of corrected zones.
   package func mendCounts() throws -> Int {
     let connection = try Self.writer(path)
     return try connection.transaction(.immediate) {
@@ -132,17 +132,17 @@ package struct SQLiteDatabase: ServerDatabase {
 
   private static func writer(_ path: String) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path)
-    // Until it has its write-ahead log SQLite keeps a rollback journal, whose end is durable only with EXTRA: it could come back after a
-    // loss of power.
+    // Before the switch to WAL, SQLite uses a rollback journal. Only EXTRA makes its deletion durable. Otherwise it could reappear after a
+    // power failure.
     try connection.execute(
       "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;"
     )
-    // What was deleted is nowhere in the file: docs/EXPORT-AND-ERASURE.md, section 2.
+    // Overwrites deleted data in the file: docs/EXPORT-AND-ERASURE.md, section 2.
     try connection.execute("PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")
     return connection
   }
 
-  /// Looks at a file without writing to it: true for a database of Holdfast's server, false for an empty one.
+  /// Checks a file without writing to it: true for a database of a Holdfast server, false for an empty database.
   private static func isOurs(_ path: String) throws -> Bool {
     do {
       let connection = try SQLiteConnection(path: path, access: .readOnly)

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// Brings a server's database from one schema to another, inside one transaction. docs/SCHEMA-CHANGES.md says what becomes of what.
+/// Migrates a server's database from one schema to another, inside one transaction: docs/SCHEMA-CHANGES.md.
 struct SQLiteSchemaChange {
   let connection: SQLiteConnection
   let old: SyncSchema
@@ -19,7 +19,7 @@ struct SQLiteSchemaChange {
     self.difference = difference
   }
 
-  /// Takes all steps. The transaction must let foreign keys wait for its end.
+  /// Runs all steps. The transaction must defer foreign keys.
   func run() throws {
     let rewritten = difference.kept.filter(\.isRewritten)
     for kept in rewritten { try dropIndexes(of: old.tables[kept.before].name) }
@@ -54,7 +54,7 @@ struct SQLiteSchemaChange {
     for (table, columns) in difference.indexes { try connection.execute(tables.index(columns, of: table)) }
   }
 
-  /// Indexes are named after what they are of. Those of a table of which a name changes are made again.
+  /// Drops the indexes of a table with a changed name, because their names contain it. They are created again later.
   private func dropIndexes(of table: String) throws {
     let rows = try connection.rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -80,7 +80,7 @@ struct SQLiteSchemaChange {
       [.text(renaming.new), .text(table), .text(renaming.old)])
   }
 
-  /// Who changed a column when is kept by its name.
+  /// Renames a column in the stamps, which refer to columns by name.
   private func renameStamps(of old: String, to new: String, in table: String) throws {
     try connection.run(
       "UPDATE \"\(table)\" SET stamps = replace(stamps, ?1, ?2) WHERE instr(stamps, ?1) > 0",
@@ -89,8 +89,8 @@ struct SQLiteSchemaChange {
 
   // MARK: What is gone
 
-  /// Counts the loss as a change of each record of a table, so that older apps receive it: they go on side by side with others, and the name
-  /// may come back.
+  /// Counts the removal of a column or table as a change of each of its records, so that apps with an older schema receive it. They keep
+  /// running, and the name may return.
   private func touch(_ table: String) throws {
     try connection.run(
       """
@@ -106,7 +106,7 @@ struct SQLiteSchemaChange {
       """)
   }
 
-  /// Keeps the values of a column under another name, without its constraints.
+  /// Keeps the values of a removed column under another name, without its constraints.
   private func retire(_ name: String, of table: TableSchema) throws {
     let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table.name)])
     let kept = RemovedName.free(for: name, among: columns.compactMap { $0[0].text })
@@ -118,7 +118,7 @@ struct SQLiteSchemaChange {
     try renameStamps(of: name, to: kept, in: table.name)
   }
 
-  /// Keeps the records of a table under another name, without its constraints.
+  /// Keeps the records of a removed table under another name, without its constraints.
   private func retire(_ table: String) throws {
     let names = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
     let kept = RemovedName.free(for: table, among: names.compactMap { $0[0].text })

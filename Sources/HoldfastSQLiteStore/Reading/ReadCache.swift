@@ -1,14 +1,13 @@
 import HoldfastCore
 import HoldfastService
 
-/// What a reader has read of devices and zones, for as long as nobody has written: a device that comes again and finds nothing new is answered
-/// without a search.
+/// A reader's cache of devices, zones and answers. A device that syncs again without changes gets its answer without a search.
 ///
-/// It holds for one state of the database. SQLite tells by `PRAGMA data_version`, within the transaction that reads, whether another connection has
-/// committed since, in this process or in another; then all of it is dropped. So it needs no word from who writes, and can't be older than what is
-/// read beside it. Source: <https://www.sqlite.org/pragma.html#pragma_data_version>.
+/// The cache is valid for one state of the database. `PRAGMA data_version` shows, inside the reading transaction, whether another
+/// connection of any process has committed since. The reader then drops the whole cache. Writers need not notify the cache, and it is never
+/// older than the other data of the transaction. Source: <https://www.sqlite.org/pragma.html#pragma_data_version>.
 struct ReadCache {
-  /// How many rows are kept, about 300 bytes each; beyond them all are dropped.
+  /// The maximum number of cached rows, about 300 bytes each. Beyond it, the whole cache is dropped.
   static let limit = 20_000
 
   private(set) var isOpen = false
@@ -21,14 +20,14 @@ struct ReadCache {
   private var zonesOfUsers: TextMap<TextMap<ZoneProgress>> = [:]
   private var visible: TextMap<VisibleZones> = [:]
 
-  /// Begins to answer, in a transaction that sees the database in the state of a version.
+  /// Opens the cache in a transaction that sees the database at a version.
   mutating func open(at version: Int64?) {
     if version == nil || version != self.version || count > Self.limit { self = ReadCache() }
     self.version = version
     isOpen = true
   }
 
-  /// Ends to answer: outside a transaction nobody knows of which state it would be.
+  /// Closes the cache: outside a transaction its state would be unknown.
   mutating func close() { isOpen = false }
 
   func device(_ token: TokenHash) -> KnownDevice? { isOpen ? devices[token] : nil }
@@ -53,7 +52,7 @@ struct ReadCache {
   func refusals(of device: Int64) -> [StoredRefusal]? { isOpen ? refusalsOfDevices[device] : nil }
 
   mutating func keep(_ refusals: [StoredRefusal], of device: Int64) {
-    // Each has a text of up to some kilobytes; few have any.
+    // Refusals have up to some kilobytes each, and few devices have any. Only empty lists are cached.
     if refusals.isEmpty { keep(1) { $0.refusalsOfDevices[device] = [] } }
   }
 

@@ -2,15 +2,15 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// Writes the changes of a zone in seq order, from SQLite's columns straight into JSON: the tables' ranges and the
-/// tombstones are merged as they are read.
+/// Writes the changes of a zone in seq order, from SQLite's columns directly into JSON. Merges the ranges of all tables and of the
+/// tombstones while reading.
 final class SQLiteChangeFeed {
   private struct Source {
     let statement: Statement
     let columns: [(key: JSONKeyFragment, type: ColumnType)]
-    /// The name of the table as JSON; empty for the tombstones, whose rows have it.
+    /// The table's name as JSON; empty for the tombstones, whose rows contain the name.
     let name: [UInt8]
-    /// The seq of the row at hand; `.max` past the last.
+    /// The seq of the current row; `.max` after the last.
     var seq = Int64.max
   }
 
@@ -37,10 +37,10 @@ final class SQLiteChangeFeed {
   /// Writes an array of changes.
   ///
   /// - Parameters:
-  ///   - seq: the changes after this one.
-  ///   - limit: the size of the whole text from which on no further change is begun.
-  ///   - most: how many changes at the most.
-  /// - Returns: the seq of the last change written, how many were written, and whether others follow.
+  ///   - seq: writes only changes after this seq.
+  ///   - limit: begins no further change once the whole text has this size in bytes.
+  ///   - most: the maximum number of changes.
+  /// - Returns: the seq of the last written change, the number of written changes, and whether more follow.
   func write(
     zone: String, after seq: Int64, to writer: inout JSONWriter, limit: Int, most: Int64
   ) throws -> (last: Int64, count: Int64, hasMore: Bool) {

@@ -2,19 +2,19 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// A query of an index as a statement of SQLite. The zones are its first parameter, as the text of a JSON array.
+/// A query as an SQLite statement. Its first parameter is the JSON array of the zones.
 struct SQLiteQueryStatement {
   let sql: String
-  /// The values of the parameters behind the zones, in their order.
+  /// The values of the parameters after the zones, in order.
   private(set) var values: [Value] = []
 
-  /// - Parameter limit: how many ids at the most.
+  /// - Parameter limit: the maximum number of ids.
   init(_ query: RecordQuery, in schema: SyncSchema, limit: Int) {
     let table = schema.tables[query.table]
     var values: [Value] = []
     let source: String
     var conditions: [String] = []
-    // A column behind a + is not looked up in an index of its own.
+    // A unary + keeps SQLite from using the column's own index.
     var mark = ""
     switch Self.way(query, table) {
     case .zones(let index):
@@ -40,11 +40,11 @@ struct SQLiteQueryStatement {
     self.values = values
   }
 
-  /// How the records are come by.
+  /// The access path to the records.
   private enum Way {
-    /// A zone at a time, through an index that begins with the zone, or, with none, the table itself.
+    /// One zone at a time, by an index that begins with the zone; nil for the table itself.
     case zones(String?)
-    /// Through an index that does not know of zones.
+    /// By an index across zones.
     case records(String)
   }
 
@@ -55,7 +55,7 @@ struct SQLiteQueryStatement {
     case .declared(let number):
       return .zones(SQLiteTables.indexName(table.serverIndexes[number], of: table.name))
     case .reference(let column):
-      // Comparisons and nulls would go through the records of everybody.
+      // For comparisons and nulls, this index would read the records of all users.
       guard query.filters.contains(where: { $0.column == column && $0.picksReferences }) else {
         return .zones(nil)
       }
@@ -74,7 +74,7 @@ struct SQLiteQueryStatement {
     case .equal(let value): return "\(column) = \(place(value))"
     case .among(let list): return "\(column) IN (\(list.map { place($0) }.joined(separator: ", ")))"
     case .isNull: return "\(column) IS NULL"
-    // A range of the index, which IS NOT NULL is not.
+    // A range that the index can serve; it cannot serve IS NOT NULL.
     case .isNotNull: return "\(column) >= \(type.least)"
     case .above(let value, let orEqual): return "\(column) >\(orEqual ? "=" : "") \(place(value))"
     case .below(let value, let orEqual): return "\(column) <\(orEqual ? "=" : "") \(place(value))"
@@ -83,7 +83,7 @@ struct SQLiteQueryStatement {
 }
 
 extension ColumnType {
-  /// The least value of a column, as it stands in SQL.
+  /// The least value of a column, as an SQL literal.
   fileprivate var least: String {
     switch self {
     case .integer, .boolean: "-9223372036854775808"

@@ -84,7 +84,7 @@ extension SQLiteReader {
           id: gone.text(0), seq: gone.integer(1),
           content: gone.integer(6) == 1 ? .departed : .deleted(tombstone)))
     }
-    // Each of the two has as many as are asked for, if there are so many.
+    // Each of the two queries returned up to `limit` changes, so the first `limit` of both are complete.
     return Array(changes.sorted { $0.seq < $1.seq }.prefix(limit))
   }
 

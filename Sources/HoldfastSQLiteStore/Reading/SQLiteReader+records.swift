@@ -3,7 +3,7 @@ import HoldfastSQLite
 import HoldfastService
 
 extension SQLiteReader {
-  /// What reads the records of one table by their ids.
+  /// The statements that read the records of one table by id.
   struct RecordStatements {
     let live: Statement
     let deleted: Statement
@@ -47,7 +47,7 @@ extension SQLiteReader {
     if let known = recordStatements[table] { return known }
     let name = schema.tables[table].name
     let columns = schema.tables[table].columns.map { ", r.\"\($0.name)\"" }.joined()
-    // Who may read: the members of its zone, everybody where it is public, and the server itself.
+    // Visible to: members of the zone, all users if the zone is public, and the server itself.
     let mayRead = """
       JOIN holdfast_zones z ON z.zone = r.zone
       WHERE r.id = ?1 AND (z.public = 1 OR ?2 IS NULL

@@ -57,12 +57,12 @@ extension SQLiteReader {
 extension Invitation {
   private static let columns = "SELECT id, zone, role, inviter, expires_at, uses FROM holdfast_invitations"
 
-  /// That of a token, or nil.
+  /// The invitation of a token, or nil.
   static func find(_ token: TokenHash, on connection: SQLiteConnection) throws -> Invitation? {
     try read("WHERE token_hash = ?", .blob(token.withBytes { Array($0) }), on: connection).first
   }
 
-  /// Those of a zone.
+  /// The invitations to a zone.
   fileprivate static func list(_ zone: String, on connection: SQLiteConnection) throws -> [Invitation] {
     try read("WHERE zone = ? ORDER BY id DESC", .text(zone), on: connection)
   }

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// Reads from SQLite: the statements, prepared once.
+/// Reads from SQLite with prepared statements.
 final class SQLiteReader: StoreReader {
   let connection: SQLiteConnection
   let schema: SyncSchema
@@ -19,10 +19,10 @@ final class SQLiteReader: StoreReader {
   private let findAccount: Statement
   private let findZones: Statement
   private let findRefusals: Statement
-  /// Those that read records by their ids, by table, made when they are first used.
+  /// The statements that read records by id, by table. Prepared on first use.
   var recordStatements: [Int: RecordStatements] = [:]
 
-  /// The zones of a device: those that it acks, and those of its user.
+  /// The zones of a device: those that it has acked, and those of its user.
   static let zonesOfDevice = """
     SELECT a.zone, a.epoch, a.seq, z.seq, z.purged, coalesce(m.role, CASE z.public WHEN 1 THEN 'viewer' END), a.lost, 1,
       a.purged
@@ -75,7 +75,7 @@ final class SQLiteReader: StoreReader {
         cache.keep(found.device)
         return found.device
       }
-      // Another has begun: it may have changed the device, too.
+      // Another epoch has begun, and may have changed the device.
       history = try SQLiteEpoch.history(findHistory.pairs())
       known.see(history)
     }
@@ -280,7 +280,7 @@ extension SQLiteReader {
   }
 
   func emptyLog() throws -> Bool {
-    // While it waits for readers nobody writes.
+    // The checkpoint blocks writers while it waits for readers, so the wait is short.
     try connection.execute("PRAGMA busy_timeout = 250")
     defer { try? connection.execute("PRAGMA busy_timeout = 5000") }
     return try connection.row("PRAGMA wal_checkpoint(TRUNCATE)", [])?[0].integer == 0

@@ -1,17 +1,16 @@
 import HoldfastConcurrency
 import HoldfastService
 
-/// Readers for threads that come and go: as many as are used at the same time.
+/// A pool of readers, as many as are in use at the same time.
 ///
-/// @unchecked Sendable: the list is touched under the lock alone, and a reader that was taken out of it is used by the one
-/// thread that took it until it is put back.
+/// @unchecked Sendable: the list is used only under the lock. A borrowed reader is used only by the thread that borrowed it.
 final class SQLiteReaderPool: @unchecked Sendable {
   private let lock = Lock()
   private var idle: [SQLiteReader] = []
 
-  /// Lends a reader for the time that `body` runs.
+  /// Lends a reader to `body`.
   ///
-  /// - Parameter make: makes one when all are in use.
+  /// - Parameter make: creates a reader if all are in use.
   func read<Result>(
     _ make: () throws -> SQLiteReader, _ body: (SQLiteReader) throws -> Result
   ) throws -> Result {

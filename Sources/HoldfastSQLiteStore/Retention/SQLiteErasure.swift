@@ -1,14 +1,14 @@
 import HoldfastSQLite
 import HoldfastService
 
-/// What is kept of a user who is being erased, besides records, in SQLite.
+/// Erases the data of a user other than records, in SQLite.
 struct SQLiteErasure {
-  /// What is kept for devices, by the columns of its key.
+  /// Tables with data of devices, and their key columns.
   private static let ofDevices = [
     ("holdfast_acks", ["device", "zone"]), ("holdfast_refusals", ["device", "first"]),
     ("holdfast_requests", ["device", "request_id"]), ("holdfast_created", ["device", "request_id", "place"]),
   ]
-  /// What names the user in a column.
+  /// Tables with data of users: key columns, and the column with the user.
   private static let ofUsers = [
     ("holdfast_result_ids", ["user", "token_hash", "chunk"], "user"),
     ("holdfast_results", ["user", "token_hash"], "user"),
@@ -47,7 +47,7 @@ struct SQLiteErasure {
     return connection.changes
   }
 
-  /// Ends the erasure, if nothing is left.
+  /// Completes the erasure if no data is left.
   func end(_ user: String) throws -> Purged {
     guard try purgeRemains(of: user).remains == 0,
       try connection.value("SELECT 1 FROM holdfast_access WHERE user = ? LIMIT 1", [.text(user)]) == nil,

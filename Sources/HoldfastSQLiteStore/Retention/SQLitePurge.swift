@@ -2,11 +2,11 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// Looks for what may be purged, and purges it, in SQLite.
+/// Finds and purges expired data in SQLite.
 final class SQLitePurge: PurgeTable {
   private let connection: SQLiteConnection
 
-  /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
+  /// The next zones with tombstones. Each is found by a skip in the index, instead of a scan of all tombstones.
   static let nextZones = """
     WITH RECURSIVE next (zone) AS (
     SELECT (SELECT t.zone FROM holdfast_tombstones t WHERE t.zone > ?1 ORDER BY t.zone LIMIT 1)
@@ -16,27 +16,27 @@ final class SQLitePurge: PurgeTable {
     ) SELECT zone FROM next WHERE zone IS NOT NULL
     """
 
-  /// The next zones of which something is known of a history before a restore.
+  /// The next zones with data about the history before a restore.
   static let lostZones = """
     SELECT DISTINCT h.zone FROM holdfast_recovered_records h WHERE h.zone > ?1
     UNION SELECT c.zone FROM holdfast_claimed_seqs c WHERE c.zone > ?1 ORDER BY 1 LIMIT ?2
     """
 
-  /// The least ack of the live devices of a zone.
+  /// The least ack of a zone's live devices.
   static let leastAck = """
     SELECT min(max(a.seq, a.purged)) FROM holdfast_acks a JOIN holdfast_devices d ON d.number = a.device
     WHERE a.zone = ?1 AND a.epoch = ?2 AND a.lost = 0 AND max(a.seq, a.purged) BETWEEN ?3 AND ?4 AND d.seen_at > ?5
     AND (?6 = 1 OR EXISTS (SELECT 1 FROM holdfast_access m WHERE m.zone = ?1 AND m.user = d.user))
     """
 
-  /// Whether a live device of a zone was not heard since the database was restored.
+  /// Whether a live device with access to a zone has not synced since the restore.
   private static let isAwaited = """
     SELECT 1 FROM holdfast_access m JOIN holdfast_devices d ON d.user = m.user
     WHERE m.zone = ?1 AND d.unseen_since_restore = 1 AND d.seen_at > ?2
     UNION ALL SELECT 1 FROM holdfast_devices d WHERE ?3 = 1 AND d.unseen_since_restore = 1 AND d.seen_at > ?2 LIMIT 1
     """
 
-  /// A device of a session that never wrote: nothing hangs on its number.
+  /// A device whose first session never wrote. Its number is not used anywhere.
   private static let isUnused =
     "session = 1 AND session_used = 0 AND scope IS NULL AND issued_after IS NULL"
 
@@ -95,7 +95,7 @@ final class SQLitePurge: PurgeTable {
     }
   }
 
-  /// The next zones that have tombstones: each is found by a jump in the index, not by reading all tombstones.
+  /// The next zones with purgeable tombstones.
   private func zones(after place: String, _ terms: RetentionTerms, limit: Int) throws -> FoundPurgeable {
     let zones = try connection.rows(
       Self.nextZones, [.text(place), .integer(Int64(limit))]
@@ -126,7 +126,7 @@ final class SQLitePurge: PurgeTable {
       next: devices.count == limit ? devices.last.map { String($0) } : nil)
   }
 
-  /// Up to where the tombstones of a zone may go; nil when there is no such zone.
+  /// The purge horizon of a zone; nil for an unknown zone.
   private func horizon(of zone: String, _ terms: RetentionTerms) throws -> PurgeHorizon? {
     guard
       let row = try connection.row(
@@ -248,7 +248,7 @@ final class SQLitePurge: PurgeTable {
     try connection.run(
       "UPDATE holdfast_devices SET acks_purged = 1, unseen_since_restore = 0 WHERE number = ? AND seen_at <= ?",
       [.integer(device), .integer(terms.devicesSeenAfter)])
-    // It has come back meanwhile.
+    // The device has returned meanwhile.
     if connection.changes == 0 { return Purged() }
     try connection.run(
       """

@@ -2,7 +2,7 @@ package import HoldfastSQLite
 import HoldfastService
 import Synchronization
 
-/// What an SQLite file holds contradicts itself: it is damaged. Never taken for a deletion (I2).
+/// The SQLite file is inconsistent: it is damaged. Missing data must never be taken for a deletion (I2).
 package struct DamagedDatabase: Error, CustomStringConvertible {
   package let description: String
 
@@ -17,16 +17,16 @@ package struct DamagedDatabase: Error, CustomStringConvertible {
   package static let remedy =
     "Stop the server, keep a copy of the directory, and restore a backup: docs/OPERATIONS.md, section 9."
 
-  /// Whether an error says that the file is damaged.
+  /// Whether an error means that the file is damaged.
   static func isReason(for error: any Error) -> Bool {
     if error is DamagedDatabase { return true }
     guard let code = (error as? SQLiteError)?.code.primary else { return false }
     return code == .corrupt || code == .notADatabase
   }
 
-  /// Checks a file's pages, and that rows stand in the order of their keys.
+  /// Checks the pages of a file, and the order of its rows.
   ///
-  /// - Parameter isWhole: whether each index is held against its table, too, which takes longer.
+  /// - Parameter isWhole: whether to also compare each index with its table, which takes longer.
   /// - Throws: `ServerError.damaged`.
   package static func check(_ connection: SQLiteConnection, _ path: String, isWhole: Bool) throws {
     var found: String?
@@ -41,16 +41,16 @@ package struct DamagedDatabase: Error, CustomStringConvertible {
   }
 }
 
-/// Remembers that a file was found damaged, by whoever read or wrote it: from then on nothing is written to it, until another start has checked
-/// it (I2). What is written to a damaged file may destroy more of it.
+/// Records that a reader or writer found the file damaged. From then on nothing is written, until the check at another start passes (I2):
+/// writing to a damaged file may destroy more of it.
 final class DamageWatch: Sendable {
   private let found = Mutex<(any Error)?>(nil)
   private let say: @Sendable (String) -> Void
 
-  /// - Parameter say: is told of the first damage.
+  /// - Parameter say: called at the first damage.
   init(say: @escaping @Sendable (String) -> Void) { self.say = say }
 
-  /// Takes what reading or writing has ended with.
+  /// Examines the error of a read or write.
   func notice(_ error: any Error) {
     guard DamagedDatabase.isReason(for: error) else { return }
     let isFirst = found.withLock { found in

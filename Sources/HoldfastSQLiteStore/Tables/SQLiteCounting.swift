@@ -2,14 +2,14 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// What the zones hold, worked out from the tables in SQLite.
+/// Computes the counts of zones from the tables in SQLite.
 struct SQLiteCounting {
-  /// A zone whose row says something else than its tables.
+  /// A zone with wrong counts in its row.
   struct Difference {
     let zone: String
     let held: ZoneCounts
 
-    /// What the doctor says of it.
+    /// The doctor's line for the zone.
     var finding: String { held.finding(of: zone) }
   }
 
@@ -38,9 +38,9 @@ struct SQLiteCounting {
     }
   }
 
-  /// Makes the rows of the zones say what the tables do, in the connection's transaction.
+  /// Corrects the counts in the rows of zones, in the connection's transaction.
   ///
-  /// - Returns: how many zones said something else.
+  /// - Returns: the number of corrected zones.
   @discardableResult
   func mend() throws -> Int {
     let differences = try differences()

@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastService
 
-/// The statements that read lists in their order.
+/// SQL that reads ordered lists.
 extension SQLiteTables {
-  /// The records whose positions are the nearest to `?2` in a list of the zone `?1`, `?3` at the most.
+  /// Selects the records with the positions nearest to `?2` in a list of the zone `?1`, at most `?3`.
   package static func positions(_ side: RecordList.Side, in list: RecordList, of table: TableSchema) -> String
   {
     let position = "\"\(table.columns[list.position].name)\""
@@ -14,7 +14,7 @@ extension SQLiteTables {
       """
   }
 
-  /// The ranks in a list of the zone `?1` of those of the records `?2`, an array of JSON, that are in it. The list is read up to the last of them.
+  /// Selects the ranks of the records `?2`, a JSON array, in a list of the zone `?1`. Reads the list only up to the last of them.
   package static func ranks(in list: RecordList, of table: TableSchema) -> String {
     let position = "\"\(table.columns[list.position].name)\""
     let wanted = "(SELECT value FROM json_each(?2))"
@@ -26,7 +26,7 @@ extension SQLiteTables {
       """
   }
 
-  /// The table by its index of the list, with the conditions of the list: `?1` is its zone, `?4` what its records refer to.
+  /// The table by the index of the list, with the conditions of the list: `?1` is its zone, `?4` the shared reference.
   private static func records(of list: RecordList, _ table: TableSchema) -> String {
     let index = indexName(table.listIndex(of: list.position), of: table.name)
     let parent = list.parent.map { " AND \"\(table.columns[$0.column].name)\" IS ?4" } ?? ""

@@ -27,7 +27,7 @@ extension SQLiteTables {
     CREATE TABLE holdfast_notified (zone TEXT PRIMARY KEY, seq INTEGER NOT NULL CHECK (seq >= 0)) WITHOUT ROWID;
     """
 
-  /// The users: what each has lost, how far an erased one is on its way out, and whom identity providers call what.
+  /// The accounts, with their loss counters and the state of their erasure, and the identities from identity providers.
   private static let accounts = """
     CREATE TABLE holdfast_accounts (
       id TEXT PRIMARY KEY CHECK (id <> ''), name TEXT NOT NULL UNIQUE CHECK (name <> ''), password TEXT NOT NULL,
@@ -41,8 +41,8 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     """
 
-  /// The devices: what each has sent, which tokens are taken of it, what it says of itself, and whether its acks were purged; and the acks, each with
-  /// up to where the zone was purged when the copy began.
+  /// The devices: their progress, tokens, client versions, and whether their acks were purged. The acks, each with the zone's purge horizon
+  /// at the start of the download. The refusals.
   private static let devices = """
     CREATE TABLE holdfast_devices (
       number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
@@ -73,7 +73,7 @@ extension SQLiteTables {
     ) WITHOUT ROWID;
     """
 
-  /// The requests of REST with ids. `number` counts those of a device; `bytes_before` is the size of all answers before it.
+  /// The REST requests with ids. `number` counts per device; `bytes_before` is the total size of the device's earlier answers.
   private static let requests = """
     CREATE TABLE holdfast_requests (
       device INTEGER NOT NULL, request_id TEXT NOT NULL, number INTEGER NOT NULL, bytes_before INTEGER NOT NULL,
@@ -93,7 +93,7 @@ extension SQLiteTables {
     CREATE INDEX holdfast_created_of_record ON holdfast_created (record_id, record_table);
     """
 
-  /// Kept results of REST, with their ids in chunks.
+  /// Stored query results, with their ids in chunks.
   private static let results = """
     CREATE TABLE holdfast_results (
       user TEXT NOT NULL, token_hash BLOB NOT NULL, record_table TEXT NOT NULL, shown TEXT,
@@ -107,8 +107,7 @@ extension SQLiteTables {
     );
     """
 
-  /// Who may do what in which zone, as the zone's members and its groups' members say: what every check of access reads; the invitations; who has left
-  /// which zone, and who has blocked whom.
+  /// The effective access, which every access check reads; the invitations; the users who have left zones; the blocks.
   private static let sharing = """
     CREATE TABLE holdfast_access (
       zone TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL CHECK (role IN (\(Role.sqlList))), PRIMARY KEY (zone, user)
@@ -128,8 +127,8 @@ extension SQLiteTables {
     CREATE INDEX holdfast_blocks_of_blocked ON holdfast_blocks (blocked);
     """
 
-  /// What a restored server must know: what each record was at the restore, what was recovered and how far devices had seen zones; the key of the
-  /// proofs that devices keep, and who has claimed what.
+  /// The data of a restored server: each record's state at the restore, its recovered state, the claimed seqs, the key of the proofs, and
+  /// the claims.
   private static let restoring = """
     CREATE TABLE holdfast_recovered_records (
       zone TEXT NOT NULL, record_table TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seq INTEGER NOT NULL,

@@ -2,18 +2,18 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The SQL that makes the server's database: Holdfast's own tables, and the schema's with the same names.
+/// The SQL that creates the server's database: Holdfast's own tables, and the schema's tables under the same names.
 ///
-/// Records are clustered by (zone, seq), so that what is new in a zone is one range of each table.
+/// Records are clustered by (zone, seq), so that the changes of a zone are one range of each table.
 struct SQLiteTables {
   /// Stored as `PRAGMA application_id`: "HfSv".
   static let applicationID: Int64 = 0x4866_5376
-  /// Stored as `PRAGMA user_version`: the form of Holdfast's own tables.
+  /// Stored as `PRAGMA user_version`: the version of Holdfast's own tables.
   static let formatVersion: Int64 = 1
 
   let schema: SyncSchema
 
-  /// One table with its indexes.
+  /// Creates one table with its indexes.
   func create(_ index: Int) -> String {
     let table = schema.tables[index]
     var lines = [
@@ -28,12 +28,12 @@ struct SQLiteTables {
       + indexes(of: index)
   }
 
-  /// All indexes of one table.
+  /// Creates all indexes of one table.
   func indexes(of index: Int) -> String {
     let table = schema.tables[index]
     var sql = "CREATE UNIQUE INDEX \"holdfast_\(table.name)_id\" ON \"\(table.name)\" (\"id\");\n"
     for link in schema.links(of: index) { sql += link.index(in: schema) }
-    // SQLite would check at each row. The service checks when a change set is whole, and nobody else writes.
+    // Not a UNIQUE index: SQLite would check it at each row. The service checks complete change sets, and is the only writer.
     for (number, group) in table.unique.enumerated() {
       let columns = group.map { ", \"\($0)\"" }.joined()
       sql += """
@@ -49,7 +49,7 @@ struct SQLiteTables {
     return sql
   }
 
-  /// The statement that makes an index that is declared or of lists, if it is not there.
+  /// Creates a declared index or an index of a list, if it does not exist.
   func index(_ columns: [String], of index: Int) -> String {
     let name = schema.tables[index].name
     let keys = columns.map { ", \"\($0)\"" }.joined()
@@ -57,21 +57,21 @@ struct SQLiteTables {
       "CREATE INDEX IF NOT EXISTS \(Self.indexName(columns, of: name)) ON \"\(name)\" (\"zone\"\(keys));\n"
   }
 
-  /// The name, quoted, of the index of a unique group. Who looks a value up in a zone names it: SQLite, which counts nothing, takes the primary key
-  /// to be as good, and would read the whole zone.
+  /// The quoted name of the index of a unique group. Look-ups in a zone name it explicitly. Without statistics, SQLite would choose the
+  /// primary key and read the whole zone.
   static func uniqueIndex(_ number: Int, of table: String) -> String {
     "\"holdfast_\(table)_unique_\(number)\""
   }
 
-  /// The table of members by the index of their users in each zone.
+  /// The table `members`, with its index by zone and user.
   static let membersByUser = "members INDEXED BY \(uniqueIndex(0, of: TableSchema.members.name))"
 
-  /// The name, quoted, of the index that `index(_:of:)` makes.
+  /// The quoted name of the index that `index(_:of:)` creates.
   static func indexName(_ columns: [String], of table: String) -> String {
     "\"holdfast_\(table)_by_\(columns.joined(separator: "-"))\""
   }
 
-  /// The definition of one column, as it stands in CREATE TABLE and in ALTER TABLE.
+  /// The definition of one column, for CREATE TABLE and ALTER TABLE.
   func column(_ column: Int, of index: Int) -> String {
     let definition = schema.tables[index].columns[column]
     var sql = "\"\(definition.name)\" \(definition.type.affinity)"

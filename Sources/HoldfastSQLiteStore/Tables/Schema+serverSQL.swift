@@ -2,7 +2,7 @@ public import HoldfastCore
 import HoldfastService
 
 extension SyncSchema {
-  /// The SQL of a new server database for this schema, for people to read.
+  /// The SQL that creates a server database for this schema, for people to read.
   public var serverSQL: String {
     let tables = SQLiteTables(schema: self)
     return SQLiteTables.own + "\n" + self.tables.indices.map { tables.create($0) }.joined()

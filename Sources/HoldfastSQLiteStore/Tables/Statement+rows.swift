@@ -2,13 +2,13 @@ package import HoldfastSQLite
 import HoldfastService
 
 extension Statement {
-  /// The first row's first column as text; nil when there is no row. Leaves the statement reset.
+  /// The first column of the first row as text; nil without a row. Resets the statement.
   func firstText() throws(SQLiteError) -> String? {
     defer { reset() }
     return try step() ? text(0) : nil
   }
 
-  /// All rows of two columns of text. Leaves the statement reset.
+  /// All rows of two text columns. Resets the statement.
   package func pairs() throws(SQLiteError) -> [(String, String)] {
     defer { reset() }
     var rows: [(String, String)] = []
@@ -16,13 +16,13 @@ extension Statement {
     return rows
   }
 
-  /// Whether there is a row. Leaves the statement reset.
+  /// Whether there is a row. Resets the statement.
   func hasRow() throws(SQLiteError) -> Bool {
     defer { reset() }
     return try step()
   }
 
-  /// The integer of the one row that a statement answers, run to its end; nil when there is no row. Leaves the statement reset.
+  /// The integer of the only row, after running the statement to its end; nil without a row. Resets the statement.
   func onlyInteger() throws(SQLiteError) -> Int64? {
     defer { reset() }
     guard try step() else { return nil }

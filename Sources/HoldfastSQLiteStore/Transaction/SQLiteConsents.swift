@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// What users have agreed to in SQLite.
+/// The consents of users in SQLite.
 final class SQLiteConsents: ConsentTable {
   private let connection: SQLiteConnection
   private let roots: [String]
@@ -20,7 +20,7 @@ final class SQLiteConsents: ConsentTable {
     try texts("SELECT user FROM holdfast_left WHERE zone = ?", zone)
   }
 
-  /// Writes that a user has left a zone, or came back.
+  /// Stores that a user has left a zone, or returned to it.
   func set(_ hasLeft: Bool, _ member: ZoneUser) throws {
     try connection.run(
       hasLeft
@@ -81,7 +81,7 @@ final class SQLiteConsents: ConsentTable {
     ).map { ($0[0].text ?? "", $0[1].text ?? "") }
   }
 
-  /// Whether a zone of `holdfast_access`, `a`, is none of a list.
+  /// A condition: the zone of a row `a` of `holdfast_access` is not in a list.
   private static func isOther(_ list: String) -> String {
     "a.zone NOT IN (SELECT value FROM json_each(\(list)))"
   }

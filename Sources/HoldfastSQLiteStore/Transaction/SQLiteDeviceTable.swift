@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The devices, their acks and their refusals in SQLite: the statements, prepared once.
+/// The devices, their acks and their refusals in SQLite, with prepared statements.
 final class SQLiteDeviceTable: DeviceTable {
   private let find: Statement
   private let move: Statement
@@ -87,7 +87,7 @@ final class SQLiteDeviceTable: DeviceTable {
 
   // MARK: Writing
 
-  /// Writes what a transaction has changed.
+  /// Writes the changes of a transaction.
   func write(_ delta: Delta) throws {
     for device in delta.movedDevices { try advance(device) }
     for (device, last) in delta.purgedRefusals {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The records of one table in SQLite, with what stays of those that are gone: the statements, prepared once.
+/// The records and tombstones of one table in SQLite, with prepared statements.
 final class SQLiteRecordTable {
   private let table: TableSchema
   private let connection: SQLiteConnection
@@ -34,7 +34,7 @@ final class SQLiteRecordTable {
       SELECT zone, seq, rev, stamp, device, deleted_seq, departed FROM holdfast_tombstones
       WHERE id = ? AND record_table = ? ORDER BY zone
       """)
-    // A record has one tombstone in a zone: a later one replaces the earlier.
+    // A record has one tombstone per zone: a later one replaces the earlier.
     putTombstone = try connection.statement(
       """
       INSERT OR REPLACE INTO holdfast_tombstones (zone, seq, record_table, id, rev, stamp, device, departed, deleted_seq)
@@ -63,7 +63,7 @@ final class SQLiteRecordTable {
     try find.bind(id, at: 1)
     defer { find.reset() }
     guard try find.step() else {
-      // The index on ids names the row's place: that alone says whether there is one.
+      // The index on ids covers this query, so it finds the record even if the table has lost its row.
       try findZone.bind(id, at: 1)
       if let zone = try findZone.firstText() { throw DamagedDatabase.missing(id, of: table.name, in: zone) }
       return

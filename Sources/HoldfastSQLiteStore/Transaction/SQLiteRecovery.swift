@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The statements of what devices recovered. They are rare, so they are not kept.
+/// The recovery data in SQLite. Its statements are rare, so they are not kept prepared.
 final class SQLiteRecovery: RecoveryTable {
   private let connection: SQLiteConnection
 
@@ -43,7 +43,7 @@ final class SQLiteRecovery: RecoveryTable {
     try Self.zoneClaims(of: zone, on: connection)
   }
 
-  /// Those of a zone, or all.
+  /// The claims for a zone, or all claims.
   static func zoneClaims(of zone: String?, on connection: SQLiteConnection) throws -> [ZoneClaim] {
     try connection.rows(
       """

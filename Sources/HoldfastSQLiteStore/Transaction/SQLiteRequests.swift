@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The requests with ids in SQLite: the statements, prepared once.
+/// The requests with ids in SQLite, with prepared statements.
 final class SQLiteRequests: RequestTable {
   /// The names of the tables, in the order of the schema.
   private let tables: [String]
@@ -36,7 +36,7 @@ final class SQLiteRequests: RequestTable {
     findOldest = try connection.statement(
       "SELECT number, at, bytes_before FROM holdfast_requests WHERE device = ? ORDER BY number LIMIT ?")
     purge = try connection.statement("DELETE FROM holdfast_requests WHERE device = ? AND number <= ?")
-    // One of the id may be there still whose time is over.
+    // Replaces an expired answer under the same id.
     put = try connection.statement(
       """
       INSERT OR REPLACE INTO holdfast_requests
@@ -114,7 +114,7 @@ final class SQLiteRequests: RequestTable {
     return entries
   }
 
-  /// Writes what a transaction has changed.
+  /// Writes the changes of a transaction.
   func write(_ delta: RequestDelta) throws {
     for (device, number) in delta.purged {
       try purge.bind(device, at: 1)

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// Keeps results in SQLite.
+/// Stores query results in SQLite.
 final class SQLiteResults: ResultTable {
   private let connection: SQLiteConnection
 

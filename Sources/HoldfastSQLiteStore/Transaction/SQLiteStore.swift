@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The store in SQLite: one connection, which is the only one that writes.
+/// The store in SQLite, over the only connection that writes.
 final class SQLiteStore: StoreWriter {
   var zones: any ZoneTable { zoneTable }
   var devices: any DeviceTable { deviceTable }
@@ -13,7 +13,7 @@ final class SQLiteStore: StoreWriter {
   let purging: any PurgeTable
   let invitations: any InvitationTable
   let recovery: any RecoveryTable
-  /// The connection that writes.
+  /// The writing connection.
   let connection: SQLiteConnection
   let isAlone = true
   private let tables: [SQLiteRecordTable]
@@ -36,8 +36,8 @@ final class SQLiteStore: StoreWriter {
   private let damage: DamageWatch
 
   /// - Parameters:
-  ///   - damage: is asked before each transaction, and told what ended it.
-  ///   - keeper: is told of each commit; nil for who does not serve the database.
+  ///   - damage: checked before each transaction; receives the error that ended it.
+  ///   - keeper: advanced with each commit; nil if the process does not serve the database.
   init(
     _ schema: SyncSchema, on connection: SQLiteConnection, _ known: KnownHistory, _ damage: DamageWatch,
     _ keeper: HistoryKeeper? = nil
@@ -85,12 +85,12 @@ final class SQLiteStore: StoreWriter {
     history = try SQLiteEpoch.history(rows)
     known.see(history)
     try keeper?.requireSame(SQLiteHistory(rows))
-    // To ask for one thing after the other costs no more.
+    // Reading on demand is as fast as fetching in advance.
     return Fetched()
   }
 
-  /// - Throws: `SQLiteError` when others have moved the files away. Where only the log is gone, what it held is brought into the file first: it
-  /// would be lost with this process.
+  /// - Throws: `SQLiteError` if another process has moved the files away. If only the log is gone, first checkpoints its content into the
+  ///   file, because it would be lost with this process.
   private func checkPlace() throws {
     do { try connection.checkPlace() } catch {
       if connection.isLogGone { try? connection.checkpoint() }
@@ -126,7 +126,7 @@ final class SQLiteStore: StoreWriter {
   }
 
   func rollBack() {
-    // Some failures have ended the transaction already.
+    // Some failures have already ended the transaction.
     if connection.isInTransaction { try? connection.execute("ROLLBACK") }
   }
 
@@ -165,7 +165,7 @@ final class SQLiteStore: StoreWriter {
   }
 
   func probe(_ text: String) throws {
-    // The log has room of before for so small a row, also where a record finds none.
+    // The log may still have room for such a small row when there is none for a record.
     let file = try connection.value("SELECT file FROM pragma_database_list WHERE name = 'main'")?.text
     if keeper != nil, let file { try DiskSpace.check(beside: file) }
     try connection.run(
@@ -179,14 +179,14 @@ final class SQLiteStore: StoreWriter {
     switch error.code.primary {
     case .full: return .full
     case .ioError, .readOnly, .cantOpen, .busy, .locked, .outOfMemory, .interrupt: return .unavailable
-    // This program makes a mistake.
+    // A bug in this program.
     case .misuse, .range, .schema: return .other
-    // What no retry heals: a constraint, a value too big, an error in a trigger of the team.
+    // Retries cannot help: a violated constraint, a value that is too large, an error in a team's trigger.
     default: return .rule("SQLite \(error.code.rawValue)")
     }
   }
 
-  /// Takes the write-ahead log into the database and closes it.
+  /// Checkpoints the write-ahead log into the database, and closes the connection.
   func close() throws {
     defer { connection.close() }
     keeper?.end()

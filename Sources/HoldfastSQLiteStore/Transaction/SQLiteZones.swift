@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSQLite
 import HoldfastService
 
-/// The zones and roles in SQLite: the statements, prepared once. The one writer has the whole database.
+/// The zones and roles in SQLite, with prepared statements. The single writer locks the whole database.
 final class SQLiteZones: ZoneTable {
   private let find: Statement
   private let findRole: Statement
@@ -149,7 +149,7 @@ final class SQLiteZones: ZoneTable {
     return try countMembers.step() ? Int(countMembers.integer(0)) : 0
   }
 
-  /// A database has one server.
+  /// An SQLite database has only one server.
   func hasUnknownRoot(_ name: String) -> Bool { false }
 
   func owners(of zone: String) throws -> [String] {

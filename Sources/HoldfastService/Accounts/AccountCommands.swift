@@ -1,7 +1,7 @@
-/// A new account with its first device.
+/// Creates an account with its first device.
 package struct SignUp: Sendable {
   package let name: String
-  /// The password's hash, as it is stored.
+  /// The password's hash, in its stored form.
   package let password: String
   package let device: String
   package let token: TokenHash
@@ -11,14 +11,14 @@ package struct SignUp: Sendable {
   }
 }
 
-/// Another password for a user who gave the right one.
+/// Changes the password of a user who gave the current one.
 package struct PasswordChange: Sendable {
   package let key: DeviceKey
   /// The stored hash that the old password was verified against.
   package let old: String
-  /// The new one's hash.
+  /// The hash of the new password.
   package let new: String
-  /// Whether the user's other sessions go on.
+  /// Whether the user's other sessions stay valid.
   package let keepsSessions: Bool
 
   package init(key: DeviceKey, old: String, new: String, keepsSessions: Bool) {
@@ -26,18 +26,18 @@ package struct PasswordChange: Sendable {
   }
 }
 
-/// A user whom an identity provider vouches for.
+/// Signs in a user of an identity provider.
 package struct ProviderSignIn: Sendable {
   package let identity: Identity
-  /// What the user is to be called, if nobody has the name.
+  /// The preferred name of a new user. If it is taken, the server appends a suffix.
   package let name: String
-  /// The id of a device to continue, or nil for a new one.
+  /// The id of the device to continue, or nil for a new one.
   package let device: String?
-  /// Which of the device's sessions the sender had last; nil when it does not say.
+  /// The number of the device's last session on the sender; nil if not stated.
   package let session: Int64?
   package let deviceName: String
   package let token: TokenHash
-  /// Whether the token is that of a device which JWTs stand for.
+  /// Whether the token belongs to a device whose tokens are JWTs.
   package let isForTokens: Bool
 
   package init(
@@ -50,14 +50,14 @@ package struct ProviderSignIn: Sendable {
   }
 }
 
-/// A user who gave the right password.
+/// Signs in a user who gave the right password.
 package struct SignIn: Sendable {
   package let user: String
   /// The stored hash that the password was verified against.
   package let password: String
-  /// The id of a device to continue, or nil for a new one.
+  /// The id of the device to continue, or nil for a new one.
   package let device: String?
-  /// Which of the device's sessions the sender had last; nil when it does not say.
+  /// The number of the device's last session on the sender; nil if not stated.
   package let session: Int64?
   package let deviceName: String
   package let token: TokenHash

@@ -6,7 +6,7 @@ package struct Accounts {
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// Makes an account, its private zone and its first device.
+  /// Creates an account, its private zone and its first device.
   ///
   /// - Throws: `Problem.nameTaken` before anything is written.
   package func signUp(_ signUp: SignUp, at now: Stamp) throws -> NewSession {
@@ -15,7 +15,7 @@ package struct Accounts {
     return try addDevice(to: user, named: signUp.device, token: signUp.token, at: now)
   }
 
-  /// Makes an account with a private zone.
+  /// Creates an account with a private zone.
   private func addUser(named name: String, password: String, at now: Stamp) throws -> String {
     let user = work.stores.newID(at: now)
     try work.store.accounts.add(user, name: name, password: password, at: now)
@@ -25,7 +25,7 @@ package struct Accounts {
     return user
   }
 
-  /// Signs a user in, on a new device or on one that the user already had.
+  /// Signs a user in, on a new device or on an existing one.
   package func signIn(_ signIn: SignIn, at now: Stamp) throws -> NewSession {
     guard let account = try work.store.accounts.account(signIn.user), account.password == signIn.password
     else {
@@ -52,7 +52,7 @@ package struct Accounts {
 
   // MARK: Identity providers
 
-  /// Signs in whom a provider vouches for; who was never seen before gets an account. So does the device of a program that sends JWTs, once.
+  /// Signs in a user of an identity provider. The first sign-in creates the account, and, for a client with JWTs, the device.
   package func signIn(_ signIn: ProviderSignIn, at now: Stamp) throws -> Outcome {
     let user =
       try work.store.accounts.user(of: signIn.identity)
@@ -76,7 +76,7 @@ package struct Accounts {
   private func addUser(of identity: Identity, named name: String, at now: Stamp) throws -> String {
     var (free, number) = (name, 1)
     while try work.store.accounts.id(ofName: free) != nil {
-      // Names with small numbers may be taken by the thousand; one with random digits is not.
+      // Small numbers may be taken for a frequent name. Random digits are not.
       number += 1
       let ending = number <= 9 ? String(number) : hexadecimal(work.environment.random(8))
       free = "\(name.prefix(40))-\(ending)"
@@ -88,7 +88,7 @@ package struct Accounts {
 
   // MARK: Passwords and tokens
 
-  /// Stores another password, and ends the other sessions of its user unless they are to go on.
+  /// Stores a new password. Ends the user's other sessions unless they are kept.
   package func changePassword(_ change: PasswordChange) throws {
     let user = try work.device(change.key).user
     guard try work.store.accounts.account(user)?.password == change.old else {
@@ -98,7 +98,7 @@ package struct Accounts {
     if !change.keepsSessions { try revokeOthers(of: user, but: change.key.number) }
   }
 
-  /// Gives the user of a device another one, which is known to be a copy of it.
+  /// Creates a new device for a copy of a user's device.
   func copyDevice(_ key: DeviceKey, name: String, token: TokenHash, at now: Stamp) throws -> NewSession {
     let original = try work.device(key)
     var session = try addDevice(to: original.user, named: name, token: token, at: now)
@@ -111,21 +111,21 @@ package struct Accounts {
     try revoke(key.number)
   }
 
-  /// Makes the token of a user's device invalid.
+  /// Revokes the token of a user's device.
   ///
-  /// - Throws: `Problem.notFound` when the user has no such device.
+  /// - Throws: `Problem.notFound` if the user has no such device.
   package func revoke(_ id: String, by key: DeviceKey) throws {
     let user = try work.device(key).user
     guard let number = try work.store.devices.number(of: id, user: user) else { throw Problem(.notFound) }
     try revoke(number)
   }
 
-  /// Makes the tokens of the sender's other devices invalid.
+  /// Revokes the tokens of the sender's other devices.
   func revokeOthers(by key: DeviceKey) throws {
     try revokeOthers(of: work.device(key).user, but: key.number)
   }
 
-  /// Makes the tokens of a user's devices invalid, but that of one.
+  /// Revokes the tokens of a user's devices, except one.
   package func revokeOthers(of user: String, but number: Int64?) throws {
     for device in try work.store.devices.devices(of: user) where device.hasToken && device.number != number {
       try revoke(device.number)
@@ -137,23 +137,23 @@ package struct Accounts {
     work.changes.devices.insert(number)
   }
 
-  /// The number of a device's next session; nil when the sender can't go on as this device: another one has had a session as this device
-  /// since, which makes the sender a copy.
+  /// The number of the device's next session. Nil if another installation has had a session of this device since: the sender is then a
+  /// copy.
   private func number(behind last: LastSession, _ signIn: SignIn) -> Int64? {
-    // The answer of a session that was never used was lost on the way.
+    // If the last session was never used, its answer may have been lost.
     let known = last.isUsed ? [last.number] : [last.number, last.number - 1]
     return signIn.session.map { known.contains($0) } ?? true ? last.number + 1 : nil
   }
 
-  /// Gives a user one more device.
+  /// Adds a device to a user.
   ///
-  /// - Parameter issuedAfter: for a device that JWTs stand for, from when on issued ones are taken.
-  /// - Throws: `Problem.tokenInvalid` when the user is erased just now.
+  /// - Parameter issuedAfter: for a device with JWTs: JWTs issued at or before this time are invalid.
+  /// - Throws: `Problem.tokenInvalid` if the user is being erased.
   package func addDevice(
     to user: String, named name: String, token: TokenHash, issuedAfter: Int64? = nil, at now: Stamp
   ) throws -> NewSession {
     guard let userName = try work.store.accounts.name(ofID: user) else { throw Problem(.tokenInvalid) }
-    // Who has very many devices has left most of them. One that is in use was seen lately.
+    // At the limit, the least recently seen device is signed out. Devices in use were seen more recently.
     if issuedAfter == nil,
       let last = try work.store.devices.leastRecent(of: user, whereAtLeast: work.stores.limits.devices)
     {

@@ -1,22 +1,23 @@
 import HoldfastCore
 
-/// The one place that decides whether a role suffices (I10). Sync, REST, batches, restores, recovered records, moves and cascades all ask here.
+/// The access control of writes: decides whether a role suffices (I10). Sync, REST, batches, restores, recovered records, moves and
+/// cascades all use it.
 ///
-/// A move is a delete in the source and a create in the target, for every record that goes along. A restore into another zone takes the record
-/// from its zone, so it needs what a restore there and a move from there need. Deletes of a parent are deletes of the children that they take
-/// along inside the zone.
+/// A move is a delete in the source and a create in the target, for every record that moves along. A restore into another zone requires the
+/// rights of a restore in the old zone and of a move. A delete of a parent is also a delete of each child that cascades inside the zone.
 struct AccessRules: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// What is done to a record.
+  /// The operation on a record.
   enum Right { case create, update, delete }
 
-  /// Requires that the author may do something to records of a table in a zone.
+  /// Requires that the author may perform an operation on records of a table in a zone.
   ///
-  /// - Parameter why: what the record does, where that is not what the operation says.
-  /// - Throws: `Problem`: `roleInsufficient`, also for a stranger to the zone; `tokenLimited` for a table that the service token does not name.
-  ///
-  /// - Parameter proven: the author's role where that is another than the one of now.
+  /// - Parameters:
+  ///   - why: the effect on the record, if the operation does not state it.
+  ///   - proven: the author's role, if it differs from the current one.
+  /// - Throws: `Problem`: `roleInsufficient`, also for a user without access; `tokenLimited` for a table outside the scope of the service
+  ///   token.
   func require(
     _ right: Right, of table: Int, in zone: String, why: String = "", as proven: Role? = nil
   ) throws {
@@ -29,7 +30,8 @@ struct AccessRules: ChangeSetPart {
     }
   }
 
-  /// Requires that the author may delete a record. Everybody may delete the own membership, and owners of a group what names it.
+  /// Requires that the author may delete a record. Every user may delete the own membership. Owners of a group may delete the memberships
+  /// that name it.
   func requireDelete(of live: StoredRecord, as proven: Role? = nil) throws {
     let isMember = schema.tables[live.table].zone == .explicit
     if isMember, live.values[stores.memberColumns.user] == .text(author.user) { return }
@@ -37,7 +39,7 @@ struct AccessRules: ChangeSetPart {
     try require(.delete, of: live.table, in: live.zone, as: proven)
   }
 
-  /// Whether a membership is that of a group of which the author is an owner: its owners take it back from any zone.
+  /// Whether a membership names a group that the author owns. The group's owners can withdraw the group from any zone.
   private func isOwnGroup(_ live: StoredRecord) throws -> Bool {
     guard let group = live.values[stores.memberColumns.group].text,
       try ledger.exists(group)
@@ -45,19 +47,19 @@ struct AccessRules: ChangeSetPart {
     return try stores.memberList.ownRole(of: author.user, in: group) == .owner
   }
 
-  /// Requires that a record may leave one zone for another.
+  /// Requires that a record may move from one zone to another.
   func requireMove(of table: Int, from source: String, to target: String) throws {
     try require(.delete, of: table, in: source, why: ": to move a record out of its zone")
     try require(.create, of: table, in: target, why: ": to move a record into a zone")
   }
 
-  /// Requires that a deleted record may be restored in another zone than its own.
+  /// Requires that a deleted record may be restored in another zone.
   func requireTaking(of table: Int, from source: String) throws {
     try require(.create, of: table, in: source, why: ": to restore a record")
     try require(.delete, of: table, in: source, why: ": to restore a record in another zone")
   }
 
-  /// Requires that a record may depend on what the members of another zone delete: a reference that cascades across zones lets them delete it.
+  /// Requires the delete right for a reference that cascades across zones, because it lets the members of the other zone delete the record.
   func requireDependence(of record: StoredRecord, by columns: [Int]) throws {
     let links = schema.links(of: record.table)
     guard links.contains(where: { !$0.isInZone && $0.onDelete == .cascade && columns.contains($0.column) })
@@ -69,7 +71,7 @@ struct AccessRules: ChangeSetPart {
     let table = schema.tables[index]
     return switch (table.zone, right) {
     case (.explicit, _): .owner
-    // What the server alone writes is only recovered.
+    // Records that only the server writes are merely recovered, never created or changed by others.
     case (.server, _): .editor
     case (_, .create): table.roles.create
     case (_, .update): table.roles.update

@@ -1,7 +1,7 @@
 package import HoldfastCore
 
 extension ChangeSetRun {
-  /// Asks the team's function what becomes of two edits of a column.
+  /// Calls the team's resolver for two concurrent edits of a column.
   package func resolve(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge)
     throws
   {
@@ -25,7 +25,7 @@ extension ChangeSetRun {
     try Updating(run: self).set(index, column, to: value, of: edit, &merge)
   }
 
-  /// Asks the team's validators about every record that the set made or changed, as it is now that all is applied.
+  /// Calls the team's validators for every record that the set created or changed, in its final state.
   func validate() throws {
     for (key, operation) in written.sorted(by: { $0.value < $1.value }) {
       let table = schema.tables[key.table]
@@ -38,14 +38,14 @@ extension ChangeSetRun {
     }
   }
 
-  /// Notes a record for the validators.
+  /// Records that a record must be validated.
   package func note(_ record: StoredRecord) {
     let key = Footprint.Key(table: record.table, id: record.id)
     if !stores.rules.hasValidators { return }
     if written[key] == nil { written[key] = current }
   }
 
-  /// Runs a function of the team's. Whatever it throws refuses the set: to fail would block the device's queue for ever.
+  /// Calls a function of the team. Any error that it throws refuses the set, because a failure would block the device's queue forever.
   private func ask<Answer>(_ table: TableSchema, _ body: () throws -> Answer) throws -> Answer {
     do { return try body() } catch let refusal as ValidationError {
       throw Problem(.validationFailed, refusal.detail)

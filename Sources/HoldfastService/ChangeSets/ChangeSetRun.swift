@@ -1,14 +1,14 @@
 package import HoldfastCore
 
-/// Who makes a change, and when.
+/// The author and the time of a change.
 package struct Author {
-  /// The server's number of the device; 0 is the server itself.
+  /// The server's number of the device; 0 for the server itself.
   package let device: Int64
   /// The user's id.
   package let user: String
-  /// The service's clock: no stamp of the change counts as later.
+  /// The time of the service's clock. Later stamps of the change are lowered to it.
   package let clock: Stamp
-  /// Whether the change was made just now, with the records as they are in visible: by REST, not by a device that was offline.
+  /// Whether the author saw the current records: a REST client, not a device that was offline.
   var isPresent = false
 
   package init(device: Int64, user: String, clock: Stamp, isPresent: Bool = false) {
@@ -16,16 +16,16 @@ package struct Author {
   }
 }
 
-/// A reference that did not hold when it was written, and may by the end of the set.
+/// A reference that did not hold when it was written. It must hold at the end of the set.
 struct OpenReference {
   let operation: Int
   let link: SyncSchema.Link
   let id: String
-  /// Whether all that refers to the record is looked at, not what the record refers to.
+  /// Whether to check the references to the record, instead of the record's own.
   var isInbound = false
 }
 
-/// An edit whose loser is to be looked up: written behind the record that it is about.
+/// A conflict to log: the winning and the losing edit of a column. The log entry is written after the record.
 struct Overlap {
   struct Side {
     var value: Value?
@@ -37,45 +37,45 @@ struct Overlap {
   let base: Value?
   let winner: Side
   let loser: Side
-  /// Whether the record has the winner's value, and keeps it.
+  /// Whether the record already has the winner's value and keeps it.
   var isWinnerInRecord = false
 }
 
-/// Applies one change set inside a savepoint. Source of the rules: PROTOCOL.md, section 5.
+/// Applies one change set inside a savepoint. PROTOCOL.md, section 5, has the rules.
 ///
-/// What it throws as `Problem` refuses the set, and `current` is the operation at fault; the caller rolls back.
+/// A thrown `Problem` refuses the set. `current` is then the failed operation; the caller rolls back.
 package final class ChangeSetRun {
-  /// Looks at an operation when its turn has come, by its index, and gives what is to be applied in its place.
+  /// Prepares an operation right before it is applied, and returns the operation to apply instead.
   package typealias Preparation = (Int, RecordOperation) throws -> RecordOperation
 
   package let stores: RecordStores
   package let author: Author
   package let operations: [RecordOperation]
-  /// The index of the operation at work.
+  /// The index of the current operation.
   package private(set) var current = 0
   /// How many conflicts it wrote to the conflict log.
   var conflictCount = 0
   var openReferences: [OpenReference] = []
-  /// Zones in which an owner went, with the operation that did it.
+  /// The zones that lose an owner, each with the operation.
   var ownerLosses: [(zone: String, operation: Int)] = []
-  /// The records whose unique values are new, each with the operation that gave them last.
+  /// The records with new unique values, each with the last operation that set them.
   var uniqueWritten: [Footprint.Key: Int] = [:]
-  /// The records that were made or changed, each with the operation that did it first; for the team's validators.
+  /// The created and changed records, each with its first operation; for the team's validators.
   package var written: [Footprint.Key: Int] = [:]
-  /// What was done so far.
+  /// The work of the change set so far.
   var work: ChangeSetWork {
     get { stores.work }
     set { stores.work = newValue }
   }
-  /// The records among `uniqueWritten` that had a value of another when they were looked at, and those that were not looked at yet.
+  /// The records of `uniqueWritten` that shared a value with another record at the last check, or are not checked yet.
   var uniqueInDoubt: Set<Footprint.Key> = []
-  /// Whether records go because a user does, so that no reference to them is an obstacle.
+  /// Whether the records are deleted because a user is erased. References do not restrict such deletions.
   let isErasing: Bool
-  /// Whether a deletion of many records may be done in several transactions.
+  /// Whether a large deletion may be split over several transactions.
   let mayBeCut: Bool
-  /// Whether this transaction does as much of a deletion as one is to do.
+  /// Whether this transaction runs one piece of a large deletion.
   private(set) var isPiece: Bool
-  /// Whether something is left for another transaction.
+  /// Whether another transaction must continue.
   package var isUnfinished = false
   private let prepare: Preparation?
   private var isDone: [Bool]
@@ -100,21 +100,21 @@ package final class ChangeSetRun {
     stores.work = ChangeSetWork()
   }
 
-  /// Applies all operations, then checks what holds only for the set as a whole.
+  /// Applies all operations, then checks the rules that hold for the set as a whole.
   ///
-  /// - Throws: `Problem` when the set is refused; what the store throws.
+  /// - Throws: `Problem` if the set is refused; errors of the store.
   package func run() throws {
     if isPiece { isPiece = try Deleting(run: self).isCertain() }
     for index in operations.indices {
       try run(index)
-      // What holds for the set as a whole is looked at with its last piece.
+      // The last piece checks the rules for the set as a whole.
       if isUnfinished { return try stores.transaction.settle { false } }
     }
     try ReferenceRules(run: self).checkOpenReferences()
     try RecordWriting(run: self).checkUnique()
     try checkOwners()
     try validate()
-    // A program of the operator's has no limit.
+    // Service tokens have no zone limits.
     if author.device != 0, ledger.scope == nil {
       current = max(0, operations.count - 1)
       try ledger.requireRoom(stores.zoneLimits)
@@ -122,7 +122,7 @@ package final class ChangeSetRun {
     try stores.transaction.settle { false }
   }
 
-  /// Says that one operation has written all that it writes.
+  /// Called when one operation has written everything.
   package func settle() throws {
     try stores.transaction.settle(unless: RecordWriting(run: self).hasUniqueClash)
   }
@@ -148,10 +148,9 @@ package final class ChangeSetRun {
     current = outer
   }
 
-  /// Applies a later create of this set at once, when a record before it needs it: a device may write a child before its
-  /// parent.
+  /// Applies a later create of this set at once, because an earlier record needs it: a device may write a child before its parent.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether the set has such a create.
   func bringForward(_ table: Int, _ id: String) throws -> Bool {
     if operations.count == 1 { return false }
     if creates == nil {
@@ -166,7 +165,7 @@ package final class ChangeSetRun {
     return true
   }
 
-  /// The rev that this set's delete of a record was based on; nil when the set has none.
+  /// The base rev of this set's delete of a record; nil if the set does not delete it.
   func deletedRev(_ table: Int, _ id: String) -> Int64? {
     if deletes == nil {
       deletes = [:]
@@ -177,10 +176,10 @@ package final class ChangeSetRun {
     return deletes?["\(table) \(id)"]
   }
 
-  /// The operation's stamp; one from the future counts as the time of arrival.
+  /// The operation's stamp. A stamp in the future is lowered to the time of arrival.
   package func stamp(of operation: RecordOperation) -> Stamp { min(operation.stamp, author.clock) }
 
-  /// Makes a problem of the end of the set one of its operation.
+  /// Attributes a problem that was found at the end of the set to an operation.
   func blame(_ operation: Int, _ problem: Problem) -> Problem {
     current = operation
     return problem
@@ -188,7 +187,7 @@ package final class ChangeSetRun {
 
   private func checkOwners() throws {
     for (zone, operation) in ownerLosses {
-      // A public zone needs no owner, and of a zone whose root is deleted everybody may take leave.
+      // A public zone needs no owner. If the zone's root record is deleted, every member may leave.
       if try !stores.memberList.hasOwner(zone), try !ledger.isPublic(zone), try stores.isLive(zone) {
         throw blame(operation, Problem(.lastOwner))
       }
@@ -203,7 +202,7 @@ package final class ChangeSetRun {
   }
 }
 
-/// A part of the rules, at work for a change set.
+/// A group of rules, applied to a change set.
 protocol ChangeSetPart {
   var run: ChangeSetRun { get }
 }
@@ -214,16 +213,16 @@ extension ChangeSetPart {
   var schema: SyncSchema { run.schema }
   var ledger: ZoneLedger { run.ledger }
 
-  /// The operation's stamp; one from the future counts as the time of arrival.
+  /// The operation's stamp. A stamp in the future is lowered to the time of arrival.
   func stamp(of operation: RecordOperation) -> Stamp { run.stamp(of: operation) }
 }
 
 extension RecordOperation {
-  /// The value that the operation sets a column to; nil when it does not set it.
+  /// The value that the operation sets a column to; nil if it does not set the column.
   package func value(of column: Int) -> Value? { settings.first { $0.column == column }?.value }
 }
 
 extension Value {
-  /// The text of a text.
+  /// The text of a text value.
   package var text: String? { if case .text(let text) = self { text } else { nil } }
 }

@@ -1,14 +1,14 @@
 import HoldfastCore
 
-/// The log of concurrent edits: records of `conflicts`, and the choice between their values.
+/// The conflict log: records of `conflicts`, and the user's choice between their values.
 struct ConflictLog: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// A winner's value of more bytes that its record has is not copied, unless the loser's is longer: else an edit that loses would make the
-  /// log longer by much more than was sent.
+  /// The maximum size in bytes of a winner's value that is copied to the log although its record has it. Larger values are copied only if
+  /// the loser's is at least as large. Otherwise a small losing edit could enlarge the log by much more than its own size.
   private static let copied = 256
 
-  /// Writes overlaps as records of `conflicts`, in the zone of the record that they are about.
+  /// Writes conflicts as records of `conflicts`, in the zone of their record.
   func log(_ overlaps: [Overlap], of id: String, table: Int, zone: String) throws {
     for overlap in overlaps { try log(overlap, of: id, table: table, zone: zone) }
   }
@@ -45,11 +45,11 @@ struct ConflictLog: ChangeSetPart {
 
   // MARK: Choosing
 
-  /// Writes which value of a conflict somebody chose. The first choice holds.
+  /// Stores which value of a conflict a user chose. The first choice is final.
   func choose(_ operation: RecordOperation, in live: StoredRecord) throws {
     let conflict = ConflictRecord(live)
     guard let choice = operation.settings.first?.value else { return Trace.took(.updateChangedNothing) }
-    // Of a table that is gone it takes the greatest role.
+    // The table may be gone. The choice then requires the role for `members`.
     let table = schema.index(of: conflict["record_table"].text ?? "") ?? stores.members
     try AccessRules(run: run).require(.update, of: table, in: live.zone, why: ": to choose")
     let known = conflict[TableSchema.resolutionColumn]
@@ -70,7 +70,7 @@ struct ConflictLog: ChangeSetPart {
 
   private func text(_ text: String?) -> Value { text.map { .text($0) } ?? .null }
 
-  /// The JSON of a value; null where there was none, or none is known.
+  /// The JSON of a value; null for a missing or unknown value.
   private func json(_ value: Value?, _ column: ColumnSchema) -> Value {
     guard let value, value != .null else { return .null }
     var writer = JSONWriter(capacity: 64)

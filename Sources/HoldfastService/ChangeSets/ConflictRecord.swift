@@ -1,12 +1,12 @@
 import HoldfastCore
 
-/// A record of `conflicts`, by the names of its columns.
+/// A record of `conflicts`, with access by column name.
 struct ConflictRecord {
   let record: StoredRecord
 
   init(_ record: StoredRecord) { self.record = record }
 
-  /// Whether the log does not have the winner's value, as the record had it already.
+  /// Whether the log entry omits the winner's value, because the record already has it.
   var isWinnerInRecord: Bool { self["policy"] != .text("delete") && self["winner_at"] == .null }
 
   subscript(column: String) -> Value {

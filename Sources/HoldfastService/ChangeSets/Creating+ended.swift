@@ -1,9 +1,10 @@
 import HoldfastCore
 
-/// References to records that were deleted elsewhere, while the device that refers to them was offline. What the deletion would have done
-/// to a record that was there is done to it now.
+/// References to records that were deleted while the referencing device was offline. The deletion's rule (cascade or set null) is applied
+/// to the referencing record now.
 extension Creating {
-  /// The deletion of the record that a reference names; nil when it lives, is created later in this set, is not known, or may not be seen.
+  /// The tombstone of a referenced record. Nil if the record is live, is created later in this set, is unknown, or is not visible to the
+  /// author.
   private func end(of id: String, _ link: SyncSchema.Link) throws -> Tombstone? {
     let target = stores.tables[link.target]
     if try target.zone(of: id) != nil { return nil }
@@ -14,20 +15,20 @@ extension Creating {
     return tombstone
   }
 
-  /// The references with a rule. Of a sender who sees the records as they are none is looked at: they are checked.
+  /// The references with a delete rule. Empty if the author saw the current records: a missing reference is then an error.
   private func links(of table: Int, _ onDelete: Reference.OnDelete) -> [SyncSchema.Link] {
     author.isPresent ? [] : schema.links(of: table).filter { $0.onDelete == onDelete }
   }
 
-  /// Whether a reference is the one that decides the zone.
+  /// Whether the reference decides the record's zone.
   private func isParent(_ link: SyncSchema.Link) -> Bool {
     let table = schema.tables[link.table]
     return table.zone == .parent(table.columns[link.column].name)
   }
 
-  /// The zone of a record to be created; nil when it goes with a record that is gone already, and was refused as deleted.
+  /// The zone of a record to create. Nil if the deletion of its parent cascades to it; the record is then refused as deleted.
   ///
-  /// - Parameter tombstone: what stays of the record itself, which is to be restored.
+  /// - Parameter tombstone: for a restore, the tombstone of the record.
   func homeOrTombstone(of operation: RecordOperation, under tombstone: Tombstone?) throws -> String? {
     var zone: String?
     var missing: Problem?
@@ -39,7 +40,7 @@ extension Creating {
       guard let id = operation.value(of: link.column)?.text, let end = try end(of: id, link),
         zone == nil ? isParent(link) : !link.isInZone || zone == end.zone
       else { continue }
-      // In its own zone: the other one must learn nothing of it.
+      // The tombstone goes to the record's own zone. Members of the other zone must not learn of the record.
       let deleted = Tombstone(
         zone: zone ?? end.zone, rev: 1, stamp: max(end.stamp, stamp(of: operation)), device: end.device)
       try refuseAsDeleted(operation, under: tombstone ?? deleted)
@@ -49,9 +50,9 @@ extension Creating {
     return zone
   }
 
-  /// Makes references of a new record null that would have become so.
+  /// Sets references of a new record to null if their record was deleted with set null.
   ///
-  /// - Returns: what is to be logged of them.
+  /// - Returns: the conflicts to log.
   func dropEnded(_ values: inout [Value], of operation: RecordOperation, in zone: String) throws -> [Overlap]
   {
     var lost: [Overlap] = []
@@ -65,8 +66,8 @@ extension Creating {
     return lost
   }
 
-  /// Takes references of an update to records that are gone back: one that would have become null is null, one that would have taken the record
-  /// along is as it was, as the record is not the deleted one's child yet.
+  /// Undoes an update's references to deleted records. A set-null reference becomes null. A cascading reference keeps its old value,
+  /// because the record is not a child of the deleted one yet.
   func dropEnded(_ merge: inout RecordMerge, of operation: RecordOperation, over live: StoredRecord) throws {
     if merge.changed.isEmpty { return }
     for link in links(of: live.table, .cascade) + links(of: live.table, .setNull)

@@ -4,7 +4,7 @@ import HoldfastCore
 struct Creating: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// A create: inserts, merges with a record that is live, or meets a tombstone.
+  /// Applies a create: inserts the record, merges it with a live record, or handles its tombstone.
   func create(_ operation: RecordOperation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
@@ -30,8 +30,9 @@ struct Creating: ChangeSetPart {
     try insert(operation, zone: zone, rev: tombstone.rev &+ 1, isNew: false)
   }
 
-  /// Whether a create is meant to bring a deleted record back: who made it has deleted the record itself, or has had the tombstone before. A
-  /// later stamp alone does not say so, as that of a fast clock is later than everything.
+  /// Whether a create restores a deleted record. It does if it says so, or if its device has deleted the record. It also does if it is
+  /// later than the deletion and its device has acked the tombstone. A later stamp alone is not enough, because the stamps of a fast clock
+  /// are always later.
   private func isRestore(_ operation: RecordOperation, of tombstone: Tombstone) throws -> Bool {
     if operation.isExplicitRestore || tombstone.device == author.device { return true }
     guard stamp(of: operation) > tombstone.stamp else { return false }
@@ -65,9 +66,9 @@ struct Creating: ChangeSetPart {
     }
   }
 
-  /// The zone of a record to be created, which its table's rule decides; the user's rights there are checked.
+  /// The zone of a record to create, by its table's zone rule. Checks the author's rights there.
   ///
-  /// - Parameter tombstone: what stays of the record, where it is to be restored.
+  /// - Parameter tombstone: for a restore, the record's tombstone.
   func home(of operation: RecordOperation, restoring tombstone: Tombstone? = nil) throws -> String {
     let table = schema.tables[operation.table]
     let zone: String
@@ -76,12 +77,12 @@ struct Creating: ChangeSetPart {
       zone = operation.id
       if tombstone == nil {
         if try ledger.exists(zone) { throw Problem(.recordExists) }
-        // A program of the operator's has no limit.
+        // Service tokens have no limit of zones.
         if ledger.scope == nil { try stores.checkZoneCount(of: author.user) }
         try ledger.create(zone)
         return zone
       }
-    // Whoever of its members brings it back: it was not theirs.
+    // A restored record stays in its owner's zone, even if another member restores it.
     case .user: zone = tombstone?.zone ?? author.user
     case .public(let name): zone = name
     case .parent(let column):
@@ -98,14 +99,14 @@ struct Creating: ChangeSetPart {
     return zone
   }
 
-  /// Applies the create of a root record that stands later in the set, if there is one.
+  /// Applies a later create of a root record in this set, if there is one.
   private func bringForward(root id: String) throws {
     for (index, table) in schema.tables.enumerated() where table.zone == .root {
       if try run.bringForward(index, id) { return }
     }
   }
 
-  /// The zone of the record that a parent column points to.
+  /// The zone of the record that a parent column references.
   func parentZone(_ table: Int, column: String, id: String?) throws -> String {
     let missing = Problem(.referenceMissing, "\(schema.tables[table].name).\(column)")
     guard let id,
@@ -120,7 +121,7 @@ struct Creating: ChangeSetPart {
     return zone
   }
 
-  /// The deletion wins: the columns of the edit go to the conflict log, and the tombstone is sent again.
+  /// Refuses an edit because the record is deleted. The edit's columns go to the conflict log, and the tombstone is sent again.
   func refuseAsDeleted(_ operation: RecordOperation, under tombstone: Tombstone) throws {
     Trace.took(operation.kind == .create ? .createDeleted : .updateDeleted)
     let table = schema.tables[operation.table]
@@ -140,7 +141,7 @@ struct Creating: ChangeSetPart {
 }
 
 extension RecordOperation {
-  /// The record that a parent column names in this operation.
+  /// The id in a parent column of this operation.
   fileprivate func parent(_ column: String, _ table: TableSchema) -> String? {
     table.index(of: column).flatMap { value(of: $0)?.text }
   }

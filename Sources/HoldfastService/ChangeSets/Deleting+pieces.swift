@@ -1,16 +1,16 @@
 import HoldfastCore
 
-/// More goes along with a deletion than one transaction is to delete, and it can be done in pieces.
+/// Thrown if a deletion cascades to more records than one transaction deletes, and can run in pieces.
 struct LongDeletion: Error {}
 
-/// Deletions in pieces; docs/SERVER.md, "How long one request holds the writer".
+/// Deletions in pieces: docs/SERVER.md, "How long one request holds the writer".
 extension Deleting {
-  /// How many records of a level are looked at together: no more than a piece deletes.
+  /// The number of records of a level that are read together: at most as many as a piece deletes.
   private var width: Int { max(1, min(200, stores.pieceLimit / ChangeSetWork.follower)) }
-  /// How many levels a deletion in pieces goes down.
+  /// The maximum depth of a deletion in pieces.
   private static let depth = 10_000
 
-  /// How many records that go along are looked for together: some more than there may be.
+  /// The maximum number of cascading records that are searched together: slightly more than the limit permits.
   var followerLimit: Int {
     if run.isErasing || author.device == 0 { return .max }
     if isDeletion, !run.mayBeCut { return .max }
@@ -19,9 +19,9 @@ extension Deleting {
 
   private var isDeletion: Bool { run.operations.allSatisfy { $0.kind == .delete } }
 
-  /// Counts a record that goes along with one that is deleted or moved.
+  /// Counts a record that is deleted or moved along with another.
   ///
-  /// - Throws: `LongDeletion` where a piece is enough for now; `Problem.changeSetTooLarge`, but never for a deletion alone.
+  /// - Throws: `LongDeletion` if this piece has done enough; `Problem.changeSetTooLarge`, but never for a change set with deletions only.
   func addFollower() throws {
     run.work.addFollower()
     if run.isErasing || author.device == 0 { return }
@@ -36,7 +36,7 @@ extension Deleting {
     }
   }
 
-  /// Whether nothing below the records that are deleted can keep them from it, so that a part of it may be done before the rest.
+  /// Whether no record below the deleted ones can prevent the deletion, so that a piece of it may commit before the rest.
   func isCertain() throws -> Bool {
     for operation in run.operations {
       guard let live = try stores.tables[operation.table].record(operation.id) else { continue }
@@ -64,9 +64,9 @@ extension Deleting {
     return true
   }
 
-  /// Deletes what goes along with a record, the deepest first, as much as one transaction is to delete.
+  /// Deletes the records that cascade from a record, the deepest first, up to the limit of one transaction.
   ///
-  /// - Returns: whether all of it is gone.
+  /// - Returns: whether all of them are deleted.
   func removeBelow(_ live: StoredRecord, at stamp: Stamp) throws -> Bool {
     var levels = [[Footprint.Key(table: live.table, id: live.id)]]
     var above = Set(levels[0])
@@ -99,7 +99,7 @@ extension Deleting {
     Problem(.changeSetTooLarge, "The records that go along \(reason): delete some of them first.")
   }
 
-  /// Some of the records that go along with those of a level. A reference from above ends a circle, and becomes null.
+  /// Some of the records that cascade from the records of a level. A reference back to an upper level closes a cycle, and is set to null.
   private func someChildren(
     of level: [Footprint.Key], _ above: Set<Footprint.Key>, at stamp: Stamp
   ) throws -> [Footprint.Key] {
@@ -121,7 +121,7 @@ extension Deleting {
     return []
   }
 
-  /// Some of the records that refer to others. One that an index promises and the table lacks is none: it would be found for ever.
+  /// Some of the records that reference others. A record that only the index lists is skipped: it would be found forever.
   private func some(_ link: SyncSchema.Link, _ ids: [String]) throws -> [String] {
     let table = stores.tables[link.table]
     let found = TextSet(try table.references(by: link.column, to: ids, limit: width).map(\.id)).sorted()
@@ -129,9 +129,9 @@ extension Deleting {
     return try found.filter { try table.record($0) != nil }
   }
 
-  /// Ends some of the references to records of a level that end with them.
+  /// Sets some of the set-null references to records of a level to null.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether it found any.
   private func detachSome(of level: [Footprint.Key], at stamp: Stamp) throws -> Bool {
     for (link, ids) in links(to: level) where unrestricted(link) == .setNull {
       let found = try some(link, ids)

@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// Deletes records, with what refers to them.
+/// Deletes records, and handles the references to them.
 struct Deleting: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// A delete: always wins, and takes the children along as their references say.
+  /// Applies a delete. A delete always wins. The rules of the references decide about the children.
   func delete(_ operation: RecordOperation) throws {
     guard let live = try stores.tables[operation.table].record(operation.id),
       try ledger.role(of: author.user, in: live.zone) != nil
@@ -20,8 +20,8 @@ struct Deleting: ChangeSetPart {
     try removeMember(live)
   }
 
-  /// A delete of what is not there, or not in visible. It is done, unless the record may be one that a restore has lost, of a zone that the
-  /// device is ahead in: whoever recovers it would undo the deletion.
+  /// A delete of a record that does not exist, or is not visible to the author. It succeeds, unless a restore may have lost the record and
+  /// the author's device is ahead of the restored server. A later recovery of the record would then undo the deletion.
   private func deleteNothing(_ operation: RecordOperation) throws {
     if operation.rev > 0, let history = stores.history, history.previous != nil,
       try stores.tombstones.deletion(operation.id, of: schema.tables[operation.table].name) == nil,
@@ -33,7 +33,7 @@ struct Deleting: ChangeSetPart {
     Trace.took(.deletedNothing)
   }
 
-  /// What the removal of a membership brings with it.
+  /// The consequences of deleting a membership.
   func removeMember(_ live: StoredRecord) throws {
     guard schema.tables[live.table].zone == .explicit else { return }
     try stores.followMember(live.values, in: live.zone)
@@ -42,8 +42,8 @@ struct Deleting: ChangeSetPart {
     }
   }
 
-  /// The columns that others changed after the revision that the deletion was based on. A child that goes along without a delete of its own
-  /// in the set was not known to who deleted its parent. Of a membership only the role is anybody's edit.
+  /// The columns that other devices changed after the deletion's base rev. For a cascading child without its own delete in the set, all
+  /// such columns count. In a membership, only the role is a user's edit.
   private func overlaps(with live: StoredRecord, at stamp: Stamp) -> [Overlap] {
     guard live.table != stores.conflicts, let stamps = RecordStamps(live.stamps) else { return [] }
     let known = run.deletedRev(live.table, live.id) ?? 0
@@ -63,18 +63,18 @@ struct Deleting: ChangeSetPart {
     }
   }
 
-  /// Deletes a record and, level by level, all that goes with it: what refers to the records of a level is found together. Each gets a
-  /// tombstone of its own.
+  /// Deletes a record and, level by level, all records that cascade from it. The references to one level are found in one query. Each
+  /// deleted record gets its own tombstone.
   func remove(
     _ first: StoredRecord, at stamp: Stamp, rev: Int64 = 0, isInside: Bool = true,
     isLogged: (StoredRecord) throws -> Bool = { _ in true }
   ) throws {
-    // Children inside the zone take the right to delete them. Those who refer to a record of another zone have agreed that theirs goes with it.
+    // Deleting children inside the zone requires the delete right. A reference to a record of another zone implies consent to the cascade.
     var level = [Going(key: Footprint.Key(table: first.table, id: first.id), isInside: isInside)]
     while !level.isEmpty {
       var gone: [Int: [Going]] = [:]
       for going in level {
-        // A record that can be reached in two ways was removed already.
+        // A record that is reachable in two ways is already removed.
         guard let record = try stores.tables[going.key.table].record(going.key.id) else { continue }
         let isFirst = record.id == first.id && record.table == first.table
         if going.isInside, !isFirst, !run.isErasing { try AccessRules(run: run).requireDelete(of: record) }
@@ -88,7 +88,7 @@ struct Deleting: ChangeSetPart {
     }
   }
 
-  /// Deletes one record, and leaves its tombstone.
+  /// Deletes one record, and writes its tombstone.
   private func tombstone(
     _ record: StoredRecord, at stamp: Stamp, rev: Int64, isLogged: (StoredRecord) throws -> Bool
   ) throws {
@@ -104,14 +104,14 @@ struct Deleting: ChangeSetPart {
     try ConflictLog(run: run).log(overlaps, of: record.id, table: record.table, zone: record.zone)
   }
 
-  /// A record that is deleted.
+  /// A record to delete.
   private struct Going {
     let key: Footprint.Key
-    /// Whether only references inside the zone lead from it to the record that was named.
+    /// Whether only references inside the zone connect it to the record that the operation names.
     var isInside = true
   }
 
-  /// Does to those who refer to deleted records of a table what their reference says.
+  /// Applies the delete rule of a reference to the records that reference deleted records of a table.
   private func detach(
     _ parents: [Going], _ link: SyncSchema.Link, at stamp: Stamp, _ level: inout [Going]
   ) throws {
@@ -143,13 +143,14 @@ struct Deleting: ChangeSetPart {
     }
   }
 
-  /// What a reference does that keeps nobody from deleting: one from another zone, which is not told of either.
+  /// The effect of a delete on a reference that does not restrict it. A restricting reference from another zone neither prevents a delete
+  /// nor is revealed.
   func unrestricted(_ link: SyncSchema.Link) -> Reference.OnDelete {
     if link.onDelete != .restrict { return link.onDelete }
     return schema.tables[link.table].columns[link.column].required ? .cascade : .setNull
   }
 
-  /// Ends the reference that a record has by a link.
+  /// Sets the reference of a record to null.
   func setToNull(_ link: SyncSchema.Link, of id: String, at stamp: Stamp, isValidated: Bool) throws {
     let store = stores.tables[link.table]
     guard let child = try store.record(id) else { return }

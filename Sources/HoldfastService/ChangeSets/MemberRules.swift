@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// What holds for records of `members`: docs/SHARING.md.
+/// The rules for records of `members`: docs/SHARING.md.
 struct MemberRules: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// Fills in what the create of a membership leaves out: the user of a name, or the name of a user; and checks that of a group.
+  /// Completes a new membership: looks up the user of a name, or the name of a user. Checks a group.
   func completeMember(_ values: inout [Value], in zone: String) throws {
     try stores.requireRoomForMember(of: zone)
     let (user, name) = (stores.memberColumns.user, stores.memberColumns.name)
@@ -28,15 +28,15 @@ struct MemberRules: ChangeSetPart {
     values[stores.memberColumns.inviter] = try mustAsk(id, for: zone) ? .text(author.user) : .null
   }
 
-  /// Whether a user becomes a member by accepting: docs/SHARING.md, section 2.
+  /// Whether a user must accept the membership: docs/SHARING.md, section 2.
   private func mustAsk(_ user: String, for zone: String) throws -> Bool {
-    // A service token is the operator's word.
+    // A service token acts for the operator.
     if user == author.user || author.device == 0 || ledger.scope != nil { return false }
     let consents = stores.store.consents
     if let history = stores.history, history.previous != nil,
       try stores.devices.hasAck(of: zone, by: user, notOf: history.epoch)
     {
-      // The user's own device says that it had the zone before the restore.
+      // The user's own device had the zone before the restore.
       return false
     }
     if try !consents.hasBlocked(user, author.user), try !stores.consents.hasLeft(user, zone),
@@ -58,7 +58,7 @@ struct MemberRules: ChangeSetPart {
     return true
   }
 
-  /// A group is named by its own owners: they say what its members are given.
+  /// Requires that the author owns the group. Owners decide what access its members get.
   private func checkGroup(_ group: String, of zone: String) throws {
     guard group != zone else { throw Problem(.invalidValue, "A zone can't be its own group.") }
     guard try ledger.exists(group), ledger.scope?.has(zone: group) ?? true,
@@ -74,7 +74,7 @@ struct MemberRules: ChangeSetPart {
     try stores.requireAccess(members: stores.memberList.count(of: group), zones: zones + 1)
   }
 
-  /// A zone that somebody names as a group is not given to those of its members who have blocked that user.
+  /// If a user names a group in a zone, the group's members who have blocked that user do not get access.
   func spareBlockers(of group: String, from zone: String) throws {
     let blockers = try stores.store.consents.blockers(of: author.user)
     if blockers.isEmpty { return }
@@ -83,7 +83,7 @@ struct MemberRules: ChangeSetPart {
     }
   }
 
-  /// A membership is one of one user in one zone: only its role can change.
+  /// Requires that an update changes only the role. A membership belongs to one user or group in one zone.
   func checkMember(_ operation: RecordOperation, _ live: StoredRecord) throws {
     for column in [stores.memberColumns.user, stores.memberColumns.name, stores.memberColumns.group] {
       if let value = operation.value(of: column), value != .null, value != live.values[column] {

@@ -1,15 +1,15 @@
 import HoldfastCore
 
-/// Moves records to other zones, with all that is under them.
+/// Moves records to other zones, with all their children.
 struct Moving: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// Moves a record, whose columns are changed already, to another zone with all that is under it.
+  /// Moves a record, whose columns are already changed, to another zone with all its children.
   ///
-  /// - Parameter live: what it was.
+  /// - Parameter live: the record before the change.
   func move(_ record: StoredRecord, from live: StoredRecord, to zone: String) throws {
     Trace.took(.moved)
-    // Level by level: the children of a level are found together.
+    // Level by level: one query finds the children of a level.
     var level = [(new: record, old: live)]
     while !level.isEmpty {
       var parents: [Int: [String]] = [:]
@@ -40,7 +40,7 @@ struct Moving: ChangeSetPart {
     }
   }
 
-  /// Takes one record from its zone, in which a departure stays, to another.
+  /// Moves one record to another zone, and leaves a departure in the old one.
   private func leave(_ moved: StoredRecord, over old: StoredRecord, for zone: String) throws {
     var record = moved
     try AccessRules(run: run).requireMove(of: record.table, from: record.zone, to: zone)
@@ -51,7 +51,7 @@ struct Moving: ChangeSetPart {
     record.zone = zone
     record.seq = try ledger.next(zone)
     try RecordWriting(run: run).replace(record, over: old)
-    // What it refers to inside its zone, and what refers to it, must have come along by the end of the set.
+    // At the end of the set, all records that it references inside its zone, or that reference it, must have moved along.
     for link in schema.links(of: record.table) where link.isInZone {
       run.openReferences.append(OpenReference(operation: run.current, link: link, id: record.id))
     }

@@ -1,14 +1,14 @@
 import HoldfastCore
 
-/// A live record while edits of its columns are merged into it.
+/// A live record during the merge of edits into its columns.
 package struct RecordMerge {
   private(set) var record: StoredRecord
   private(set) var stamps: RecordStamps
-  /// The columns that have another value.
+  /// The columns with a new value.
   private(set) var changed: [Int] = []
-  /// Edits whose loser is to be looked up.
+  /// The conflicts to log.
   private(set) var overlaps: [Overlap] = []
-  /// Whether some edit did not become what its device shows, so that the device must be sent the record.
+  /// Whether the result of an edit differs from the value on its device, so that the device must receive the record.
   private(set) var isTouched = false
 
   init(_ live: StoredRecord) {
@@ -17,14 +17,14 @@ package struct RecordMerge {
       RecordStamps(live.stamps) ?? RecordStamps(creation: ColumnStamp(rev: live.rev, stamp: .zero, device: 0))
   }
 
-  /// Gives a column a value.
+  /// Sets a column.
   mutating func set(_ column: Int, named name: String, to value: Value, by stamp: Stamp, of device: Int64) {
     record.values[column] = value
     stamps[name] = ColumnStamp(rev: record.rev &+ 1, stamp: stamp, device: device)
     changed.append(column)
   }
 
-  /// The record with its next revision, as it is to be written under a seq that it is still to get.
+  /// The merged record with its next rev. The caller assigns its seq.
   var next: StoredRecord {
     var record = record
     record.rev &+= 1
@@ -32,19 +32,19 @@ package struct RecordMerge {
     return record
   }
 
-  /// Takes back what an edit made of a column.
+  /// Rolls back the edit of a column.
   mutating func rollBack(_ column: Int, named name: String, _ live: StoredRecord) {
     record.values[column] = live.values[column]
     stamps[name] = RecordMerge(live).stamps[name]
     changed.removeAll { $0 == column }
   }
 
-  /// Notes two concurrent edits.
+  /// Records a conflict.
   mutating func note(_ overlap: Overlap) {
     overlaps.append(overlap)
     isTouched = true
   }
 
-  /// Leaves a column as it is, which is not as the edit has it.
+  /// Keeps the current value of a column instead of the edit's.
   mutating func leave() { isTouched = true }
 }

@@ -1,15 +1,15 @@
 import HoldfastCore
 
-/// Keeps what users may do right with what `members` says: docs/SHARING.md, section 1.
+/// Keeps `access` consistent with `members`: docs/SHARING.md, section 1.
 extension RecordStores {
-  /// How many zones may name one zone as a group, how many groups a zone may have, and how many members with them.
+  /// The maximum number of zones that name one zone as a group, of groups of a zone, and of members and groups of a zone.
   static let zonesOfGroup = 1_000
   static let groupsOfZone = 20
   static let membersOfZone = 10_000
-  /// How many members a group may have, times the zones that name it: each is worked out again when the group comes or goes.
+  /// The maximum of a group's members times the zones that name it. All of that access is recomputed when the group is deleted or restored.
   static let accessOfGroup = 100_000
 
-  /// Requires that a zone may have one more member.
+  /// Requires that a zone has room for one more member.
   ///
   /// - Throws: `Problem.sharingLimit`.
   func requireRoomForMember(of zone: String) throws {
@@ -21,7 +21,7 @@ extension RecordStores {
     try requireAccess(members: members + 1, zones: zones(naming: zone).count)
   }
 
-  /// Requires that a group of so many members, gives no more access than one transaction works out again.
+  /// Requires that the access by a group of so many members can be recomputed in one transaction.
   ///
   /// - Throws: `Problem.sharingLimit`.
   func requireAccess(members: Int, zones: Int) throws {
@@ -32,26 +32,26 @@ extension RecordStores {
     )
   }
 
-  /// A member of a zone came, went or has another role: access follows, here and in the zones of which this one is a group.
+  /// Updates access after a change of a zone's members: in this zone, and in the zones that name it as a group.
   func followMember(_ values: [Value], in zone: String) throws {
     if values[memberColumns.group] != .null { return try settleAccess(to: zone) }
     guard let user = values[memberColumns.user].text else { return }
-    // Who has not accepted gets nothing by it.
+    // A pending membership grants nothing.
     if values[memberColumns.inviter] != .null { return ledger.changedMember(user) }
     _ = try settleAccess(of: user, to: zone)
     try followGroups(of: zone, user)
-    // Own devices are told of a role that is another, too.
+    // The user's devices are also notified of a changed role.
     ledger.changedMember(user)
   }
 
-  /// A user's own membership of a zone was written: the user's access to the zones of which it is a group follows.
+  /// Updates a user's access to the zones that name a zone as a group, after the user's own membership of that zone was written.
   package func followGroups(of zone: String, _ user: String) throws {
     for group in try zones(naming: zone) where try settleAccess(of: user, to: group.zone) {
       try resend(group)
     }
   }
 
-  /// The root record of a zone went or came back: who has access by it as a group loses or regains it.
+  /// Updates the access by a group after the root record of the group's zone was deleted or restored.
   func followRoot(of zone: String) throws {
     for group in try zones(naming: zone) {
       try settleAccess(to: group.zone)
@@ -59,8 +59,7 @@ extension RecordStores {
     }
   }
 
-  /// The user who, as its owner, has proved the latest moment of a zone that a restore has lost; nil for other zones, and when the time for claims
-  /// is over.
+  /// The owner with the latest proof for a zone that a restore has lost. Nil for other zones, and after the time for claims.
   func recoverer(of zone: String) throws -> String? {
     guard let history, history.isRecovering(at: now) else { return nil }
     let claims = try store.recovery.zoneClaims(of: zone).compactMap { claim in
@@ -69,19 +68,19 @@ extension RecordStores {
     return claims.max { $0.moment < $1.moment }?.user
   }
 
-  /// The records of `members` that name a zone as a group; the zones that they are in are locked.
+  /// The records of `members` that name a zone as a group. Locks their zones.
   package func zones(naming group: String) throws -> [StoredRecord] {
     let table = tables[members]
     return try table.references(by: memberColumns.group, to: [group]).compactMap { try table.record($0.id) }
       .sorted { $0.zone < $1.zone }
   }
 
-  /// Works out again what one user may do in a zone.
+  /// Recomputes one user's role in a zone.
   ///
-  /// - Returns: whether it is another role than before, of who had one and has one.
+  /// - Returns: whether the user keeps access with another role.
   package func settleAccess(of user: String, to zone: String) throws -> Bool {
     work.addAccess()
-    // From here on nobody else changes who belongs to the zone.
+    // The zone's lock excludes other changes of its members from here on.
     guard try ledger.exists(zone) else { return false }
     var roles = try [memberList.ownRole(of: user, in: zone)].compactMap { $0 }
     let groups = try memberList.groups(of: zone)
@@ -95,13 +94,13 @@ extension RecordStores {
     return before != nil && !roles.isEmpty && before != roles.max()
   }
 
-  /// Works out again what everybody may do in a zone: nothing in one that is not there.
+  /// Recomputes all users' roles in a zone. An unknown zone grants nothing.
   package func settleAccess(to zone: String) throws {
     var roles: TextMap<Role> = [:]
     let leavers = try consents.leavers(of: zone)
     for member in try ledger.exists(zone) ? memberList.members(of: zone) : [] {
       var users = [member.user].compactMap { $0 }
-      // Who joins the group or leaves it meanwhile waits for its lock.
+      // The group's lock excludes concurrent changes of its members.
       if let group = member.group, try ledger.exists(group), try isLive(group) {
         users = try memberList.members(of: group).compactMap(\.user).filter { !leavers.contains($0) }
       }
@@ -121,7 +120,7 @@ extension RecordStores {
     if role == nil { devices.noteLoss(of: zone, by: user, at: try ledger.seq(of: zone)) }
   }
 
-  /// Sends a zone's group again: a device learns its role with the zone's next change, and there may be no other.
+  /// Sends the group's record in a zone again. A device learns its role with the zone's next change, and there may be no other change.
   private func resend(_ group: StoredRecord) throws {
     work.addEdit()
     var record = group

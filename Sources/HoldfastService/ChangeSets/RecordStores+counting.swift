@@ -1,13 +1,13 @@
 import HoldfastCore
 
-/// Writes records, and counts what they come to in their zones.
+/// Writes records, and updates the counts of their zones.
 extension RecordStores {
   package func insert(_ record: StoredRecord) throws {
     tables[record.table].put(record)
     try count(record, 1, record.bytes)
   }
 
-  /// - Parameter old: what the record was, as the store gave it.
+  /// - Parameter old: the previous state, as read from the store.
   package func update(_ record: StoredRecord, over old: StoredRecord) throws {
     tables[record.table].put(record)
     if record.zone == old.zone { return try count(record, 0, record.bytes - old.storedBytes) }
@@ -15,13 +15,13 @@ extension RecordStores {
     try count(record, 1, record.bytes)
   }
 
-  /// - Parameter record: as the store gave it.
+  /// - Parameter record: as read from the store.
   package func remove(_ record: StoredRecord) throws {
     tables[record.table].remove(record.id)
     try count(record, -1, -record.storedBytes)
   }
 
-  /// Writes what stays of a record. A record that was changed behind the ledger may be counted still.
+  /// Writes a tombstone. Its record may still be counted, if it was changed without updating the counts.
   package func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool)
     throws
   {

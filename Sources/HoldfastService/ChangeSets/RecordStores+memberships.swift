@@ -1,7 +1,7 @@
 package import HoldfastCore
 
 extension RecordStores {
-  /// A user is in a number of zones by the own word.
+  /// Requires that a user has room for one more zone.
   ///
   /// - Throws: `Problem.userLimit`.
   func checkZoneCount(of user: String) throws {
@@ -12,7 +12,7 @@ extension RecordStores {
     )
   }
 
-  /// Whether a user may be in one more zone. Those that have ended are looked for only where they decide.
+  /// Whether a user has room for one more zone. Counts ended zones only if they decide.
   func hasRoomForZone(_ user: String) throws -> Bool {
     let most = max(limits.zones, limits.zonesOfDevice)
     let count = try consents.zoneCount(of: user, upTo: most)
@@ -20,9 +20,9 @@ extension RecordStores {
     return try count < most && count - consents.endedZoneCount(of: user, isLive: isLive) < limits.zones
   }
 
-  /// A user accepts the own membership: from here on it counts.
+  /// Accepts the author's own pending membership.
   ///
-  /// - Parameter role: its role from now on; nil for the one that it has.
+  /// - Parameter role: the new role; nil to keep the stored one.
   /// - Throws: `Problem.userLimit` before anything is written.
   package func accept(_ member: StoredRecord, as role: Role? = nil, by author: Author) throws {
     try checkZoneCount(of: author.user)
@@ -41,7 +41,7 @@ extension RecordStores {
     try followMember(next.values, in: next.zone)
   }
 
-  /// Gives a member another role by the operator's word.
+  /// Gives a member another role for the operator.
   ///
   /// - Throws: `Problem.lastOwner`.
   package func setRole(_ role: Role, of member: StoredRecord, by author: Author) throws {

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// All that change sets are applied to: the records, the tombstones and the zones of a store, with what the schema says of them.
+/// The targets of change sets: the records, tombstones and zones of a store, and the schema.
 package final class RecordStores {
   package let transaction: Transaction
   package var schema: SyncSchema { transaction.schema }
@@ -12,7 +12,7 @@ package final class RecordStores {
   var requests: RequestLedger { transaction.requests }
   var consents: ConsentLedger { transaction.consents }
   var memberList: MemberList { transaction.memberList }
-  /// The transaction's; nil for an operator, whom no device tells of another.
+  /// The history of the transaction; nil for an operator's command.
   package var history: History?
   /// The time of the transaction, in milliseconds since 1970.
   package var now: Int64 = 0
@@ -21,15 +21,15 @@ package final class RecordStores {
   package var members: Int { memberColumns.table }
   package let conflicts: Int
   package let memberColumns: MemberColumns
-  /// What one user may have.
+  /// The limits per user.
   package let limits: UserLimits
-  /// How much the change set at work has done.
+  /// The work of the current change set so far.
   var work = ChangeSetWork()
-  /// How much work a change set may be before its last operation.
+  /// The maximum work of a change set before its last operation.
   let workLimit: Int
-  /// After how much work the rest of a deletion is left to another transaction.
+  /// The amount of work after which the rest of a deletion is left to another transaction.
   let pieceLimit: Int
-  /// How much a zone may hold.
+  /// The limits per zone.
   package let zoneLimits: ZoneLimits
   private let random: @Sendable (Int) -> [UInt8]
 
@@ -50,7 +50,7 @@ package final class RecordStores {
     conflicts = schema.index(of: TableSchema.conflicts.name) ?? 0
   }
 
-  /// Whether a zone still stands: of a user, or of a root record that is live.
+  /// Whether a zone has not ended: it belongs to a user, or its root record is live.
   package func isLive(_ zone: String) throws -> Bool {
     if try store.accounts.isKnown(zone) { return true }
     for store in tables where store.table.zone == .root {
@@ -59,14 +59,14 @@ package final class RecordStores {
     return try store.zones.hasUnknownRoot(zone)
   }
 
-  /// Makes an id for a record of the server's own.
+  /// Creates an id for a record of the server.
   package func newID(at clock: Stamp) -> String {
     makeIdentifier(milliseconds: clock.milliseconds, random: random)
   }
 
-  /// Makes a user a member of a zone that is no group of another, as a record of the zone.
+  /// Makes a user a member of a zone that no other zone names as its group.
   ///
-  /// - Returns: the id of the record.
+  /// - Returns: the id of the `members` record.
   @discardableResult
   package func addMember(_ user: String, named name: String, role: Role, to zone: String, by author: Author)
     throws
@@ -89,7 +89,7 @@ package final class RecordStores {
     return id
   }
 
-  /// The record of a user's own membership of a zone, also of one that is not accepted yet; or nil.
+  /// The record of a user's own membership of a zone, including a pending one; or nil.
   package func membership(of user: String, in zone: String) throws -> StoredRecord? {
     var values = [Value](repeating: .null, count: TableSchema.members.columns.count)
     values[memberColumns.user] = .text(user)
@@ -98,7 +98,7 @@ package final class RecordStores {
   }
 }
 
-/// A new UUIDv7 of the environment's randomness.
+/// A new UUIDv7 from the environment's randomness.
 package func makeIdentifier(milliseconds: Int64, random: (Int) -> [UInt8]) -> String {
   let words = random(16).withUnsafeBytes {
     (

@@ -1,11 +1,11 @@
 import HoldfastCore
 
-/// Values that are unique in a zone. They are looked at when all operations are applied, so that their order does not decide: a swap, a
-/// rotation, and a value that one record frees and another takes are all good.
+/// Writes records, and checks values that are unique in a zone. The check runs after all operations, so their order does not matter: a set
+/// may swap or rotate values, or reuse a freed value.
 struct RecordWriting: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// How many values are tried for a proposal.
+  /// The number of values to try for a proposal.
   private static let tries = 20
 
   /// Adds a record.
@@ -17,11 +17,11 @@ struct RecordWriting: ChangeSetPart {
     run.note(record)
   }
 
-  /// Writes a record that is there already.
+  /// Replaces an existing record.
   ///
   /// - Parameters:
-  ///   - old: what it was.
-  ///   - isValidated: whether the team's validators see it.
+  ///   - old: the previous state.
+  ///   - isValidated: whether the team's validators check the record.
   func replace(_ record: StoredRecord, over old: StoredRecord, isValidated: Bool = true) throws {
     if record.zone != old.zone { try removeTombstone(of: record) }
     try stores.update(record, over: old)
@@ -30,12 +30,12 @@ struct RecordWriting: ChangeSetPart {
     if isValidated { run.note(record) }
   }
 
-  /// A record is in a zone's feed once: what stayed there of an earlier life, a deletion or a departure, goes when it comes.
+  /// Removes an earlier deletion or departure of the record from its zone. A record is only once in a zone's changes.
   private func removeTombstone(of record: StoredRecord) throws {
     try stores.tombstones.remove(record.id, of: schema.tables[record.table].name, in: record.zone)
   }
 
-  /// Notes a record whose unique values are new.
+  /// Records that a record's unique values are new.
   private func noteUnique(_ record: StoredRecord, over old: StoredRecord?) {
     let table = schema.tables[record.table]
     let isNew = table.unique.contains { group in
@@ -50,15 +50,15 @@ struct RecordWriting: ChangeSetPart {
     run.uniqueInDoubt.insert(key)
   }
 
-  /// Checks all unique values that are new.
+  /// Checks all new unique values.
   ///
-  /// - Throws: `Problem.uniqueTaken`, at the last operation that took the value.
+  /// - Throws: `Problem.uniqueTaken`, attributed to the last operation that took the value.
   func checkUnique() throws {
     for (key, operation) in run.uniqueWritten.sorted(by: { $0.value < $1.value }) {
       guard let record = try stores.tables[key.table].record(key.id) else { continue }
       for group in schema.tables[key.table].unique {
         guard let other = try holder(of: group, like: record) else { continue }
-        // Where both are new, the later is at fault.
+        // If both values are new, the later operation is at fault.
         if let written = run.uniqueWritten[Footprint.Key(table: key.table, id: other)], written > operation {
           continue
         }
@@ -67,8 +67,8 @@ struct RecordWriting: ChangeSetPart {
     }
   }
 
-  /// Whether two records have one unique value now, which a later operation may still mend. A record has the value of another by the later of
-  /// the two being written: one that was looked at and had none need not be looked at again.
+  /// Whether two records share a unique value at the moment; a later operation may still resolve it. Only a write can cause a clash, so a
+  /// record without a clash is not checked again until it is written.
   func hasUniqueClash() throws -> Bool {
     run.uniqueInDoubt = try run.uniqueInDoubt.filter { key in
       guard let record = try stores.tables[key.table].record(key.id) else { return false }
@@ -77,7 +77,7 @@ struct RecordWriting: ChangeSetPart {
     return !run.uniqueInDoubt.isEmpty
   }
 
-  /// Another record that has the values of a unique group; null is like no other value.
+  /// Another record with the same values of a unique group. Null never equals another value.
   private func holder(of group: [String], like record: StoredRecord) throws -> String? {
     let table = stores.tables[record.table]
     if group.contains(where: { table.table.index(of: $0).map { record.values[$0] == .null } ?? true }) {
@@ -106,7 +106,7 @@ struct RecordWriting: ChangeSetPart {
     for number in 2..<(2 + Self.tries) {
       let value = "\(text) \(number)"
       candidate.values[index] = .text(value)
-      // The next would be no shorter, and in no list of values either.
+      // Later candidates would violate the same check.
       do { try column.check(candidate.values[index]) } catch { return nil }
       if try store.holder(of: columns, like: candidate) == nil {
         return .init(column: column.name, value: value)

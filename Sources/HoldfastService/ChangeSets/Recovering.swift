@@ -1,19 +1,19 @@
 import HoldfastCore
 
-/// Taking what a device recovers; docs/RESTORING.md, section 4.
+/// Accepts the records that a device recovers: docs/RESTORING.md, section 4.
 struct Recovering: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// What is known of a record of the lost history in a zone; nil when nothing is.
+  /// Returns the recovery entry of a record in a zone; nil if there is none.
   typealias Entries = (_ zone: String) throws -> RecoveryEntry?
 
-  /// Whether what the database had when the epoch began is of both histories. Where it is not known, some of it may be edits since the fork:
-  /// what gives way to something recovered is logged, and so is what is recovered and gives way.
+  /// Whether everything that the database had when the epoch began belongs to both histories. If unknown, some of it may be edits since the
+  /// fork. Values on either side that give way are then logged.
   private var isForkKnown: Bool { stores.store.history.isForkKnown }
 
-  /// Takes a record or deletion of the history that the restore has lost.
+  /// Accepts a record or deletion from the lost history.
   ///
-  /// - Returns: the seq that the record or its tombstone has by it alone, 0 where edits since the restore were merged with it; nil when there is
+  /// - Returns: the resulting seq of the record or its tombstone. 0 if the item was merged with edits since the restore; nil if there is
   ///   nothing to do.
   func take(_ item: RecoveredRecord, entry: Entries) throws -> Int64? {
     let seq = try settle(item, entry)
@@ -23,16 +23,16 @@ struct Recovering: ChangeSetPart {
 
   private func settle(_ item: RecoveredRecord, _ entry: Entries) throws -> Int64? {
     if let live = try stores.tables[item.table].record(item.id) {
-      // Who sees one zone alone can't tell a record that left it from one that was deleted.
+      // A device that sees only one zone cannot distinguish a departure from a deletion.
       if item.isDeletion, live.zone != item.zone, item.rev <= live.rev { return nil }
       let known = try entry(live.zone)
       let isUntouched = try isUntouched(live.seq, live.zone, known)
-      // What the backup has, it did not lose.
+      // Records that are in the backup need no recovery.
       let isOlder = item.rev < (isUntouched ? live.rev : known?.base ?? live.rev)
       if isOlder, isForkKnown || item.isDeletion { return nil }
       try require(item.isDeletion ? .delete : .update, of: item, in: live.zone, live)
       if isUntouched, item.rev <= live.rev {
-        // A device that had not heard of the rev of its own edit has later values with the rev of before.
+        // A device that did not receive the rev of its own edit has newer values under the previous rev.
         try ConflictLog(run: run).log(
           overlaps(of: item, against: live), of: live.id, table: live.table, zone: live.zone)
         return live.seq
@@ -51,7 +51,7 @@ struct Recovering: ChangeSetPart {
       return try take(item, over: tombstone, entry)
     }
     if let known = try entry(item.zone), !known.isDeletion, try ledger.exists(item.zone) {
-      // It was deleted since the restore, and that is purged.
+      // The record was deleted since the restore, and its tombstone is purged.
       let purged = Tombstone(
         zone: item.zone, rev: max(known.base, known.rev), stamp: author.clock, device: author.device,
         seq: .max)
@@ -67,7 +67,7 @@ struct Recovering: ChangeSetPart {
     return try insert(item)
   }
 
-  /// A record that is not, or no longer, in the zone from which it was recovered leaves a departure there, so that it leaves devices.
+  /// Writes a departure to the zone from which a record was recovered, if the record is not there. Devices then remove it from that zone.
   private func tellDeparture(of item: RecoveredRecord) throws {
     let name = schema.tables[item.table].name
     let home =
@@ -81,7 +81,8 @@ struct Recovering: ChangeSetPart {
       departure, seq: try ledger.next(item.zone), of: item.id, in: name, isDeparture: true)
   }
 
-  /// A record that was recovered before, was deleted since, and has no tombstone any more, gets one again, so that it leaves devices.
+  /// Writes a new tombstone for a record that was recovered before and deleted since, and whose tombstone is purged. Devices then remove
+  /// the record.
   func tellDeletion(of item: RecoveredRecord, rev: Int64) throws {
     let name = schema.tables[item.table].name
     guard !item.isDeletion, try stores.tables[item.table].record(item.id) == nil,
@@ -92,13 +93,13 @@ struct Recovering: ChangeSetPart {
       Tombstone(zone: item.zone, rev: rev, stamp: author.clock, device: author.device), of: item)
   }
 
-  /// Whether a record or tombstone is as it was at the restore, or as a return has made it.
+  /// Whether a record or tombstone is unchanged since the restore, or since its recovery.
   private func isUntouched(_ seq: Int64, _ zone: String, _ known: RecoveryEntry?) throws -> Bool {
     if seq == known?.seq { return true }
     return try seq <= (stores.store.recovery.restored(zone)?.seq ?? 0)
   }
 
-  /// A return takes the role that the same operation takes; of what the server alone writes, an editor's.
+  /// Requires the role for the same operation. Tables that only the server writes require an editor.
   private func require(
     _ right: AccessRules.Right, of item: RecoveredRecord, in zone: String, _ live: StoredRecord?
   )
@@ -112,8 +113,8 @@ struct Recovering: ChangeSetPart {
     try AccessRules(run: run).require(right, of: item.table, in: zone, as: role)
   }
 
-  /// The author's role: that of now, or, for a member, the one that a proof shows of a later moment than the backup's, unless the membership
-  /// was written since, or may have been.
+  /// The author's current role. A proven role of a moment later than the backup replaces it for a member, unless the membership was or may
+  /// have been written since.
   private func role(in zone: String) throws -> Role? {
     guard let role = try ledger.role(of: author.user, in: zone) else { return nil }
     guard isForkKnown else { return role }
@@ -125,7 +126,8 @@ struct Recovering: ChangeSetPart {
     return proven
   }
 
-  /// Whether the author has recovered the zone, by the latest proof of it: what the copy says of members counts then, whatever they have done since.
+  /// Whether the author has recovered the zone with the latest proof. The recovered members then replace the stored ones, even if those
+  /// changed since.
   private func hasRecovered(_ zone: String) throws -> Bool {
     try stores.recoverer(of: zone) == author.user
   }
@@ -141,21 +143,21 @@ struct Recovering: ChangeSetPart {
     return try stores.tables[item.table].record(item.id)?.seq
   }
 
-  /// Logs values that what is recovered replaces, where they may have been written since the fork.
+  /// Logs the values that a recovered record replaces, if they may have been written since the fork.
   private func logReplaced(_ columns: [Int], by item: RecoveredRecord, in live: StoredRecord) throws {
     if isForkKnown { return }
     let table = schema.tables[item.table]
     let replaced = overlaps(of: item, against: live).filter { columns.contains($0.column) }.map {
       Overlap(column: $0.column, policy: $0.policy, base: nil, winner: $0.loser, loser: $0.winner)
     }
-    // Of a membership only the role is anybody's edit.
+    // In a membership, only the role is a user's edit.
     let edits =
       table.zone == .explicit ? replaced.filter { $0.column == stores.memberColumns.role } : replaced
     try ConflictLog(run: run).log(
       edits.filter { $0.loser.value != .null }, of: live.id, table: live.table, zone: live.zone)
   }
 
-  /// Takes columns of what was recovered, with the rev that the record gets by it.
+  /// Copies columns of a recovered record, with the record's new rev.
   private func take(_ columns: [Int], of item: RecoveredRecord, into live: StoredRecord, rev: Int64) throws {
     let table = schema.tables[item.table]
     var record = live
@@ -164,7 +166,7 @@ struct Recovering: ChangeSetPart {
     let changed = columns.filter { table.zone != .explicit || $0 == stores.memberColumns.role }
     for index in changed {
       record.values[index] = item.values?[index] ?? .null
-      // The value is older than every edit that still waits on a device.
+      // A zero stamp: the value is older than every edit that still waits on a device.
       stamps[table.columns[index].name] = ColumnStamp(rev: rev, stamp: .zero, device: author.device)
     }
     record.rev = rev
@@ -181,10 +183,10 @@ struct Recovering: ChangeSetPart {
     return try stores.tombstones.deletion(item.id, of: schema.tables[item.table].name)?.seq
   }
 
-  /// Edits since the restore stay; columns that nobody has changed since are taken. The record gets a later rev, so that the device takes it over
-  /// what it has.
+  /// Merges a recovered record into one that was edited since the restore. Those edits stay; unchanged columns are replaced. The record
+  /// gets a later rev, so that the device replaces its copy.
   ///
-  /// - Parameter base: the rev at the restore, 0 for a record that was not there; nil when it is not known, then every column counts as changed.
+  /// - Parameter base: the rev at the restore, 0 for a record that did not exist; nil if unknown: every column then counts as changed.
   private func merge(_ item: RecoveredRecord, into live: StoredRecord, base: Int64?) throws -> Int64? {
     let columns = schema.tables[item.table].columns
     let stamps = RecordStamps(live.stamps)
@@ -196,7 +198,7 @@ struct Recovering: ChangeSetPart {
         isChanged = last.rev > base && !last.isRecovered
       }
       if let base, item.rev <= base {
-        // What the backup has, or, where a column shows it, an edit of the device of whose rev it had not heard.
+        // The backup has this rev. A differing column shows an edit of the device whose rev the device did not receive.
         if !isChanged || !isForkKnown { lost.append(overlap) }
       } else if isChanged {
         lost.append(overlap)
@@ -213,7 +215,7 @@ struct Recovering: ChangeSetPart {
     return 0
   }
 
-  /// The values that were recovered and differ from those of the live record, which stay.
+  /// The recovered values that differ from those of the live record, which stay.
   private func overlaps(of item: RecoveredRecord, against live: StoredRecord) -> [Overlap] {
     let columns = schema.tables[item.table].columns
     let stamps = RecordStamps(live.stamps)
@@ -240,13 +242,13 @@ struct Recovering: ChangeSetPart {
       return try put(next, of: item)
     }
     let known = try entry(tombstone.zone)
-    // Where the fork is not known, only what was recovered can be told from a deletion since.
+    // If the fork point is unknown, only a recovered tombstone is certainly not a deletion since the fork.
     let isRecovered = known.map { $0.rev > 0 && $0.seq == tombstone.seq } ?? false
     if try isRecovered || isForkKnown && isUntouched(tombstone.seq ?? 0, tombstone.zone, known) {
       if tombstone.zone != item.zone {
         try AccessRules(run: run).requireTaking(of: item.table, from: tombstone.zone)
       }
-      // A departure has the rev that the record has in the other zone, a deletion a later one.
+      // A departure has the same rev as the record in the other zone; a deletion has a later one.
       let isDeparted = tombstone.zone != item.zone && tombstone.rev == item.rev
       if item.rev <= tombstone.rev, !isDeparted { return nil }
       stores.tombstones.becomeDeparture(
@@ -256,7 +258,7 @@ struct Recovering: ChangeSetPart {
     Trace.took(.returnLost)
     next.rev = max(item.rev, tombstone.rev) + 1
     _ = try put(next, of: item)
-    // What the backup has, it did not lose.
+    // Records that are in the backup need no recovery.
     if isForkKnown, let known, item.rev < known.base { return 0 }
     let overlaps = (item.values ?? []).enumerated().filter { $0.element != .null }.map { index, value in
       Overlap(
@@ -288,7 +290,7 @@ struct Recovering: ChangeSetPart {
         if user != author.user, try hasRecovered(zone) {
           try take([stores.memberColumns.role], of: item, into: member, rev: member.rev &+ 1)
         }
-        // Who has recovered the zone is a member by another record.
+        // The user is a member by another record, such as one from the recovery of the zone.
         let tombstone = Tombstone(zone: zone, rev: item.rev &+ 1, stamp: author.clock, device: author.device)
         _ = try put(tombstone, of: item)
         return 0
@@ -311,11 +313,11 @@ struct Recovering: ChangeSetPart {
     return seq
   }
 
-  /// The zone of a record that is recovered and is not there, where its author may create it.
+  /// The zone of a recovered record that does not exist. Requires that the author may create the record there.
   private func home(of item: RecoveredRecord) throws -> String {
     let table = schema.tables[item.table]
     switch table.zone {
-    // A zone is made by a claim that is proven or granted, never by what is recovered.
+    // A proven or granted claim creates a zone; a recovered record never does.
     case .root where item.id == item.zone: break
     case .public(let name) where item.zone == name: break
     case .user where try stores.store.accounts.name(ofID: item.zone) != nil: break

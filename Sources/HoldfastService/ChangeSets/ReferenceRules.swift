@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// References hold when a change set is whole (I9).
+/// Checks that all references hold when a change set is complete (I9).
 struct ReferenceRules: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// Checks the new references of a record that was just written; those that do not hold are looked at again at the end.
+  /// Checks the new references of a record that was just written. References that do not hold are checked again at the end of the set.
   func checkReferences(of record: StoredRecord, over old: StoredRecord?) throws {
     for link in schema.links(of: record.table) {
       if let old, old.values[link.column] == record.values[link.column] { continue }
@@ -13,7 +13,7 @@ struct ReferenceRules: ChangeSetPart {
     }
   }
 
-  /// What must hold when all operations are applied. Only what was in doubt is looked at.
+  /// Checks the open references after all operations.
   func checkOpenReferences() throws {
     try checkInbound()
     for reference in run.openReferences where !reference.isInbound {
@@ -25,7 +25,7 @@ struct ReferenceRules: ChangeSetPart {
     }
   }
 
-  /// Whether a reference is null, or names a live record where it may point to.
+  /// Whether a reference is null, or names a live record that it may reference.
   private func holds(_ link: SyncSchema.Link, of record: StoredRecord) throws -> Bool {
     guard let id = record.values[link.column].text else { return true }
     guard let zone = try stores.tables[link.target].zone(of: id) else { return false }
@@ -33,10 +33,11 @@ struct ReferenceRules: ChangeSetPart {
     return try ledger.role(of: author.user, in: zone) != nil
   }
 
-  /// How many records are looked up together.
+  /// The number of records per look-up.
   private static let together = 1000
 
-  /// After a deletion nobody may refer to the record; after a move only records of its new zone.
+  /// Checks the references to deleted and moved records. No record may reference a deleted one. Only records of the new zone may reference
+  /// a moved one.
   private func checkInbound() throws {
     var links: [(link: SyncSchema.Link, operations: TextMap<Int>)] = []
     for reference in run.openReferences where reference.isInbound {
@@ -51,7 +52,8 @@ struct ReferenceRules: ChangeSetPart {
     }
     for (link, operations) in links {
       let store = stores.tables[link.table]
-      // Any that refers to a record that was deleted is one too many, and with moved ones no more can have come along.
+      // One reference to a deleted record is already an error. For moved records, this is the maximum number of children that can have
+      // moved along.
       let limit =
         run.isErasing || author.device == 0
         ? .max : stores.workLimit / ChangeSetWork.follower + run.operations.count + 2

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 extension Updating {
-  /// Decides what becomes of an edit of one column, by the column's policy.
+  /// Merges the edit of one column, by the column's policy.
   func decide(_ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ merge: inout RecordMerge)
     throws
   {
@@ -35,9 +35,10 @@ extension Updating {
     }
   }
 
-  /// Gives a column the value that was made of an edit and what is there.
+  /// Sets a column to the combination of an edit and the current value.
   ///
-  /// It is nobody's: its stamp is the later of the two, of no device, so that the next edit of either meets it as somebody else's.
+  /// The result's stamp is the later of the two. Unless the result equals the edit, it belongs to no device, so that the next edit of
+  /// either device conflicts with it.
   func set(
     _ index: Int, _ column: ColumnSchema, to value: Value, of edit: ColumnEdit, _ merge: inout RecordMerge
   )
@@ -53,7 +54,7 @@ extension Updating {
       of: value == edit.value ? edit.device : 0)
   }
 
-  /// An edit and the value that it met, for the log.
+  /// The conflict of an edit with the current value, for the log.
   func overlap(
     _ index: Int, _ column: ColumnSchema, _ edit: ColumnEdit, _ current: Value, _ last: ColumnStamp,
     editWins: Bool

@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// Updates records: merges column by column.
+/// Updates records, column by column.
 struct Updating: ChangeSetPart {
   let run: ChangeSetRun
 
-  /// An update: merges column by column.
+  /// Applies an update.
   func update(_ operation: RecordOperation) throws {
     let store = stores.tables[operation.table]
     if let live = try store.record(operation.id) {
@@ -15,13 +15,13 @@ struct Updating: ChangeSetPart {
     guard let tombstone = try stores.tombstones.deletion(operation.id, of: store.table.name),
       try ledger.role(of: author.user, in: tombstone.zone) != nil
     else { throw Problem(.recordUnknown) }
-    // A conflict that is purged takes no choice, and needs none.
+    // A choice for a purged conflict is ignored.
     if operation.table != stores.conflicts {
       try Creating(run: run).refuseAsDeleted(operation, under: tombstone)
     }
   }
 
-  /// Merges an edit into a live record: an update, or a create of what is there already.
+  /// Merges an edit into a live record: an update, or a create of an existing record.
   func merge(_ operation: RecordOperation, into live: StoredRecord, base rev: Int64) throws {
     let table = schema.tables[live.table]
     try AccessRules(run: run).require(.update, of: live.table, in: live.zone)
@@ -30,10 +30,10 @@ struct Updating: ChangeSetPart {
     let isAgain = isAgain(operation, live)
     for setting in operation.settings {
       if table.zone == .explicit, setting.column != stores.memberColumns.role { continue }
-      // A create lists all columns; a null among them says nothing.
+      // A create lists all columns. A null in it is not an edit.
       if operation.kind == .create, setting.value == .null { continue }
       let column = table.columns[setting.column]
-      // Two devices have created one record, and each has counted from the beginning.
+      // Two devices have created the record, and each has counted from the default value.
       let isCounted = operation.kind == .create && column.policy == .counter && !isAgain
       let base = setting.base ?? (isCounted ? column.defaultValue ?? .null : nil)
       let edit = ColumnEdit(
@@ -44,15 +44,15 @@ struct Updating: ChangeSetPart {
     try write(merge, over: live)
   }
 
-  /// Whether a create is the one that made the record, sent again by a copy of its device, as far as that can be told.
+  /// Whether the create is a repeat of the one that created the record, sent by a copy of its device. True if unknown.
   private func isAgain(_ operation: RecordOperation, _ live: StoredRecord) -> Bool {
     guard let creation = RecordStamps(live.stamps)?.creation else { return true }
     return creation.stamp == stamp(of: operation) || creation.isRecovered
   }
 
-  /// Writes what a record has become, unless it is what it was.
+  /// Writes a merged record, unless nothing changed.
   func write(_ merge: RecordMerge, over live: StoredRecord) throws {
-    // A record whose edit did not become what its device shows is sent again: the device may have read it already.
+    // If the result of an edit differs from the value on its device, the record is sent again. The device may have read it before.
     if merge.changed.isEmpty, !merge.isTouched { return Trace.took(.updateChangedNothing) }
     if !merge.changed.isEmpty { Trace.took(.updated) }
     try write(merge.next, changed: merge.changed, from: live)

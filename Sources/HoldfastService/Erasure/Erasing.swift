@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// The steps by which a user is erased: docs/EXPORT-AND-ERASURE.md, section 2. Each looks again at what is left.
+/// The steps that erase a user: docs/EXPORT-AND-ERASURE.md, section 2. Each step checks again which data is left.
 package struct Erasing {
   package let work: UnitOfWork
 
@@ -15,9 +15,9 @@ package struct Erasing {
     try beginErasure(of: user)
   }
 
-  /// Makes of an account that of nobody: from here on it is being erased.
+  /// Deletes the account's personal data. From then on the account is being erased.
   package func beginErasure(of user: String) throws {
-    // The account first: who signs in at this moment waits for it, and finds it gone, or its device is among these.
+    // The account comes first. A concurrent sign-in waits for its lock, and then fails; or its device is already among these.
     try work.store.accounts.beginErasure(of: user)
     let numbers = try work.store.devices.devices(of: user).map(\.number)
     try work.stores.devices.strip(numbers)
@@ -25,14 +25,14 @@ package struct Erasing {
     work.changes.devices.formUnion(numbers)
   }
 
-  /// Ends a user's own membership of a zone, if others are there, or nothing is.
+  /// Ends a user's own membership of a zone, if the zone has other members or no records.
   package func depart(_ user: String, from zone: String, at now: Stamp) throws -> Purged {
     let author = author(user, at: now)
     guard try work.stores.ledger.exists(zone), let own = try work.stores.membership(of: user, in: zone) else {
       return Purged()
     }
     if own.values[work.stores.memberColumns.inviter] != .null {
-      // It was never accepted: nobody hangs on it.
+      // A pending membership affects no other member.
     } else if try isShared(zone, besides: user) {
       guard try hasHeir(zone, of: user, by: author) else { return Purged() }
     } else if try work.stores.transaction.hasRecords(zone) {
@@ -43,7 +43,7 @@ package struct Erasing {
     return Purged(erasedRecords: 1)
   }
 
-  /// Deletes records of a zone of which nobody else is a member.
+  /// Deletes records of a zone without other members.
   package func erase(_ records: [Footprint.Key], of zone: String, _ user: String, at now: Stamp) throws
     -> Purged
   {
@@ -53,7 +53,7 @@ package struct Erasing {
     var purged = Purged()
     for key in records {
       guard let live = try work.stores.tables[key.table].record(key.id), live.zone == zone else { continue }
-      // By it the zone is found: it goes last.
+      // The search finds the zone by this membership, so it is deleted last.
       if key.table == work.stores.members, live.values[work.stores.memberColumns.user] == .text(user) {
         continue
       }
@@ -69,7 +69,7 @@ package struct Erasing {
     try work.stores.ledger.isPublic(zone) || work.stores.ledger.roles(in: zone).keys.contains { $0 != user }
   }
 
-  /// Deletes a record, and logs of it and of what goes with it in its zone nothing.
+  /// Deletes a record without logging its values, or those of records that cascade inside the zone.
   private func remove(_ record: StoredRecord, of zone: String, by author: Author) throws {
     let run = ChangeSetRun([], by: author, on: work.stores, isErasing: true)
     try Deleting(run: run).remove(record, at: author.clock, isLogged: { $0.zone != zone })
@@ -78,9 +78,9 @@ package struct Erasing {
 
   // MARK: Handing over
 
-  /// Sees to it that a zone has an owner when one goes.
+  /// Ensures that a zone keeps an owner when a user leaves.
   ///
-  /// - Returns: false when all who are left are being erased as well: then it is for the last of them.
+  /// - Returns: false if all remaining members are also being erased. The last of them ends the zone.
   private func hasHeir(_ zone: String, of user: String, by author: Author) throws -> Bool {
     if try work.stores.ledger.isPublic(zone) { return true }
     let others = try work.stores.memberList.members(of: zone).filter { $0.user != user }
@@ -109,7 +109,7 @@ package struct Erasing {
     return false
   }
 
-  /// The greater role first, then who is there longer: ids begin with the time at which they were made.
+  /// The greater role first, then the older membership. Ids begin with their time of creation.
   private static func comesFirst(_ one: Member, _ other: Member) -> Bool {
     one.role == other.role ? one.id < other.id : one.role > other.role
   }

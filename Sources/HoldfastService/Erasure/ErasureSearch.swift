@@ -1,11 +1,11 @@
 package import HoldfastCore
 
-/// Looks for what is left of users who are being erased, over a connection that reads: docs/EXPORT-AND-ERASURE.md, section 2.
+/// Searches for remaining data of users under erasure, over a read-only connection: docs/EXPORT-AND-ERASURE.md, section 2.
 struct ErasureSearch {
-  /// How far the records were gone through.
+  /// The progress of the search through the records.
   private struct Place {
     let user: String
-    /// Among `tables`.
+    /// The index in `tables`.
     let table: Int
     let seq: Int64
     let zone: String
@@ -24,7 +24,7 @@ struct ErasureSearch {
   }
 
   let store: any StoreReader
-  /// Children first, so that few records go with another.
+  /// Children first, so that few records cascade with another.
   private let tables: [Int]
 
   init(_ store: any StoreReader, _ schema: SyncSchema) {
@@ -32,7 +32,7 @@ struct ErasureSearch {
     tables = schema.parentsFirst.reversed()
   }
 
-  /// The zones of the next user behind an id.
+  /// The zones of the next user whose id is greater than `id`.
   func departures(after id: String) throws -> FoundPurgeable {
     guard let user = try store.erasedUser(after: id) else { return FoundPurgeable() }
     let zones =
@@ -40,9 +40,9 @@ struct ErasureSearch {
     return FoundPurgeable(items: zones.map { .departure(user: user, zone: $0) }, next: user)
   }
 
-  /// The next records of a user's zones, and behind those of each zone its membership.
+  /// The next records of a user's zones. After the records of each zone comes its membership.
   ///
-  /// - Parameter limit: how much is looked at: records, and tables.
+  /// - Parameter limit: the maximum number of records and tables to examine.
   func records(after text: String, limit: Int) throws -> FoundPurgeable {
     guard let place = try Place(text) ?? firstPlace(after: "") else { return FoundPurgeable() }
     var (table, seq) = (place.table, place.seq)
@@ -77,7 +77,7 @@ struct ErasureSearch {
 }
 
 extension StoreReader {
-  /// Looks for what may be purged, users who are being erased among it.
+  /// Searches for purgeable data, including that of users under erasure.
   package func found(
     _ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, in schema: SyncSchema
   ) throws -> FoundPurgeable {

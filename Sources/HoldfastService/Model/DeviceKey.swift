@@ -1,10 +1,10 @@
-/// A device as its token named it. The writer looks again, so that a token that died meanwhile writes nothing.
+/// A device, as identified by its token. The writer looks it up again, so that a token that was revoked meanwhile writes nothing.
 package struct DeviceKey: Sendable, Equatable {
   package let number: Int64
   /// The id of its user.
   package let user: String
   package let token: TokenHash
-  /// What the token is good for.
+  /// The kind of token.
   package var use = TokenUse.session
 
   package init(number: Int64, user: String, token: TokenHash, use: TokenUse = TokenUse.session) {

@@ -1,7 +1,7 @@
 import HoldfastCore
 
-/// What a command will probably touch, so that a store can fetch and lock it in one round trip. What is missing here is found when it is
-/// asked for; what is here in vain costs a little time.
+/// The records and zones that a command will probably read and write, so that a store can fetch and lock them in one round trip. Missing
+/// entries are fetched on demand; superfluous entries cost a little time.
 package struct Footprint: Sendable {
   /// A record by the index of its table.
   package struct Key: Hashable, Sendable {
@@ -13,21 +13,21 @@ package struct Footprint: Sendable {
     }
   }
 
-  /// The devices whose number may move.
+  /// The device that sends the command.
   package var device: DeviceKey?
   /// The user who writes.
   package var user: String?
   /// Records that operations name.
   package var records: [Key] = []
-  /// Records that operations create under ids that were made for them: they are nowhere yet.
+  /// Records to create under ids that the server generated. No place of them exists yet.
   package var newRecords: [Key] = []
-  /// Records of the same zone that are referred to.
+  /// Records of the same zone that operations reference.
   package var parents: [Key] = []
-  /// Zones by their names.
+  /// Zones, by name.
   package var zones: [String] = []
-  /// The id of the device's request, where it has one.
+  /// The id of the device's request, if it has one.
   package var request: String?
-  /// Records that the answer shows, with the request that created them.
+  /// Records in the answer, which shows the request that created each.
   package var shown: [Key] = []
 
   package init(
@@ -41,7 +41,7 @@ package struct Footprint: Sendable {
 }
 
 extension Footprint {
-  /// What an operation will probably touch.
+  /// Adds what an operation will probably read and write.
   mutating func add(_ operation: RecordOperation, _ schema: SyncSchema, user: String) {
     let table = schema.tables[operation.table]
     let key = Key(table: operation.table, id: operation.id)

@@ -1,9 +1,9 @@
 package import HoldfastCore
 import Synchronization
 
-/// A history that begins: docs/RESTORING.md, section 3.
+/// A new epoch: docs/RESTORING.md, section 3.
 package struct NewEpoch: Sendable {
-  /// Why it begins, as the database keeps it for the log of each server.
+  /// The reason, as the database stores it for the servers' logs.
   package enum Reason: String, Sendable {
     case restored = "a backup was restored"
     case commanded = "an operator has said so"
@@ -18,7 +18,7 @@ package struct NewEpoch: Sendable {
   /// Milliseconds since 1970.
   package let began: Int64
   package let reason: Reason
-  /// Whether all that the database has now is of both histories: nothing was written since it went back.
+  /// Whether everything in the database at this moment belongs to both epochs, because nothing was written since it went back.
   package let isForkKnown: Bool
 
   package init(_ environment: ServerEnvironment, because reason: Reason, isForkKnown: Bool) {
@@ -28,29 +28,30 @@ package struct NewEpoch: Sendable {
   }
 }
 
-/// The identity of a server's history; docs/RESTORING.md, section 3.
+/// The epoch of a server's database, and its predecessors: docs/RESTORING.md, section 3.
 package struct History: Sendable, Equatable {
-  /// How many epochs before the present one are remembered.
+  /// The number of earlier epochs that are stored.
   package static let memory = 16
 
-  /// The epoch of now: 8 hex digits.
+  /// The current epoch: 8 hex digits.
   package let epoch: String
-  /// Those before it, the latest first; each was ended by a restore, or by what came to the same. Empty when the database never was restored.
+  /// The earlier epochs, the latest first. A restore or an equivalent event ended each of them. Empty if the database was never restored.
   package var earlier: [String] = []
-  /// When the epoch began, in milliseconds since 1970; 0 for the first.
+  /// When the current epoch began, in milliseconds since 1970; 0 for the first epoch.
   package var began: Int64 = 0
-  /// Why it began; empty for the first.
+  /// Why the current epoch began; empty for the first epoch.
   package var reason = ""
-  /// Whether it is known up to where it is one with the epoch before: all that the database had when it began.
+  /// Whether the fork point is known: everything that the database had when the epoch began also belongs to the previous epoch.
   package var isForkKnown = true
 
-  /// The one from whose middle the database was restored; nil when it never was.
+  /// The epoch from which the database was restored; nil if it never was.
   package var previous: String? { earlier.first }
 
-  /// The content of the ETag of a record with a rev. In the history before a restore, a record of the same rev may have been another.
+  /// The content of a record's ETag. It includes the epoch after a restore, because an earlier epoch may have had another record of the
+  /// same rev.
   package func tag(rev: Int64) -> String { previous == nil ? String(rev) : "\(epoch).\(rev)" }
 
-  /// What the database says of it, by the keys of its `meta`; nil when there is no epoch.
+  /// The history in the rows of `meta`; nil if there is no epoch.
   package init?(meta: TextMap<String>) {
     guard let epoch = meta["epoch"] else { return nil }
     self.epoch = epoch
@@ -66,7 +67,7 @@ package struct History: Sendable, Equatable {
     earlier = [previous].compactMap { $0 }
   }
 
-  /// The rows of `meta` by which a database begins a history after this one.
+  /// The rows of `meta` that begin the next epoch.
   package func meta(of next: NewEpoch) -> [(key: String, value: String)] {
     [
       ("epoch", next.id), ("previous_epoch", epoch),
@@ -76,32 +77,32 @@ package struct History: Sendable, Equatable {
     ]
   }
 
-  /// The keys of `meta` that `init(meta:)` takes, as SQL lists them.
+  /// The keys of `meta` that `init(meta:)` reads, as an SQL list.
   package static let keys =
     "'epoch', 'previous_epoch', 'earlier_epochs', 'epoch_began', 'epoch_reason', 'epoch_fork'"
 
-  /// Whether an ack is of another history.
+  /// Whether an ack is from another epoch.
   package func isForeign(_ ack: ZoneAck) -> Bool { !ack.epoch.isEmpty && ack.epoch != epoch }
 
-  /// Whether what an ack says is true in this history, too.
+  /// Whether an ack from another epoch is also valid in this history.
   ///
-  /// - Parameter zone: its zone; nil where there is none.
+  /// - Parameter zone: the zone of the ack; nil if it is unknown.
   func agrees(with ack: ZoneAck, in zone: RestoredZone?) -> Bool {
     guard isForeign(ack) else { return true }
     guard let previous, let zone else { return false }
-    // Where the fork is not known, a device may have lost changes under numbers that others have now. One whose token is fenced anyway was
-    // given up: it recovers nothing, as deletions may be purged that it has not heard of.
+    // If the fork point is unknown, seqs after it may be reused for other changes. A token behind the purge horizon is fenced: its device
+    // recovers nothing, because tombstones that it has not seen may be purged.
     let shared = isForkKnown ? zone.seq : zone.purged - 1
-    // What moved since behind a page that came is on none of those that are still to come: half a download is true in one history alone.
+    // An unfinished download is valid in one history only. A record that moved behind a downloaded page is on none of the remaining pages.
     return ack.epoch == previous && ack.purged == 0 && ack.seq <= shared
   }
 }
 
-/// A zone of a database whose epoch is not its first.
+/// The state of a zone when the current epoch began.
 package struct RestoredZone: Sendable, Equatable {
-  /// The seq that it had when the epoch began; 0 when it was not there.
+  /// The zone's seq when the epoch began; 0 if the zone did not exist.
   package let seq: Int64
-  /// Up to where its tombstones are purged.
+  /// The seq up to which its tombstones are purged.
   package let purged: Int64
 
   package init(seq: Int64, purged: Int64) {
@@ -109,10 +110,10 @@ package struct RestoredZone: Sendable, Equatable {
   }
 }
 
-/// The history as this process saw it last. Each transaction that writes, and each answer, reads it again from the database, where a new epoch may
-/// begin at any moment; what asks here can do with one that ended a moment ago: its tokens are judged like any of the epoch before.
+/// The history as this process last saw it. Every writing transaction and every answer reads it again, because a new epoch may begin at any
+/// moment. Callers of `now` tolerate an epoch that has just ended: its tokens are treated as those of the previous epoch.
 package final class KnownHistory: Sendable {
-  /// A type with a name: of a tuple, each access through the lock would wrap the function once more.
+  /// A named type, because access to a tuple through the lock would wrap the function once more.
   private struct Seen {
     var history: History
     var onChange: (@Sendable (History) -> Void)?
@@ -120,7 +121,7 @@ package final class KnownHistory: Sendable {
 
   private let value: Mutex<Seen>
 
-  /// Makes and checks proofs with the key of the database.
+  /// Creates and verifies proofs with the database's key.
   package let prover: Prover
 
   package init(_ history: History, _ prover: Prover) {
@@ -130,15 +131,15 @@ package final class KnownHistory: Sendable {
 
   package var now: History { value.withLock { $0.history } }
 
-  /// Says from now on that another epoch was seen.
+  /// Calls `onChange` when another epoch is seen.
   package func observe(_ onChange: @escaping @Sendable (History) -> Void) {
     value.withLock { $0.onChange = onChange }
   }
 
-  /// Takes what a transaction has read.
+  /// Records the history that a transaction has read.
   package func see(_ history: History) {
     let onChange = value.withLock { value -> (@Sendable (History) -> Void)? in
-      // What a transaction read that began earlier comes late.
+      // A transaction that began earlier may report an older history.
       guard value.history != history, !value.history.earlier.contains(history.epoch) else { return nil }
       value.history = history
       return value.onChange
@@ -147,12 +148,12 @@ package final class KnownHistory: Sendable {
   }
 }
 
-/// The database has less than was confirmed in the very epoch of now: the history went back.
+/// The database has less than the server confirmed in the current epoch: the history went back.
 package struct HistoryWentBack: Error {
-  /// The epoch that has ended by it.
+  /// The epoch that ends.
   package let epoch: String
   package var reason = NewEpoch.Reason.deviceAhead
-  /// Whether nothing was written since.
+  /// Whether nothing was written since the history went back.
   package var isForkKnown = false
 
   package init(

@@ -1,4 +1,4 @@
-/// Whom an identity provider means: RFC 7519, sections 4.1.1 and 4.1.2.
+/// A user of an identity provider: RFC 7519, sections 4.1.1 and 4.1.2.
 package struct Identity: Sendable, Hashable {
   package let issuer: String
   package let subject: String

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// Who belongs to a zone, as the record says it.
+/// A user's membership of a zone, as its record states it.
 package struct Membership: Sendable, Equatable {
   package let id: String
   package let zone: String

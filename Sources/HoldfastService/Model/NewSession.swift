@@ -1,13 +1,13 @@
 package import HoldfastCore
 
-/// A device that has just been given a token.
+/// A session that has just begun, with a new token.
 package struct NewSession: Sendable, Equatable {
   package let user: String
   package let userName: String
   package let device: String
   package let deviceName: String
-  /// Counts the sessions of the device, from 1.
+  /// The session's number on the device, from 1.
   package let number: Int64
-  /// Of a device that is a copy: the last change sets of the one that it is a copy of.
+  /// For a device that is a copy: the latest applied change sets of the original device.
   package var applied: AppliedChangeSets?
 }

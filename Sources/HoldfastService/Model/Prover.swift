@@ -1,8 +1,8 @@
 internal import CSodium
 package import HoldfastCore
 
-/// Makes and checks what devices keep to show the server what it said to them: docs/RESTORING.md, section 4. A proof is good for the one user or
-/// device that it was made for, in the database whose key it was made with; nobody else can make one.
+/// Creates and verifies proofs, which devices store to show what the server confirmed to them: docs/RESTORING.md, section 4. A proof is
+/// valid for one user or device, and only with the key of its database. Nobody without the key can create one.
 package struct Prover: Sendable {
   package static let keySize = 32
   private static let codeSize = Int(crypto_auth_hmacsha256_bytes())
@@ -11,7 +11,7 @@ package struct Prover: Sendable {
 
   package init(key: [UInt8]) { self.key = key }
 
-  /// What is shown of a user's role in a zone, as of a moment of the zone.
+  /// A proven role: a user's role in a zone at a seq of the zone.
   package struct Role: Sendable, Equatable {
     package let epoch: String
     package let seq: Int64
@@ -22,7 +22,7 @@ package struct Prover: Sendable {
     }
   }
 
-  /// What is shown of how far the server has dealt with a device.
+  /// A proven progress: up to which operation the server has processed a device.
   package struct Progress: Sendable, Equatable {
     let epoch: String
     let confirmed: Int64
@@ -37,7 +37,7 @@ package struct Prover: Sendable {
     signed([progress.epoch, String(progress.confirmed), progress.chain], ["device", String(device)])
   }
 
-  /// The role that a proof shows; nil for a text that is none for this user and zone.
+  /// The role that a proof shows; nil if the proof is invalid for this user and zone.
   package func role(shownBy proof: String, of user: String, in zone: String) -> Role? {
     guard let words = words(of: proof, ["role", user, zone]), let seq = Int64(words[1]),
       let role = HoldfastCore.Role(rawValue: words[2])
@@ -45,7 +45,7 @@ package struct Prover: Sendable {
     return Role(epoch: words[0], seq: seq, role: role)
   }
 
-  /// The progress that a proof shows; nil for a text that is none for this device.
+  /// The progress that a proof shows; nil if the proof is invalid for this device.
   package func progress(shownBy proof: String, of device: Int64) -> Progress? {
     guard let words = words(of: proof, ["device", String(device)]), let confirmed = Int64(words[1]) else {
       return nil
@@ -63,11 +63,11 @@ package struct Prover: Sendable {
       given.count == Self.codeSize
     else { return nil }
     let words = Array(parts.prefix(3))
-    // In a time that does not tell how much of it is right.
+    // Compares in constant time.
     return sodium_memcmp(given, code(of: bound + words), Self.codeSize) == 0 ? words : nil
   }
 
-  /// HMAC-SHA256 (RFC 2104) of texts, each behind its length.
+  /// HMAC-SHA256 (RFC 2104) of texts, each prefixed with its length.
   private func code(of texts: [String]) -> [UInt8] {
     var state = crypto_auth_hmacsha256_state()
     var code = [UInt8](repeating: 0, count: Self.codeSize)

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// A request that says nothing but where its device stands: all in it that its answer depends on, besides the database and the time.
+/// A sync request without writes or acks. Contains every part of the request that affects the answer, besides the database and the time.
 package struct QuietRequest: Equatable, Sendable {
   private let digest: String
   private let proof: String
@@ -8,7 +8,7 @@ package struct QuietRequest: Equatable, Sendable {
   private let client: ClientVersion?
   private let unproven: [String]
 
-  /// The quiet part of a request; nil for one that brings acks or anything to be written.
+  /// The quiet part of a request; nil for a request with acks or writes.
   package init?(_ request: SyncRequest) {
     guard !request.isWriting, !request.isComplete, request.acks.isEmpty else { return nil }
     digest = request.digest

@@ -1,17 +1,17 @@
 package import HoldfastCore
 
-/// Records of a table that are in order by a position column: those of a zone, or those in it that refer to one record. A record without a
-/// position is in no list.
+/// An ordered list: the records of a table that a position column orders. They share a zone, or a zone and a referenced record. Records
+/// without a position are in no list.
 package struct RecordList: Hashable, Sendable {
-  /// What the records have in common besides the zone.
+  /// The reference that the records of a list share.
   package struct Parent: Hashable, Sendable {
     /// The index of the reference column.
     package let column: Int
-    /// An id, or null: the records that refer to none are a list, too.
+    /// An id, or null: the records without a reference form a list, too.
     package let value: Value
   }
 
-  /// The side of a place on which a neighbour is looked for.
+  /// The side of a position on which a neighbour is searched.
   package enum Side: Sendable {
     case before
     case after
@@ -22,10 +22,10 @@ package struct RecordList: Hashable, Sendable {
   /// The index of the position column.
   package let position: Int
   package let zone: String
-  /// Nil where each zone is one list.
+  /// Nil if each zone is one list.
   package let parent: Parent?
 
-  /// The list that a record with some values is in, in a zone.
+  /// The list of a record with some values, in a zone.
   package init(_ position: Int, of table: Int, zone: String, values: [Value], in schema: SyncSchema) {
     self.table = table
     self.position = position
@@ -33,7 +33,7 @@ package struct RecordList: Hashable, Sendable {
     parent = schema.tables[table].list(of: position).map { Parent(column: $0, value: values[$0]) }
   }
 
-  /// Less than all positions, and greater than all: behind the one the first of a list is found, and before the other the last.
+  /// Marks below and above all positions. The first record is after `start`, and the last is before `end`.
   package static let start = ""
   package static let end = "~"
 }

@@ -1,20 +1,20 @@
-/// How long the answers to a device's requests are kept.
+/// The limits of the stored answers to a device's requests.
 package enum RequestRetention {
-  /// For how many milliseconds.
+  /// The maximum age in milliseconds.
   package static let time: Int64 = 86_400_000
-  /// How many.
+  /// The maximum number.
   package static let count: Int64 = 1000
-  /// How many bytes of them.
+  /// The maximum total size in bytes.
   package static let size: Int64 = 16 << 20
-  /// How many are purged at the most when another is added, so that none waits long.
+  /// The maximum number that one addition purges, so that no request takes long.
   package static let step = 64
 
-  /// An answer among those of its device.
+  /// A stored answer.
   package struct Entry {
-    /// Counts the answers of the device.
+    /// A running number per device.
     package let number: Int64
     package let at: Int64
-    /// The size of all answers before it, purged ones too.
+    /// The total size of the device's earlier answers, including purged ones.
     package let before: Int64
 
     package init(number: Int64, at: Int64, before: Int64) {
@@ -22,15 +22,15 @@ package enum RequestRetention {
     }
   }
 
-  /// Whether an answer of some time is still to be given at another; both in milliseconds since 1970.
+  /// Whether an answer of time `at` is still valid; both in milliseconds since 1970.
   static func isKept(_ at: Int64, now: Int64) -> Bool { at > now - time }
 
-  /// The number up to which answers need not be kept when one more is added; nil for none.
+  /// The number up to which answers are purged when one more is added; nil for none.
   ///
   /// - Parameters:
-  ///   - oldest: the oldest, in order.
-  ///   - number: of the one that is added.
-  ///   - total: the size of all, with it.
+  ///   - oldest: the oldest answers, in order.
+  ///   - number: the number of the added answer.
+  ///   - total: the size of all answers, including the added one.
   package static func expired(_ oldest: [Entry], number: Int64, total: Int64, now: Int64) -> Int64? {
     oldest.prefix { entry in
       entry.number <= number - count || entry.before < total - size || !isKept(entry.at, now: now)

@@ -1,9 +1,9 @@
-/// How far a request has come whose items stand alone. One that takes long is done in several transactions, and others have their turns between.
+/// The progress of a request with independent items. A long request runs in several transactions, with other commands between them.
 package struct RestProgress: Sendable, Equatable {
-  /// How many items are done.
+  /// The number of finished items.
   package var done = 0
-  /// Their results as they stand in the answer, with commas between.
+  /// The results of the finished items, as JSON separated by commas.
   var results: [UInt8] = []
-  /// Whether a piece of the deletion is done that comes next.
+  /// Whether the next item, a deletion, is partly done.
   var isCut = false
 }

@@ -1,15 +1,15 @@
 import HoldfastCore
 
-/// How long the server keeps what somebody may still need: docs/RETENTION.md.
+/// The retention times of data that devices or users may still need: docs/RETENTION.md.
 public struct Retention: Sendable, Equatable {
-  /// For how long a tombstone stays at least; a day unless given.
+  /// The minimum lifetime of a tombstone. The default is one day.
   public var tombstones: Duration
-  /// For how long a device that is not seen counts; 90 days unless given.
+  /// How long an unseen device counts as alive. The default is 90 days.
   public var devices: Duration
-  /// For how long an overlap stays in the log; 90 days unless given.
+  /// The lifetime of an entry in the conflict log. The default is 90 days.
   public var conflicts: Duration
 
-  /// Times of their own; each has a default.
+  /// Sets the retention times.
   public init(
     tombstones: Duration = .seconds(86_400), devices: Duration = .seconds(90 * 86_400),
     conflicts: Duration = .seconds(90 * 86_400)
@@ -18,22 +18,22 @@ public struct Retention: Sendable, Equatable {
   }
 }
 
-/// What a pass decides by; the moments are milliseconds since 1970.
+/// The criteria of a retention pass. Times are milliseconds since 1970.
 package struct RetentionTerms: Sendable {
-  /// How many rows one command removes at the most.
+  /// The maximum number of rows that one command removes.
   package static let step = 500
 
-  /// Acks of its epoch count.
+  /// Only acks of this history's epoch count.
   package var history: History
-  /// What is trusted.
+  /// The trusted time.
   package let now: Int64
-  /// What the clock shows.
+  /// The time of the wall clock.
   package let shown: Int64
-  /// A device that was not seen after it is dead.
+  /// Devices last seen at or before this time are dead.
   package let devicesSeenAfter: Int64
-  /// Of what was deleted up to it the tombstones may go.
+  /// Tombstones of deletions up to this time can be purged.
   package let deletedUpTo: Int64
-  /// Conflicts that were logged before it go.
+  /// Conflicts logged before this time are purged.
   let conflictsFrom: Int64
 
   package init(_ retention: Retention, in history: History, at time: TrustedTime) {
@@ -49,22 +49,22 @@ package struct RetentionTerms: Sendable {
     conflictsFrom = before(retention.conflicts)
   }
 
-  /// Up to where a zone's tombstones may go while a device that may read it is not heard since the epoch began: it may recover what was deleted since.
+  /// The seq up to which a zone's tombstones can be purged while a device with access has not synced since the epoch began. That device may
+  /// recover records that were deleted since.
   ///
-  /// - Parameter seq: what the zone had when it began.
+  /// - Parameter seq: the zone's seq when the epoch began.
   package func limit(purged: Int64, restored seq: Int64) -> Int64 { history.isForkKnown ? seq : purged }
 
-  /// Devices whose first session began before it, and that never synced or wrote, go.
+  /// Devices whose first session began before this time are deleted, if they never synced or wrote.
   package var unusedBefore: Int64 { now - 30 * 86_400_000 }
 
-  /// Answers to requests of REST that are as old go.
+  /// Stored answers to REST requests up to this time are purged.
   package var acknowledgedUpTo: Int64 { now - RequestRetention.time }
 
-  /// A restore that was before it has no part in what devices say any more: those not heard since were given up, and those that were and
-  /// did not recover all that they have are dead by now.
+  /// Data about a restore before this time is purged. Every device has since been given up, has recovered its records, or is dead.
   package var restoredUpTo: Int64 { devicesSeenAfter - (now - devicesSeenAfter) }
 
-  /// The least id of a conflict that stays: they begin with the time at which they were made.
+  /// The least id of a conflict that stays. The ids begin with the time of the conflict.
   package var firstConflict: String {
     let digits = String(conflictsFrom, radix: 16)
     let padded = String(repeating: "0", count: max(0, 12 - digits.count)) + digits

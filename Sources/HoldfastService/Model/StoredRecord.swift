@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// A record as the server has it.
+/// A live record in the database.
 package struct StoredRecord {
   package let table: Int
   package let id: String
@@ -9,7 +9,7 @@ package struct StoredRecord {
   package var rev: Int64
   package var stamps: String
   package var values: [Value]
-  /// What it is counted with in its zone, where the store keeps that; nil for what its values say.
+  /// The byte count stored with the record, if the store keeps one; nil to compute it from the values.
   package var counted: Int64?
 
   package init(
@@ -21,12 +21,12 @@ package struct StoredRecord {
     )
   }
 
-  /// The bytes that it is counted with, of a record as the store gave it.
+  /// The bytes that the zone counts for the record, for a record as read from the store.
   var storedBytes: Int64 { counted ?? bytes }
 }
 
 extension StoredRecord {
-  /// About how many bytes its values take up in an answer.
+  /// The approximate size of the record in an answer, in bytes.
   package var size: Int {
     values.reduce(64 + 16 * values.count) { sum, value in
       if case .text(let text) = value { sum + text.utf8.count } else { sum }
@@ -34,18 +34,18 @@ extension StoredRecord {
   }
 }
 
-/// What stays of a record that was deleted, or that moved to another zone.
+/// The remainder of a record that was deleted, or that moved to another zone.
 package struct Tombstone {
   package let zone: String
   package var rev: Int64
   package let stamp: Stamp
   /// The number of the device that deleted or moved it.
   package let device: Int64
-  /// The seq at which the record went; nil for a tombstone that is just made. It keeps it when it is sent again under a later one.
+  /// The zone's seq at the deletion; nil for a new tombstone. It stays the same when the tombstone is sent again under a later seq.
   package var deletedSeq: Int64?
-  /// The seq under which it stands now; nil for one that is just made.
+  /// The current seq of the tombstone; nil for a new one.
   package var seq: Int64?
-  /// The bytes with which its zone still counts the record, where its row was removed behind the ledger; 0 else.
+  /// The bytes that the zone still counts for the record, if its row was removed without updating the counts; else 0.
   package var counted: Int64 = 0
 
   package init(

@@ -1,13 +1,13 @@
 internal import CSodium
 
-/// What the server keeps of a token: its BLAKE2b hash, so that who reads the database can't sign in.
+/// The BLAKE2b hash of a token. The server stores only the hash, so that a reader of the database cannot sign in.
 ///
-/// Tokens are found by their hash. How long that takes tells nothing about a token, as nobody can make one for a
-/// given hash.
+/// Tokens are looked up by their hash. The duration of a look-up reveals nothing about a token, because a token for a given hash cannot be
+/// constructed.
 package struct TokenHash: Sendable, Hashable {
   private let bytes: [UInt8]
 
-  /// Hashes a token as it is on the wire.
+  /// Hashes a token in its wire form.
   package init(of token: some StringProtocol) {
     var text = String(token)
     bytes = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
@@ -20,7 +20,7 @@ package struct TokenHash: Sendable, Hashable {
     }
   }
 
-  /// The hash of no token: that of the device of an identity at a client, which JWTs stand for. It is made with a key, as no text's is.
+  /// A keyed hash for the device of an identity at a client, whose tokens are JWTs. It equals no token's hash, because those use no key.
   package init(of identity: Identity, client: String) {
     let parts = [identity.issuer, identity.subject, client].flatMap { part in
       withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { Array($0) } + Array(part.utf8)
@@ -34,7 +34,7 @@ package struct TokenHash: Sendable, Hashable {
     }
   }
 
-  /// Lends the hash.
+  /// Lends the bytes of the hash.
   package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try bytes.withUnsafeBytes(body)
   }

@@ -1,15 +1,15 @@
 package import HoldfastCore
 
-/// What a service token may be used for. It never changes. Source: docs/IDENTITY.md, section 6.
+/// The scope of a service token. It never changes: docs/IDENTITY.md, section 6.
 package struct TokenScope: Sendable, Equatable {
-  /// How many tables, and how many zones, it may name.
+  /// The maximum number of tables, and of zones, in a scope.
   package static let nameLimit = 1000
 
-  /// What it may do in its zones.
+  /// The role in its zones.
   package let role: Role
   /// The names of its tables; nil for all.
   package let tables: TextSet?
-  /// Its zones; nil for all, also those that are made later.
+  /// Its zones; nil for all, including future ones.
   package let zones: TextSet?
 
   package init(role: Role, tables: TextSet?, zones: TextSet?) {
@@ -18,7 +18,7 @@ package struct TokenScope: Sendable, Equatable {
     self.zones = zones
   }
 
-  /// Reads what `text` wrote; nil when it is something else.
+  /// Parses a stored scope; nil if the text is not one.
   package init?(_ text: String) {
     guard let value = try? JSONValue(parsing: text), let role = value["role"]?.stringValue.flatMap(Role.init)
     else { return nil }
@@ -28,7 +28,7 @@ package struct TokenScope: Sendable, Equatable {
     self.init(role: role, tables: names("tables"), zones: names("zones"))
   }
 
-  /// As it is stored.
+  /// The stored form.
   package var text: String {
     func names(_ names: TextSet?) -> JSONValue {
       names.map { .array($0.sorted().map { .string($0) }) } ?? .null
@@ -43,7 +43,7 @@ package struct TokenScope: Sendable, Equatable {
 
   package func has(table: TableSchema) -> Bool { tables?.contains(table.name) ?? true }
 
-  /// Checks that a record of a table may be written, as far as that can be known ahead: what depends on the record's zone is decided when it is written.
+  /// Checks in advance that the scope permits writing a record of a table. Checks that depend on the record's zone happen at the write.
   ///
   /// - Throws: `Problem.tokenLimited`.
   package func check(table index: Int, isDeletion: Bool, in schema: SyncSchema) throws(Problem) {
@@ -55,7 +55,7 @@ package struct TokenScope: Sendable, Equatable {
       .tokenLimited, "A deletion in \(table.name) changes records of \(other), which it does not name.")
   }
 
-  /// A table that is not named, of which records may go, or change, with a record of `table`.
+  /// A table outside the scope whose records a deletion in `table` would delete or change.
   private func dependent(of table: Int, in schema: SyncSchema) -> String? {
     var reached: Set<Int> = [table]
     var waiting = [table]

@@ -1,15 +1,15 @@
 import HoldfastCore
 
-/// What kind of token a request came with, which decides what it is good for.
+/// The kind of token of a request, which decides what the request may do.
 package enum TokenUse: Sendable, Equatable {
   /// The token of a device.
   case session
   /// A service token.
   case service(TokenScope)
-  /// A JWT, with when it was issued, in milliseconds since 1970; 0 when it does not say.
+  /// A JWT, with its time of issue in milliseconds since 1970; 0 if it does not state one.
   case provider(issuedAt: Int64)
 
-  /// That of a stored token.
+  /// The kind of a stored token.
   ///
   /// - Parameter scope: the stored scope of a service token; nil for others.
   package init(scope text: String?) throws(ServerError) {
@@ -25,9 +25,9 @@ package enum TokenUse: Sendable, Equatable {
 
   package var scope: TokenScope? { if case .service(let scope) = self { scope } else { nil } }
 
-  /// Whether the token is still good.
+  /// Whether the token is still valid.
   ///
-  /// - Parameter issuedAfter: of the device of a JWT, from when on issued ones are taken.
+  /// - Parameter issuedAfter: for the device of a JWT: JWTs issued at or before this time are invalid.
   package func isTaken(after issuedAfter: Int64?) -> Bool {
     guard case .provider(let issuedAt) = self else { return true }
     return issuedAfter.map { issuedAt > $0 } ?? false

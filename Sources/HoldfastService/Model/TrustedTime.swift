@@ -1,29 +1,29 @@
 import Synchronization
 
-/// The time by which ages are judged, as the database keeps it: docs/RETENTION.md, section 7. In milliseconds since 1970.
+/// The stored time by which ages are computed: docs/RETENTION.md, section 7. In milliseconds since 1970.
 package struct TrustedTime: Sendable, Equatable {
-  /// A clock that is ahead of what is trusted.
+  /// The wall clock is ahead of the trusted time.
   package struct Doubt: Sendable, Equatable {
-    /// Since when, as it is trusted.
+    /// The trusted time at which this was noticed.
     package let since: Int64
-    /// By how much, when it was noticed.
+    /// How far the wall clock was ahead at that moment.
     package let ahead: Int64
   }
 
   package let time: Int64
   package var doubt: Doubt?
 
-  /// What the clock showed when this was written.
+  /// The time of the wall clock when this was written.
   package var shown: Int64 { time + (doubt?.ahead ?? 0) }
 
-  /// As it is stored.
+  /// The stored form.
   package var text: String {
     [time, doubt?.since, doubt?.ahead].compactMap { $0.map(String.init) }.joined(separator: " ")
   }
 
   package init(time: Int64, doubt: Doubt? = nil) { (self.time, self.doubt) = (time, doubt) }
 
-  /// Of its text; nil when that is none.
+  /// Parses the stored form; nil if the text is not one.
   package init?(_ text: String) {
     let numbers = text.split(separator: " ").map { Int64($0) }
     guard let first = numbers.first, let time = first else { return nil }
@@ -34,17 +34,17 @@ package struct TrustedTime: Sendable, Equatable {
   }
 }
 
-/// What became of the trusted time.
+/// The result of advancing the trusted time.
 package struct TimeStep: Sendable, Equatable {
   package let time: TrustedTime
-  /// Whether the clock was set back by more than a day, so that what was written since lies in the future.
+  /// Whether the clock was set back by more than a day, so that stored timestamps lie in the future.
   package let wentBack: Bool
 
   package init(time: TrustedTime, wentBack: Bool) {
     (self.time, self.wentBack) = (time, wentBack)
   }
 
-  /// What an operator is told of a clock that is ahead; nil when it is not.
+  /// The operator's warning about a clock that is ahead; nil if it is not.
   package var warning: String? {
     guard let doubt = time.doubt else { return nil }
     let days = doubt.ahead / 86_400_000

@@ -1,21 +1,21 @@
 package import HoldfastCore
 
-/// What a commit changed, as far as the streams of devices care: names, and nothing of a record.
+/// The changes of a commit, for the event streams: names only, no record data.
 ///
-/// Too much in it costs a device a pull, too little costs it a change. Source: docs/PUSH.md.
+/// A superfluous entry costs a device a sync; a missing entry hides a change from it. docs/PUSH.md.
 package struct ZoneChanges: Sendable, Equatable {
-  /// The zones that moved, each with the number of the device that alone wrote it; nil when there were several, or it is not known.
+  /// The changed zones. The value is the number of the device that made all changes; nil for several devices, or if unknown.
   package private(set) var zones: TextMap<Int64?> = [:]
-  /// The users who gained or lost a zone, or whose devices got other sessions.
+  /// The users who gained or lost a zone, or whose devices have new sessions.
   package var users: TextSet = []
-  /// The numbers of the devices whose session ended, or which began or ended to follow a zone.
+  /// The numbers of devices whose session ended, or that began or stopped following a zone.
   package var devices: Set<Int64> = []
 
   package init() {}
 
   package var isEmpty: Bool { zones.isEmpty && users.isEmpty && devices.isEmpty }
 
-  /// Adds a zone that moved.
+  /// Adds a changed zone.
   package mutating func add(zone: String, by device: Int64?) {
     if let known = zones[zone], known != device {
       zones[zone] = .some(nil)
@@ -24,7 +24,7 @@ package struct ZoneChanges: Sendable, Equatable {
     }
   }
 
-  /// Adds what another commit changed.
+  /// Adds the changes of another commit.
   package mutating func add(_ other: ZoneChanges) {
     for (zone, device) in other.zones { add(zone: zone, by: device) }
     users.formUnion(other.users)

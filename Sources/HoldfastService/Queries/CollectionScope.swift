@@ -1,22 +1,22 @@
 package import HoldfastCore
 
-/// The zones that a collection is made of.
+/// The zones of a collection.
 package struct CollectionScope {
   package let zones: [VisibleZones.Zone]
-  /// Whether it is one zone, whatever zones the user gains or loses.
+  /// Whether the collection is a fixed single zone, whatever zones the user gains or loses.
   package let isOneZone: Bool
   private let losses: Int64
   private let epoch: String
 
-  /// All that a user may read.
+  /// Everything that is visible to a user.
   package init(_ visible: VisibleZones, epoch: String) {
     (zones, isOneZone, losses) = (visible.zones, false, visible.losses)
     self.epoch = epoch
   }
 
-  /// A table, in one zone when `zone` names it.
+  /// A table, restricted to one zone if `zone` names it.
   ///
-  /// - Throws: `Problem.notFound` for a zone that the user may not read, as for one that is not there.
+  /// - Throws: `Problem.notFound` for a zone that is unknown or not visible to the user.
   package init(
     _ visible: VisibleZones, of table: Int, in schema: SyncSchema, zone: String?, user: String, epoch: String
   )
@@ -31,7 +31,7 @@ package struct CollectionScope {
     default: own = nil
     }
     guard let name = zone ?? own else {
-      // Records of such tables are in no zone of another kind.
+      // Other zones cannot contain records of such tables.
       let others = schema.tables[table].isBuiltIn ? [] : schema.publicZones + [user]
       zones = visible.zones.filter { !others.contains($0.zone) }
       isOneZone = false
@@ -40,22 +40,22 @@ package struct CollectionScope {
     if let found = visible.zone(name) {
       (zones, isOneZone) = ([found], true)
     } else if zone == nil {
-      // Who has lost the own zone, as only SQL can bring about, has no records of such tables.
+      // A user can lose the own zone only by plain SQL. The collection is then empty.
       (zones, isOneZone) = ([], false)
     } else {
       throw Problem(.notFound)
     }
   }
 
-  /// A zone of it by its name, or nil.
+  /// A zone of the collection by name, or nil.
   package func zone(_ name: String) -> VisibleZones.Zone? {
     zones.first { $0.zone.utf8.elementsEqual(name.utf8) }
   }
 
-  /// The state of it, as its ETag says it.
+  /// The state that the collection's ETag encodes.
   package var state: CollectionState { CollectionState(epoch: epoch, zones: zones.map { ($0.zone, $0.seq) }) }
 
-  /// A number that grows with each state: the seconds of its Last-Modified.
+  /// A number that grows with every change: the `Last-Modified` time in seconds.
   package var age: Int64 {
     if isOneZone { return zones[0].seq }
     return zones.reduce(losses) { $0 &+ $1.seq &+ 1 }

@@ -1,14 +1,14 @@
 import HoldfastCore
 
-/// The state of a collection: how far each of its zones was at one moment. As the text of an ETag it comes back to the server, which so keeps
-/// nothing to tell what has changed since.
+/// The state of a collection: the seq of each of its zones at one moment. The ETag encodes it, and the client sends it back. The server
+/// thus needs no memory to compute later changes.
 package struct CollectionState {
-  /// Of how many zones a text tells each; of more it is a mere hash.
+  /// The maximum number of zones that the text lists. Beyond it, the text is only a hash.
   package static let zoneLimit = 64
 
-  /// The identity of the server's history.
+  /// The epoch of the server's history.
   package let epoch: String
-  /// In the order of their names.
+  /// Ordered by name.
   package private(set) var zones: [(zone: String, seq: Int64)]
 
   package init(epoch: String, zones: [(zone: String, seq: Int64)]) {
@@ -16,7 +16,7 @@ package struct CollectionState {
     self.zones = zones
   }
 
-  /// The text of an ETag, without quotes: base64url of a version, the epoch, and each zone with its seq.
+  /// The content of the ETag, without quotes: base64url of a version, the epoch, and each zone with its seq.
   package var text: String {
     let bytes = bytes
     if zones.count <= Self.zoneLimit { return Base64.urlText([1] + bytes) }
@@ -44,7 +44,7 @@ package struct CollectionState {
     return bytes
   }
 
-  /// The 16 bytes of a UUID; nil for any other name.
+  /// The 16 bytes of a UUID; nil for other names.
   private static func packed(_ zone: String) -> [UInt8]? {
     guard Identifier.isUUID(zone) else { return nil }
     let digits = zone.utf8.filter { $0 != UInt8(ascii: "-") }.compactMap {
@@ -59,7 +59,7 @@ package struct CollectionState {
     return parts.joined(separator: "-")
   }
 
-  /// Reads the text of an ETag, which may be anybody's invention; nil when it is not exactly what `text` makes of some zones, each once.
+  /// Parses the content of an ETag, which is untrusted input. Nil unless it is exactly the `text` of some state with distinct zones.
   package init?(_ text: some StringProtocol) {
     guard text.utf8.count <= Self.zoneLimit * 128, let bytes = Base64.bytes(url: text), bytes.count >= 9,
       bytes[0] == 1, let epoch = String(validating: bytes[1..<9], as: UTF8.self)
@@ -85,7 +85,7 @@ package struct CollectionState {
       zones.append((name, seq))
     }
     self.init(epoch: epoch, zones: zones)
-    // There is one text of each state.
+    // Each state has exactly one text.
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 }

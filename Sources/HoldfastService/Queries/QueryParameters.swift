@@ -1,20 +1,20 @@
 package import HoldfastCore
 
-/// The parameters of a request's query, in their order, each at most once.
+/// The parameters of a request's query string, in their order, each at most once.
 package struct QueryParameters {
   package struct Item {
     package let name: String
     package let value: String
-    /// The values between the commas, each unescaped after they were parted: a comma that belongs to a value is sent as `%2C`.
+    /// The comma-separated values. Each is decoded after the split, so a comma inside a value is sent as `%2C`.
     package let list: [String]
   }
 
   package let items: [Item]
 
-  /// Reads a query.
+  /// Parses a query string.
   ///
-  /// - Parameter decoded: resolves the escapes of a part; nil for a wrong one.
-  /// - Throws: `Problem.invalidRequest` for a wrong escape, and a parameter that is there twice.
+  /// - Parameter decoded: decodes the escapes of a part; nil for an invalid escape.
+  /// - Throws: `Problem.invalidRequest` for an invalid escape or a repeated parameter.
   package init(_ query: some StringProtocol, decoded: (Substring) -> String?) throws(Problem) {
     var items: [Item] = []
     var seen: TextSet = []
@@ -36,17 +36,17 @@ package struct QueryParameters {
   /// The value of a parameter, or nil.
   package subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
-  /// The values of a parameter that has many, or nil.
+  /// The values of a parameter with a list, or nil.
   package func list(_ name: String) -> [String]? { items.first { $0.name == name }?.list }
 
-  /// Checks that there are no others than these.
+  /// Requires that there are no other parameters.
   ///
   /// - Throws: `Problem.invalidRequest`.
   package func requireOnly(_ names: String...) throws(Problem) {
     for item in items where !names.contains(item.name) { throw Self.unknown(item.name) }
   }
 
-  /// A whole number in a range.
+  /// An integer parameter within a range.
   ///
   /// - Throws: `Problem.invalidRequest`.
   package func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
@@ -59,7 +59,7 @@ package struct QueryParameters {
     return number
   }
 
-  /// What a parameter is answered with that means nothing here.
+  /// The problem for an unknown parameter.
   package static func unknown(_ name: String) -> Problem {
     Problem(.invalidRequest, "There is no parameter \(name) here.")
   }

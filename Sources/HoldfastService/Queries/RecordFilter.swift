@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// What a request asks of the values of one column.
+/// A condition on the values of one column.
 package struct RecordFilter: Equatable {
   package enum Test: Equatable {
     case equal(Value)
@@ -19,7 +19,7 @@ package struct RecordFilter: Equatable {
     (self.column, self.test) = (column, test)
   }
 
-  /// Whether it picks single values, so that an index goes on behind the column.
+  /// Whether the filter matches single values, so that an index can use further columns.
   var picksValues: Bool {
     switch test {
     case .equal, .among, .isNull: true
@@ -27,13 +27,13 @@ package struct RecordFilter: Equatable {
     }
   }
 
-  /// Whether it picks single values that are not null.
+  /// Whether the filter matches single values other than null.
   package var picksReferences: Bool { picksValues && test != .isNull }
 
-  /// How many values `in` takes.
+  /// The maximum number of values of `in`.
   package static let valueLimit = 200
 
-  /// Reads the filters of one parameter, `where.COLUMN` or `where.COLUMN.OP`.
+  /// Parses the filters of one parameter, `where.COLUMN` or `where.COLUMN.OP`.
   ///
   /// - Throws: `Problem`: `unknownColumn`, `invalidRequest` for an unknown operator, `invalidValue`.
   package static func read(_ item: QueryParameters.Item, of table: TableSchema) throws(Problem)
@@ -81,7 +81,7 @@ package struct RecordFilter: Equatable {
     return values
   }
 
-  /// The texts that begin with one: from it on, and before the first that is greater than all of them.
+  /// The range of texts with a prefix: from the prefix to its successor, exclusive.
   private static func prefix(_ text: String, of column: ColumnSchema) throws(Problem) -> [Test] {
     guard column.type == .text else {
       throw Problem(.invalidValue, "\(column.name) is no text: only texts have a prefix.")
@@ -90,8 +90,8 @@ package struct RecordFilter: Equatable {
     return successor(text).map { [from, .below(.text($0), orEqual: false)] } ?? [from]
   }
 
-  /// The least text that is greater, byte by byte, than all that begin with `text`; nil when there is none. UTF-8 orders bytes as code points,
-  /// between which surrogates are no characters.
+  /// The least text that is greater, byte by byte, than all texts that begin with `text`; nil if there is none. UTF-8 sorts bytes like code
+  /// points. The surrogate code points are skipped.
   package static func successor(_ text: String) -> String? {
     var scalars = Array(text.unicodeScalars)
     while let last = scalars.popLast() {
@@ -105,7 +105,7 @@ package struct RecordFilter: Equatable {
     return nil
   }
 
-  /// Reads a plain text as a value of a column. Limits of the schema are not asked: what is beyond them is merely not found.
+  /// Parses a plain text as a value of a column. Ignores the schema's limits: a value beyond them matches no record.
   private static func value(_ text: String, of column: ColumnSchema) throws(Problem) -> Value {
     switch column.type {
     case .text, .position: if !text.utf8.contains(0) { return .text(text) }

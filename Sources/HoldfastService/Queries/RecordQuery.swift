@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// What a request asks of a table: PROTOCOL.md, section 9.5. Read and planned without a database.
+/// A query of a table: PROTOCOL.md, section 9.5. Parsed and planned without a database.
 package struct RecordQuery: Equatable {
-  /// One step of the order; nil for the id.
+  /// One key of the order; a nil column means the id.
   package struct Order: Equatable {
     package let column: Int?
     package let isDescending: Bool
@@ -16,19 +16,19 @@ package struct RecordQuery: Equatable {
   package private(set) var zone: String?
   package private(set) var filters: [RecordFilter] = []
   package private(set) var order: [Order] = []
-  /// Records on a page.
+  /// The number of records per page.
   package private(set) var limit = 100
-  /// The indexes of the columns to show, in their order; nil for all.
+  /// The indexes of the columns to show, in this order; nil for all.
   package private(set) var columns: [Int]?
   package private(set) var counts = false
   /// The index of the position column whose ranks are shown.
   package private(set) var rank: Int?
-  /// The index that answers the filters; nil when there are none.
+  /// The index that serves the filters; nil without filters.
   package private(set) var index: TableIndex?
-  /// Whether what changed since can be told: the whole collection is asked for.
+  /// Whether the query covers the whole collection, so that later changes can be computed.
   package private(set) var isWhole = true
 
-  /// Reads the parameters of a request.
+  /// Parses the parameters of a request.
   ///
   /// - Throws: `Problem`: `invalidRequest`, `unknownColumn`, `invalidValue`, `indexMissing`.
   package init(_ parameters: QueryParameters, of table: Int, in schema: SyncSchema) throws(Problem) {
@@ -89,9 +89,9 @@ package struct RecordQuery: Equatable {
     return index
   }
 
-  /// Finds the index that answers filters.
+  /// Finds an index that serves the filters.
   ///
-  /// - Throws: `Problem.indexMissing`, which names one that would.
+  /// - Throws: `Problem.indexMissing`, which proposes an index.
   private static func plan(
     _ filters: [RecordFilter], _ table: Int, _ schema: SyncSchema
   ) throws(Problem) -> TableIndex {

@@ -1,25 +1,25 @@
 package import HoldfastCore
 
-/// An index of a table, as filters are answered from it.
+/// An index of a table that can serve filters.
 package struct TableIndex: Equatable {
   package enum Kind: Equatable {
-    /// Of the reference column of this index, in all zones or in one.
+    /// The index of this reference column, across zones or inside one.
     case reference(Int)
-    /// The unique group of this number.
+    /// The index of this unique group.
     case unique(Int)
-    /// The index of this number among those that are declared or of lists.
+    /// The index with this number among the declared ones and those of lists.
     case declared(Int)
   }
 
   package let kind: Kind
-  /// The names of its columns, in their order, behind the zone.
+  /// The column names in index order, after the zone.
   package let columns: [String]
 
   package init(kind: Kind, columns: [String]) {
     (self.kind, self.columns) = (kind, columns)
   }
 
-  /// Whether the columns of filters begin the index: those that pick values, and behind them the one that is compared.
+  /// Whether the index begins with the filtered columns: first those with single values, then the compared one.
   package func answers(values: TextSet, compared: String?) -> Bool {
     guard columns.count >= values.count, TextSet(columns.prefix(values.count)) == values else { return false }
     guard let compared, !values.contains(compared) else { return true }
@@ -28,8 +28,8 @@ package struct TableIndex: Equatable {
 }
 
 extension SyncSchema {
-  /// The indexes of a table, the likely best first: an index of a reference inside a zone leads to few records; one across zones leads to
-  /// those of all users.
+  /// The indexes of a table, probably the most selective first. A reference inside a zone selects few records; one across zones selects
+  /// records of all users.
   func tableIndexes(of index: Int) -> [TableIndex] {
     let table = tables[index]
     let links = links(of: index)

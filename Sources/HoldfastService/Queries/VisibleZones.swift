@@ -1,11 +1,11 @@
 import HoldfastCore
 
-/// What a user may read, at one moment.
+/// The zones that are visible to a user, in one snapshot.
 package struct VisibleZones {
   package struct Zone {
     package let zone: String
     package let seq: Int64
-    /// What the zone still remembers from.
+    /// The zone's purge horizon.
     package let purged: Int64
     package let role: String
 
@@ -14,10 +14,9 @@ package struct VisibleZones {
     }
   }
 
-  /// In the order of their names, byte by byte.
+  /// Ordered by name, byte by byte.
   package let zones: [Zone]
-  /// The sum of seq + 1 of all zones that the user has lost, each as it was then: with it what is counted of zones never returns to an
-  /// earlier number.
+  /// The sum of seq + 1 over all zones that the user has lost, each as of its loss. It keeps `CollectionScope.age` from decreasing.
   package let losses: Int64
 
   package init(_ zones: [Zone], losses: Int64) {
@@ -25,7 +24,7 @@ package struct VisibleZones {
     self.losses = losses
   }
 
-  /// A zone by its name, or nil for one that the user may not read.
+  /// A visible zone by name, or nil.
   package func zone(_ name: String) -> Zone? { zones.first { Self.isSame($0.zone, name) } }
 
   private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }

@@ -1,13 +1,12 @@
 package import HoldfastCore
 
-/// What devices recover after a restore; docs/RESTORING.md, section 4.
+/// Processes the records that devices recover after a restore: docs/RESTORING.md, section 4.
 package struct RecordRecovery {
   package let work: UnitOfWork
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// The zones of which a device says that it has seen more than the restored database has, and whether there is such a zone at all; notes how
-  /// much.
+  /// The zones in which a device is ahead of the restored database. The value is whether the zone exists. Stores the claimed seqs.
   func zonesAhead(_ acks: [(zone: String, ack: ZoneAck?)]) throws -> TextMap<Bool> {
     guard work.history.previous != nil else { return [:] }
     var ahead: TextMap<Bool> = [:]
@@ -20,9 +19,9 @@ package struct RecordRecovery {
     return ahead
   }
 
-  /// Takes what a device recovers: all of it together, so that the order does not matter; where that fails, each by itself.
+  /// Accepts recovered records: all together, so that their order does not matter; if that fails, one by one.
   ///
-  /// - Returns: what can't be taken.
+  /// - Returns: the refused items.
   package func take(_ recovered: [Result<RecoveredRecord, Problem>], by author: Author) throws
     -> [RefusedRecovery]
   {
@@ -40,7 +39,7 @@ package struct RecordRecovery {
     }
     if try takeTogether(items.map(\.record), by: author) == nil { return refused }
     let again = try items.filter { try takeTogether([$0.record], by: author) != nil }
-    // What one was refused for may have come behind it.
+    // A refused record may depend on one that was accepted after it.
     for item in again {
       if let problem = try takeTogether([item.record], by: author) {
         refused.append(RefusedRecovery(index: item.index, problem: problem))
@@ -49,10 +48,10 @@ package struct RecordRecovery {
     return refused
   }
 
-  /// Gives the problem that kept them all from being taken.
+  /// Accepts records in one part. Returns the problem if they were refused.
   private func takeTogether(_ items: [RecoveredRecord], by author: Author) throws -> Problem? {
     let run = ChangeSetRun([], by: author, on: work.stores)
-    // Nobody has the result yet: the device that recovers is told of it, too.
+    // The recovering device must also receive the result, so no device counts as the author.
     work.stores.ledger.beginChangeSet(by: 0)
     var taken: [RecoveryEntry] = []
     do {
@@ -69,9 +68,9 @@ package struct RecordRecovery {
     }
   }
 
-  /// Takes one record that was recovered.
+  /// Accepts one recovered record.
   ///
-  /// - Returns: what is remembered of it; nil when nothing is.
+  /// - Returns: the entry to store; nil for none.
   private func take(_ item: RecoveredRecord, _ run: ChangeSetRun) throws -> RecoveryEntry? {
     let key = RecoveryEntry.Key(
       zone: item.zone, table: work.stores.schema.tables[item.table].name, id: item.id)

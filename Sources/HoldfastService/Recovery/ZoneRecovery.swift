@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// What devices prove and claim: docs/RESTORING.md, sections 3 and 4.
+/// Processes the proofs and claims of devices: docs/RESTORING.md, sections 3 and 4.
 package struct ZoneRecovery {
   package let work: UnitOfWork
 
@@ -8,8 +8,7 @@ package struct ZoneRecovery {
 
   // MARK: A history that went back
 
-  /// Looks whether what a device shows is of a later moment of this epoch than the database has. Nobody can say so but with a proof that this
-  /// database has given.
+  /// Checks whether a device proves a later moment of this epoch than the database has. Only a proof with this database's key counts.
   ///
   /// - Throws: `HistoryWentBack`.
   func requireHistory(_ request: SyncRequest, of device: DeviceState, _ key: DeviceKey) throws {
@@ -21,14 +20,14 @@ package struct ZoneRecovery {
       guard let shown = work.store.prover.role(shownBy: claim.proof, of: key.user, in: claim.zone),
         shown.epoch == epoch
       else { continue }
-      // A zone never goes, nor does its seq go down.
+      // Zones are never removed, and their seq never decreases.
       if try shown.seq > work.stores.ledger.storedSeq(of: claim.zone) { throw HistoryWentBack(epoch: epoch) }
     }
   }
 
   // MARK: Claims
 
-  /// Takes what a device says of zones of which it has more than the database.
+  /// Processes a device's claims for zones in which it is ahead of the database.
   package func take(_ claims: [RecoveryClaim], by author: Author) throws {
     let now = work.environment.now()
     guard work.history.isRecovering(at: work.clock.trusted.now()), !claims.isEmpty else { return }
@@ -45,7 +44,7 @@ package struct ZoneRecovery {
         (zoneClaim.role, zoneClaim.moment) = (role, moment)
       }
       if let known, let before = known.moment, zoneClaim.moment.map({ $0 < before }) ?? true {
-        // An older proof, as that of another device of the user, takes nothing from a later one.
+        // An older proof, such as one from another device of the user, does not replace a later one.
         (zoneClaim.role, zoneClaim.moment) = (known.role, before)
       }
       if zoneClaim.role == .owner, zoneClaim.moment != nil, restored?.seq ?? 0 == 0 {
@@ -54,7 +53,7 @@ package struct ZoneRecovery {
         }
       }
       if known == nil, zoneClaim.moment == nil {
-        // Anybody can invent zones: an operator is to find those that were not.
+        // Anybody can invent zones. The limit keeps the real claims visible to an operator.
         if unproven >= ZoneClaim.unprovenLimit { continue }
         unproven += 1
       }
@@ -63,7 +62,7 @@ package struct ZoneRecovery {
     }
   }
 
-  /// Writes in a savepoint; what a rule forbids is not done.
+  /// Runs `body` in a savepoint. Rolls it back if a rule forbids it.
   private func inPart(_ body: () throws -> Void) throws {
     work.stores.ledger.beginChangeSet(by: 0)
     do { _ = try work.part(body) } catch is Problem {
@@ -71,12 +70,12 @@ package struct ZoneRecovery {
     }
   }
 
-  /// Only a zone of a record or user is ever claimed, whose name nobody can guess: never a public one, that is or was.
+  /// Whether a zone can be claimed: only zones of records and users, whose names cannot be guessed. Public zones cannot.
   private func mayBeClaimed(_ zone: String) -> Bool {
     Identifier.isUUID(zone) && !work.stores.schema.publicZones.contains(zone)
   }
 
-  /// What a claim proves of a moment that the database has not.
+  /// The role and moment that a claim proves; nil without a valid proof of a moment that the database lacks.
   private func proven(
     _ claim: RecoveryClaim, of user: String, restored: RestoredZone?
   ) -> (Role, ZoneClaim.Moment)? {
@@ -84,14 +83,14 @@ package struct ZoneRecovery {
       let ago = work.history.earlier.firstIndex(of: shown.epoch)
     else { return nil }
     let moment = ZoneClaim.Moment(epochsAgo: Int64(ago), seq: shown.seq)
-    // What the backup has of it, it says itself.
+    // The backup itself knows the roles up to its own moment.
     if let restored, restored.seq > 0, moment <= ZoneClaim.Moment(epochsAgo: 0, seq: restored.seq) {
       return nil
     }
     return (shown.role, moment)
   }
 
-  /// Makes a proven owner the owner of a zone that the backup lacks, unless somebody has proved a later moment of it.
+  /// Makes a proven owner the owner of a zone that the backup lacks, unless another user has proved a later moment of it.
   private func recover(_ zoneClaim: inout ZoneClaim, besides others: [ZoneClaim], at now: Stamp) throws {
     let zone = zoneClaim.zone
     if try !work.stores.ledger.exists(zone) {
@@ -104,19 +103,19 @@ package struct ZoneRecovery {
     } else if others.contains(where: { $0.state == .granted }) {
       return
     } else if try work.stores.memberList.ownRole(of: zoneClaim.user, in: zone) != .owner {
-      // Who has made it since can show nothing.
+      // Users who created the zone again since the restore have no proof of it. They lose their memberships.
       try removeMembers(of: zone, at: now)
     }
     try makeOwner(zoneClaim.user, of: zone, at: now)
     zoneClaim.state = .granted
   }
 
-  /// Makes a user an owner of a zone that is there.
+  /// Makes a user an owner of an existing zone.
   package func makeOwner(_ user: String, of zone: String, at now: Stamp) throws {
     guard let name = try work.store.accounts.name(ofID: user) else { throw Problem(.userUnknown) }
     let author = Author(device: 0, user: user, clock: now)
     if let member = try work.stores.membership(of: user, in: zone) {
-      // Who proves to be the owner has not to be asked any more.
+      // A proven owner has consented already.
       if member.values[work.stores.memberColumns.inviter] != .null {
         return try work.stores.accept(member, as: .owner, by: author)
       }
@@ -138,7 +137,7 @@ package struct ZoneRecovery {
 }
 
 extension Prover {
-  /// Whether a request proves that the server has dealt with more of its device, or with something else, than it knows.
+  /// Whether a request proves that the server has confirmed more operations to the device, or other ones, than the database knows.
   func isBehind(
     _ request: SyncRequest, _ confirmed: Int64, _ chain: Fingerprint, of device: Int64, in epoch: String
   ) -> Bool {
@@ -150,10 +149,10 @@ extension Prover {
 }
 
 extension History {
-  /// For how long after a restore zones can be claimed: 30 days.
+  /// How long after a restore zones can be claimed: 30 days.
   static let recoveryTime: Int64 = 30 * 86_400_000
 
-  /// Until when they can be; nil when the database never was restored.
+  /// The end of that time; nil if the database was never restored.
   var recoveryEnd: Int64? { previous == nil ? nil : began + Self.recoveryTime }
 
   func isRecovering(at now: Int64) -> Bool { recoveryEnd.map { now < $0 } ?? false }

@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// The ranks that a page shows, as they are now. Each list is read once, for all records of the page.
+/// The current ranks of a page's records. Each list is read once for the whole page.
 package struct PageRanks {
-  /// The greatest number of lists of a page.
+  /// The maximum number of lists per page.
   static let listLimit = 64
 
   /// The index of the position column.
@@ -17,7 +17,7 @@ package struct PageRanks {
     self.schema = schema
   }
 
-  /// The rank of a record, null for one that is in no list; nil when the page has too many lists for it.
+  /// The rank of a record; null if it is in no list; nil if the page exceeds the limit of lists.
   package mutating func rank(of record: StoredRecord, _ store: any StoreReader) throws -> Value? {
     let list = RecordList(position, of: record.table, zone: record.zone, values: record.values, in: schema)
     if known[list] == nil {
@@ -29,7 +29,7 @@ package struct PageRanks {
 }
 
 extension TableSchema {
-  /// The index of the position column that a parameter `rank` names.
+  /// The index of the position column that the parameter `rank` names.
   package func rankColumn(_ name: String) throws(Problem) -> Int {
     guard let index = index(of: name), columns[index].type == .position else {
       throw Problem(.invalidRequest, "rank names a column of type position.")

@@ -1,26 +1,26 @@
 package import HoldfastCore
 
-/// What one request of REST writes. Its form and its values were checked; what depends on the records is decided in the transaction.
+/// The writes of one REST request. Form and values are already checked; the transaction checks what depends on records.
 package struct RestCommand: Sendable {
-  /// How the items belong together.
+  /// How the items relate.
   package enum Form: Sendable {
-    /// One item, which is the answer.
+    /// One item; its result is the answer.
     case single
-    /// Each stands alone.
+    /// Each item succeeds or fails separately.
     case each
-    /// All or none.
+    /// All items succeed, or none.
     case atomic
   }
 
   package let key: DeviceKey
-  /// The id that the sender gave the request, if any.
+  /// The id that the client gave the request, if any.
   package let request: RequestKey?
   package let form: Form
-  /// In the order sent; a problem for each that is wrong already.
+  /// In the order of the request. A problem replaces each invalid item.
   package let items: [Result<RestItem, Problem>]
   /// The size of the request's content in bytes.
   package let contentSize: Int
-  /// What earlier transactions have done of it.
+  /// The progress by earlier transactions.
   package var progress = RestProgress()
 
   package init(
@@ -32,7 +32,7 @@ package struct RestCommand: Sendable {
     )
   }
 
-  /// The same request with more of it done.
+  /// The same request with new progress.
   package func goingOn(from progress: RestProgress) -> RestCommand {
     var command = self
     command.progress = progress
@@ -40,7 +40,7 @@ package struct RestCommand: Sendable {
   }
 }
 
-/// One thing that is done to one record.
+/// One operation on one record.
 package struct RestItem: Sendable {
   package enum Verb: String, Sendable {
     case create
@@ -48,63 +48,63 @@ package struct RestItem: Sendable {
     case replace
     case delete
     case restore
-    /// Takes a value of a conflict.
+    /// Chooses a value of a conflict.
     case resolve
   }
 
-  /// A place in a list, as the sender says it.
+  /// A place in a list, relative to its ends or to another record.
   package enum Place: Sendable, Equatable {
     case first
     case last
-    /// Beside the record of this id.
+    /// Next to the record with this id.
     case before(String)
     case after(String)
   }
 
-  /// What the sender insists on.
+  /// A precondition of the client.
   package enum Condition: Sendable, Equatable {
-    /// A live record with this rev.
+    /// The record is live and has this rev.
     case rev(Int64)
-    /// A live record whose ETag has one of these contents.
+    /// The record is live, and its ETag has one of these contents.
     case tags([String])
-    /// A live record.
+    /// The record is live.
     case present
-    /// No live record.
+    /// The record is not live.
     case absent
   }
 
   package let verb: Verb
-  /// What is to be done, as far as it is known without the record.
+  /// The operation, as far as it is known without the record.
   package let operation: RecordOperation
   package let condition: Condition?
-  /// The columns of JSON that are merged into what is there.
+  /// The JSON columns that are merged into the current value.
   let patches: [Int]
-  /// Columns that change by what is there: counters and sets.
+  /// Columns that change relative to the current value: counters and sets.
   var increments: [RestIncrement] = []
-  /// Of `resolve`, what is taken.
+  /// For `resolve`: the chosen value.
   package var choice: ConflictChoice?
-  /// The columns of positions that are made in the transaction, and where.
+  /// The position columns that the transaction fills in, and the places.
   package var places: [Int: Place] = [:]
 
   /// The record.
   package var key: Footprint.Key { Footprint.Key(table: operation.table, id: operation.id) }
 }
 
-/// The value that somebody takes of a conflict.
+/// The value that a client chooses in a conflict.
 package enum ConflictChoice: Sendable {
   case winner
   case loser
-  /// Any other: its JSON.
+  /// Another value, as JSON.
   case value([UInt8])
 }
 
-/// What became of one item.
+/// The result of one item.
 enum RestResult {
-  /// The record as it is now.
+  /// The record's current state.
   case record(ShownRecord, isNew: Bool)
-  /// What stays of it.
+  /// The record's tombstone.
   case deleted(Footprint.Key, Tombstone)
-  /// There was nothing, and there is nothing.
+  /// The record did not exist, and does not exist.
   case nothing
   case failure(RestFailure)
 }
@@ -112,34 +112,34 @@ enum RestResult {
 /// A record in an answer.
 struct ShownRecord {
   let record: StoredRecord
-  /// The id of the request by which the sender created it, if any.
+  /// The id of the request by which the client created the record, if any.
   let creator: String?
-  /// Whether there is room for its columns; else it has no values.
+  /// Whether the answer has room for the columns. Otherwise the record has no values.
   let isWhole: Bool
 }
 
-/// Why an item was not done.
+/// The reason why an item failed.
 struct RestFailure {
   let problem: Problem
-  /// The record as it is now, where the sender is shown it.
+  /// The record's current state, if the client may see it.
   var now: Shown?
 
-  /// A record, or what stays of it.
+  /// A record or its tombstone.
   enum Shown {
     case record(ShownRecord)
     case deleted(Footprint.Key, Tombstone)
   }
 }
 
-/// What became of all items.
+/// The result of all items.
 enum RestOutcome {
   case results([RestResult])
-  /// All were to be done or none, and none was.
+  /// An atomic request was refused. Nothing was written.
   case refused([(index: Int, failure: RestFailure)])
 }
 
 extension RestCommand {
-  /// What the command will probably touch.
+  /// The footprint of the command.
   func footprint(_ schema: SyncSchema) -> Footprint {
     var footprint = Footprint(device: key, user: key.user, request: request?.id)
     for case .success(let item) in items.dropFirst(progress.done) {

@@ -1,7 +1,7 @@
 import HoldfastCore
 
-/// A change of a column by what is there: `{"add": 2}` of a counter, `{"add": ["a"], "remove": ["b"]}` of a set. It is decided when its
-/// turn has come.
+/// A change relative to the current value: `{"add": 2}` of a counter, `{"add": ["a"], "remove": ["b"]}` of a set. It is evaluated when the
+/// item is applied.
 struct RestIncrement: Sendable {
   private enum Change {
     case number(Int64)
@@ -11,9 +11,9 @@ struct RestIncrement: Sendable {
   let column: Int
   private let change: Change
 
-  /// Reads one; nil, with nothing read, when the member is no object, or its column neither a counter nor a set.
+  /// Parses an increment. Returns nil and reads nothing if the member is no object, or the column is neither a counter nor a set.
   ///
-  /// - Throws: `Problem.invalidValue` when the object is another.
+  /// - Throws: `Problem.invalidValue` for an invalid object.
   init?(_ key: JSONKey, of table: TableSchema, _ reader: inout JSONReader) throws {
     guard let index = table.index(called: key),
       table.columns[index].policy == .counter || table.columns[index].policy == .set,
@@ -42,9 +42,9 @@ struct RestIncrement: Sendable {
     change = .elements(added: added, removed: removed)
   }
 
-  /// What it makes of a value.
+  /// The new value after the increment.
   ///
-  /// - Throws: `Problem` when that is none that the column takes.
+  /// - Throws: `Problem` if the column does not accept the result.
   func applied(to current: Value, _ column: ColumnSchema) throws(Problem) -> Value {
     let value: Value
     switch change {
@@ -53,7 +53,7 @@ struct RestIncrement: Sendable {
       if isOver { throw Problem(.invalidValue, "\(column.name) would have more than 64 bits.") }
       value = .integer(sum)
     case .elements(let added, let removed):
-      // What is no set, of the time before the column was one, gives way.
+      // A stored value that is no set, from before the column became one, is replaced.
       value = MergePolicy.json(of: (MergePolicy.elements(current) ?? []).union(added).subtracting(removed))
     }
     try column.check(value)

@@ -1,26 +1,26 @@
 package import HoldfastCore
 
-/// Reads the bodies of REST and checks them against the schema: PROTOCOL.md, section 9.2.
+/// Parses REST bodies and checks them against the schema: PROTOCOL.md, section 9.2.
 ///
-/// What is no JSON, or has another form as a whole, throws. An item that is wrong gives a problem of its own.
+/// Malformed JSON or a wrong overall form throws. An invalid item becomes a problem of that item.
 package struct RestReader {
-  /// The greatest number of items in a request.
+  /// The maximum number of items per request.
   static let itemLimit = 1000
 
   package let schema: SyncSchema
-  /// Makes the id of a record that was sent without one.
+  /// Creates the id of a record that was sent without one.
   package let newID: () -> String
 
   package init(schema: SyncSchema, newID: @escaping () -> String) {
     (self.schema, self.newID) = (schema, newID)
   }
 
-  /// The items of a body, and how they belong together.
+  /// The items of a body, and how they relate.
   package typealias Content = (form: RestCommand.Form, items: [Result<RestItem, Problem>])
 
-  /// What an item's place in the request says of it.
+  /// The facts about an item that its position in the request decides.
   private struct Place {
-    /// The members that it may have.
+    /// The permitted members.
     let members: TextSet
     var verb: RestItem.Verb?
     var table: Int?
@@ -30,7 +30,7 @@ package struct RestReader {
 
   // MARK: Bodies
 
-  /// The body of `POST /v1/tables/{table}`: a record, or many.
+  /// The body of `POST /v1/tables/{table}`: one record, or many.
   package func creations(in table: Int, _ body: [UInt8]) throws(Problem) -> Content {
     try read(body) { fields in
       if fields.names.contains("records") {
@@ -61,7 +61,7 @@ package struct RestReader {
     }
   }
 
-  /// The body of a request to the address of one record.
+  /// The body of a request to the URL of one record.
   package func one(
     _ verb: RestItem.Verb, _ table: Int, _ id: String, _ condition: RestItem.Condition?, _ body: [UInt8]
   ) throws(Problem) -> Content {
@@ -75,7 +75,7 @@ package struct RestReader {
     return try read(body) { fields in (.single, [item(fields, place)]) }
   }
 
-  /// The deletion of records by their ids alone.
+  /// Deletes of records, by id only.
   package func deletions(in table: Int, _ ids: [String], _ condition: RestItem.Condition? = nil) -> [Result<
     RestItem, Problem
   >] {
@@ -129,7 +129,7 @@ package struct RestReader {
     do { return .success(try checked(fields, place)) } catch let problem as Problem {
       return .failure(problem)
     } catch let error as JSONError {
-      // The grammar was checked before: this is a number beyond the finite doubles.
+      // The grammar was checked before. The remaining case is a number beyond the finite doubles.
       return .failure(Problem(.invalidValue, error.description))
     } catch { return .failure(Problem(.invalidOperation)) }
   }
@@ -161,7 +161,7 @@ package struct RestReader {
     return RestItem(
       verb: verb,
       operation: RecordOperation(
-        // Without a rev it is based on the record as it will be; without a time it is made when it arrives.
+        // Without a rev, the operation is based on the record's state when it is applied. Without a time, its stamp is the time of arrival.
         kind: kind, table: index, id: id, rev: fields.rev ?? .max, stamp: try stamp(fields),
         settings: settings, zone: fields.zone, isExplicitRestore: verb == .restore,
         hasNewID: place.id == nil && fields.id == nil),
@@ -180,14 +180,14 @@ package struct RestReader {
       if verb == .create { return newID() }
       throw Problem(.invalidOperation, "id is missing.")
     }
-    // Records that SQL made may have another id than a UUID; new ones may not.
+    // Records that SQL created may have ids other than UUIDs; new records may not.
     guard verb == .create ? Identifier.isUUID(given) : Identifier.isPossible(given) else {
       throw Problem(.invalidID, "id of an operation on \(table.name).")
     }
     return given
   }
 
-  /// When an update was made, as the sender says. A time to come counts as that of arrival, as a device's does.
+  /// The time of an update, as stated by the client. A time in the future is lowered to the time of arrival, as for devices.
   private func stamp(_ fields: RestFields) throws(Problem) -> Stamp {
     guard let at = fields.at else { return Stamp(rawValue: .max) }
     guard let milliseconds = Timestamp.milliseconds(at), milliseconds >= 0 else {
@@ -196,7 +196,7 @@ package struct RestReader {
     return Stamp(milliseconds: milliseconds)
   }
 
-  /// What the sender saw in the columns before.
+  /// The values that the client saw in the columns before.
   private func bases(
     _ fields: RestFields, _ table: TableSchema, of values: [Value?]
   ) throws -> [Value?] {
@@ -268,7 +268,7 @@ package struct RestReader {
       throw table.namedTwice(increment.column)
     }
     let bases = try bases(fields, table, of: values)
-    // Each is there, and is filled in when its turn has come.
+    // A placeholder. The position is filled in when the item is applied.
     for column in changes.places.keys { values[column] = .text("") }
     if verb != .update { values = try table.completed(values) }
     let settings = values.indices.compactMap { index in
@@ -282,14 +282,14 @@ package struct RestReader {
   }
 }
 
-/// The columns of an item whose value is decided when its turn has come, by what is there then.
+/// The columns of an item whose new value depends on the current one. They are computed when the item is applied.
 private struct ChangesInPlace {
   var increments: [RestIncrement] = []
   var places: [Int: RestItem.Place] = [:]
 }
 
 extension RestItem.Place {
-  /// Reads `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
+  /// Parses `{"after": ID}`, `{"before": ID}`, `{"at": "first"}` or `{"at": "last"}`.
   ///
   /// - Throws: `Problem.invalidValue` naming the column.
   fileprivate init(_ reader: inout JSONReader, _ column: String) throws {
@@ -317,9 +317,9 @@ extension RestItem.Place {
   }
 }
 
-/// The members of a body or of an item, as they stand in the text.
+/// The members of a body or of an item, as received.
 private struct RestFields {
-  /// Those that are there.
+  /// The names of the present members.
   private(set) var names: [String] = []
   private(set) var verb: String?
   private(set) var table: String?
@@ -334,7 +334,7 @@ private struct RestFields {
   private(set) var list: UnsafeBufferPointer<UInt8>?
   private var wrong: TextSet = []
 
-  /// Whether a member has another type than it should.
+  /// Whether a member has a wrong type.
   func isWrong(_ name: String) -> Bool { wrong.contains(name) }
 
   mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws {
@@ -360,7 +360,7 @@ private struct RestFields {
   }
 
   private mutating func integer(_ name: String, _ reader: inout JSONReader) throws -> Int64? {
-    // Read without its value first: a number beyond all others is wrong here, and breaks nothing.
+    // Reads the raw number first: one beyond the range of `Int64` is an invalid member, not malformed JSON.
     let text = try reader.readRawValue()
     guard let number = Int64(String(decoding: text, as: UTF8.self)) else {
       wrong.insert(name)

@@ -1,13 +1,13 @@
 package import HoldfastCore
 
-/// Does requests of REST, and knows those of before: docs/PROTOCOL.md, section 9.
+/// Executes REST requests, and replays the answers of earlier ones: docs/PROTOCOL.md, section 9.
 package struct RestRequests {
   package let work: UnitOfWork
   let text: RestText
 
   init(_ work: UnitOfWork, _ text: RestText) { (self.work, self.text) = (work, text) }
 
-  /// Writes what a request of REST says, or as much of it as there is time for, or finds how it was answered before.
+  /// Executes a REST request, or a part of it within the time budget. A repeated request gets its stored answer.
   ///
   /// - Throws: `Problem` before anything is written.
   package func rest(_ command: RestCommand, at now: Stamp) throws -> Outcome {
@@ -25,25 +25,25 @@ package struct RestRequests {
     }
     let (answer, progress) = try go(on: run, command, after: begun)
     var shown = answer
-    // A request that found no room is done again when it is repeated.
+    // The answer `zone-full` is not stored, so a repeat of the request runs again.
     if let request = command.request, answer?.status != ProblemCode.zoneFull.status {
       if !run.created.isEmpty {
         try work.stores.requests.add(run.created, by: request, of: number, user: device.user)
       }
-      // It may show what was seen when it was begun.
+      // The answer may contain records from an earlier transaction that the client may not see any more.
       if begun.done > 0 { shown = try answer.map { try showable($0, of: request, command, run) } }
       let kept = try shown.map(run.kept) ?? RestAnswer(unfinished: progress)
       try work.stores.requests.add(
         AnsweredRequest(request: request, at: work.clock.trusted.written(), answer: kept), to: number)
     }
-    // The clock of a database that is opened goes on from what devices wrote last.
+    // After a restart, the service's clock continues from the devices' last stamps.
     try work.stores.devices.advance(number, to: device, clock: now, at: work.clock.trusted.written())
     return shown.map { .rest($0, isReplay: false) } ?? .unfinished(progress)
   }
 
-  /// Does what is left of a request, or a part of it.
+  /// Executes the rest of a request, or a part of it.
   ///
-  /// - Returns: the answer when all is done, and how far it has come.
+  /// - Returns: the answer if all items are done, and the progress.
   private func go(
     on run: RestRun, _ command: RestCommand, after begun: RestProgress
   ) throws -> (answer: RestAnswer?, progress: RestProgress) {
@@ -64,15 +64,14 @@ package struct RestRequests {
     }
   }
 
-  /// What is known of a request with an id.
+  /// The stored state of a request with an id.
   private enum Earlier {
     case answer(RestAnswer)
-    /// A part of it was done.
+    /// A part of the request is done.
     case progress(RestProgress)
   }
 
-  /// What a request with an id was answered with, or how far it has come; nil when it is the first one of this id, or nothing is known of it any
-  /// more.
+  /// The stored answer or progress of a request with an id. Nil if the id is new, or its data is purged.
   private func earlier(
     _ request: RequestKey, of command: RestCommand, _ run: RestRun
   ) throws -> Earlier? {
@@ -84,14 +83,14 @@ package struct RestRequests {
       if let progress = known.answer.progress { return .progress(progress) }
       return .answer(try showable(known.answer, of: request, command, run))
     }
-    // What is under way is not over, though nothing of it is kept.
+    // The request is still in progress, even if its stored progress is purged.
     if command.progress.done > 0 { return nil }
     guard let known = try work.stores.requests.created(by: request.id, of: device) else { return nil }
     guard known.request == request else { throw Problem(.requestIDReused) }
     return .answer(text.answer(try run.recall(known.records), command.form, in: work.store.history))
   }
 
-  /// An answer as it may be given: what was shown when it was made may be hidden from the sender by now.
+  /// An answer in the form that may be sent now. Records in it may have become invisible to the client.
   private func showable(
     _ answer: RestAnswer, of request: RequestKey, _ command: RestCommand, _ run: RestRun
   ) throws -> RestAnswer {

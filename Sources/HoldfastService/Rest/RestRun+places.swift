@@ -1,17 +1,17 @@
 import HoldfastCore
 
-/// Places in lists, made when the turn of the record has come: the zone is locked by then, so that no one else makes the same.
+/// Computes positions in lists when an item is applied. The zone is locked by then, so no other transaction creates the same position.
 extension RestRun {
-  /// Fills in the positions that an operation makes, by their columns.
+  /// Fills in the positions that an operation needs, by column.
   ///
-  /// - Throws: `Problem.invalidValue` naming the column, where a neighbour is not in the list.
+  /// - Throws: `Problem.invalidValue` naming the column, if a neighbour is not in the list.
   package func place(_ operation: RecordOperation, _ places: [Int: RestItem.Place], _ visible: VisibleRecord)
     throws
     -> RecordOperation
   {
     var settings = operation.settings
     if operation.kind == .update, case .deleted = visible {
-      // What is not there any more has no place, and no other value is lost.
+      // A deleted record has no place in a list. The other values of the update still go to the conflict log.
       return operation.made(.update, settings: settings.filter { places[$0.column] == nil })
     }
     var values = [Value](repeating: .null, count: stores.schema.tables[operation.table].columns.count)
@@ -29,7 +29,7 @@ extension RestRun {
     return operation.made(operation.kind, settings: settings)
   }
 
-  /// The zone that a record will be in; nil for one that is not there yet, or that the sender may not read.
+  /// The zone that the record will be in; nil for an unknown zone, or one that the client may not read.
   private func zone(of operation: RecordOperation, _ values: [Value], _ visible: VisibleRecord) throws
     -> String?
   {
@@ -58,7 +58,7 @@ extension RestRun {
     func next(_ side: RecordList.Side, _ mark: String) throws -> Position? {
       guard let list else { return nil }
       let found = try stores.tables[list.table].position(side, mark, in: list, besides: operation.id)
-      // What SQL wrote may be no position; then it is no neighbour.
+      // SQL may have stored an invalid position. It does not count as a neighbour.
       return found.flatMap { try? Position(validating: $0) }
     }
     func neighbour(_ id: String) throws -> Position {

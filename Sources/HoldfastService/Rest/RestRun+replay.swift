@@ -1,14 +1,14 @@
 import HoldfastCore
 
-/// How the answer to a request with an id is kept, and what of it is shown when the request is repeated.
+/// Stores the answer to a request with an id, and restores it when the request is repeated.
 ///
-/// A short patch of a long record has a long answer. It is kept without the columns of records, so that what a request makes the
-/// database keep depends on its own size. A replay shows the columns of the records that have not changed since.
+/// A short patch of a long record has a long answer. The stored answer omits the records' columns, so that its size depends on the size of
+/// the request. A replay shows the columns of the records that have not changed since.
 extension RestRun {
-  /// How many bytes of answer each request may have kept, however short it is.
+  /// The answer size in bytes that is stored completely for any request.
   static let keptSize = 16 << 10
 
-  /// An answer in the form in which it is kept.
+  /// An answer in the form to store.
   package func kept(_ answer: RestAnswer) throws -> RestAnswer {
     guard answer.body.count > max(Self.keptSize, 2 * command.contentSize) else { return answer }
     let body = try JSONValue(parsing: answer.body).mappingRecords { record in
@@ -17,7 +17,7 @@ extension RestRun {
     return RestAnswer(status: answer.status, head: answer.head, body: body.bytes)
   }
 
-  /// What is shown of an answer that was kept; nil when it shows a record of a zone that the sender may not see any more.
+  /// A stored answer in the form to send; nil if it contains a record of a zone that the client may not see any more.
   func replay(_ answer: RestAnswer) throws -> RestAnswer? {
     guard !answer.body.isEmpty else { return answer }
     room = work.environment.answerSize - answer.body.count
@@ -40,7 +40,7 @@ extension RestRun {
     return isFilled ? RestAnswer(status: answer.status, head: answer.head, body: body.bytes) : answer
   }
 
-  /// Whether an object is a problem that names a record, as it has a unique value, and the sender may not see it any more.
+  /// Whether an object is a `unique-taken` problem that names a record the client may not see any more.
   private func isHiddenValue(_ json: JSONValue) throws -> Bool {
     guard json["code"]?.stringValue == ProblemCode.uniqueTaken.rawValue, let id = json["record"]?.stringValue
     else { return false }
@@ -51,7 +51,7 @@ extension RestRun {
   }
 }
 
-/// A record in an answer of REST, or the short form of one that is deleted.
+/// A record in a REST answer, or the short form of a deleted one.
 private struct AnsweredRecord {
   let members: [JSONValue.Member]
   let table: String
@@ -62,7 +62,7 @@ private struct AnsweredRecord {
   let hasColumns: Bool
   let isDeleted: Bool
 
-  /// Nil for an object that is none.
+  /// Nil for an object that is no record.
   init?(_ json: JSONValue) {
     guard let members = json.members, let table = json["table"]?.stringValue,
       let id = json["id"]?.stringValue, let zone = json["zone"]?.stringValue,
@@ -76,7 +76,7 @@ private struct AnsweredRecord {
 }
 
 extension JSONValue {
-  /// Whether an object in the answer, at any depth, fulfils a condition.
+  /// Whether an object in the answer, at any depth, meets a condition.
   fileprivate func contains(_ condition: (JSONValue) throws -> Bool) rethrows -> Bool {
     switch self {
     case .array(let elements): return try elements.contains { try $0.contains(condition) }
@@ -86,7 +86,7 @@ extension JSONValue {
     }
   }
 
-  /// The answer with each of its records replaced. Columns have no records in them.
+  /// The answer with each of its records replaced. Columns contain no records.
   fileprivate func mappingRecords(_ transform: (AnsweredRecord) throws -> JSONValue) rethrows -> JSONValue {
     if let record = AnsweredRecord(self) { return try transform(record) }
     switch self {

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 extension RestRun {
-  /// Takes a value of a conflict: one change set of the record's column and of the choice, by what the conflict says. Its facts never change.
+  /// Resolves a conflict: one change set with the edit of the record's column and the choice. The other columns of a conflict never change.
   package func resolve(_ item: RestItem) throws -> RestResult {
     do { return try attempt(item) } catch let problem as Problem {
       return .failure(try failure(problem, item))
@@ -26,7 +26,7 @@ extension RestRun {
     switch try look(key) {
     case .nothing: throw Problem(.recordUnknown, "The record of the conflict.")
     case .deleted(let tombstone):
-      // What was deleted and stays so needs no value.
+      // A record that stays deleted needs no value.
       if case .winner = choice, conflict["policy"] == .text("delete") {
         if let refused = try choose(resolution, item) { throw refused }
         return .deleted(key, tombstone)
@@ -38,7 +38,7 @@ extension RestRun {
     case .live(let live): record = live
     }
     let known = conflict[TableSchema.resolutionColumn]
-    // The same again changes nothing, also when the column was edited since.
+    // A repeated choice changes nothing, even if the column was edited since.
     let isRepeat = known == .text(resolution) && (resolution != "other" || record.values[column] == value)
     if isRepeat { return try shown(key) }
     if known != .null { throw Problem(.conflictResolved, "The choice is \(known.text ?? "").") }
@@ -51,7 +51,7 @@ extension RestRun {
     return try shown(key)
   }
 
-  /// The value that is taken, and what it is called in the log.
+  /// The chosen value, and its name in the log.
   private func taken(_ choice: ConflictChoice, of conflict: ConflictRecord, _ column: ColumnSchema) throws
     -> (
       Value, String
@@ -79,7 +79,7 @@ extension RestRun {
     }
   }
 
-  /// Writes the choice, and the edit that goes with it: both or none.
+  /// Writes the choice and its edit atomically.
   private func choose(_ resolution: String, _ item: RestItem, with edit: RecordOperation? = nil) throws
     -> Problem?
   {

@@ -1,8 +1,9 @@
 package import HoldfastCore
 
-/// Does the items of one request of REST, in the transaction of its command: the rules of PROTOCOL.md, section 9, on top of those of change sets.
+/// Executes the items of one REST request, in the transaction of its command. It adds the rules of PROTOCOL.md, section 9, to those of
+/// change sets.
 final class RestRun {
-  /// A record as the sender may see it.
+  /// A record as far as the client may see it.
   enum VisibleRecord {
     case live(StoredRecord)
     case deleted(Tombstone)
@@ -15,11 +16,11 @@ final class RestRun {
   let text: RestText
   let command: RestCommand
   let author: Author
-  /// How many bytes of records the answer takes yet.
+  /// The remaining bytes of records that fit into the answer.
   var room = 0
-  /// Whether a piece of the deletion is done that comes next.
+  /// Whether the last item, a deletion, is only partly done.
   private(set) var isUnfinished = false
-  /// What each item found.
+  /// The state before each item.
   private var before: [Int: VisibleRecord] = [:]
 
   var stores: RecordStores { work.stores }
@@ -31,10 +32,10 @@ final class RestRun {
     self.text = text
   }
 
-  /// Does items that stand alone, as many as the transaction has time for: at least one, if there is one left, or a piece of it.
+  /// Executes independent items within the time budget: at least one of the remaining ones, or a piece of it.
   ///
-  /// - Parameter progress: what earlier transactions have done.
-  /// - Returns: the results of those that follow.
+  /// - Parameter progress: the progress by earlier transactions.
+  /// - Returns: the results of the items executed now.
   func runEach(after progress: RestProgress) throws -> [RestResult] {
     room = work.environment.answerSize - progress.results.count
     var results: [RestResult] = []
@@ -54,7 +55,7 @@ final class RestRun {
     return results
   }
 
-  /// Does one item; nil when only a piece of it is done.
+  /// Executes one item; nil if only a piece of it is done.
   private func runAlone(_ item: RestItem, _ index: Int, isCut: Bool) throws -> RestResult? {
     if item.verb == .resolve { return try resolve(item) }
     let (refused, hasMore) = try work.runPiece([item.operation], by: author, keeper: 0, isCut: isCut) {
@@ -65,7 +66,7 @@ final class RestRun {
     return try result(item, index)
   }
 
-  /// Does all items or none.
+  /// Executes all items atomically.
   func runTogether() throws -> RestOutcome {
     room = work.environment.answerSize
     var items: [RestItem] = []
@@ -89,9 +90,9 @@ final class RestRun {
 
   // MARK: Before an item
 
-  /// Decides what an item does to the record that is there when its turn has come.
+  /// Computes an item's operation from the current record, when the item is applied.
   ///
-  /// - Throws: `Problem` when it can't be done; then nothing of it is.
+  /// - Throws: `Problem` if the item is refused. It then has no effect.
   private func prepare(_ item: RestItem, _ index: Int) throws -> RecordOperation {
     let visible = try look(item.key)
     before[index] = visible
@@ -100,7 +101,7 @@ final class RestRun {
     return item.places.isEmpty ? operation : try place(operation, item.places, visible)
   }
 
-  /// What an item does to what is there; its places are not looked up yet.
+  /// The item's operation on the current record, still without positions.
   private func decide(_ item: RestItem, _ visible: VisibleRecord) throws -> RecordOperation {
     let operation = item.operation
     switch (item.verb, visible) {
@@ -110,7 +111,7 @@ final class RestRun {
     case (.update, .nothing), (.restore, .nothing): throw Problem(.recordUnknown)
     case (.update, .live(let record)): return try patched(item, record)
     case (.update, .deleted), (.replace, .deleted):
-      // It is no success, and what is no success leaves nothing of an atomic request.
+      // The update fails, and one failure rolls back an atomic request.
       if command.form == .atomic { throw Problem(.recordDeleted) }
       let settings = operation.settings.filter { $0.value != .null }
       return operation.made(.update, settings: try settings + increased(item, of: nil))
@@ -143,14 +144,14 @@ final class RestRun {
       let tag = work.store.history.tag(rev: record.rev)
       if !tags.contains(where: { TextKey($0) == TextKey(tag) }) { throw Problem(.preconditionFailed) }
     case (_, .deleted):
-      // What a deletion wants is so already. Who insists on a record learns that it is gone, and nothing is written.
+      // A delete is already done. Another conditional write fails, and writes nothing.
       if verb != .delete { throw Problem(.recordDeleted) }
     case (_, .nothing):
       if verb == .replace { throw Problem(.preconditionFailed) }
     }
   }
 
-  /// Merges an item's JSON into the record's.
+  /// Merges an item's JSON patches and increments into the record's values.
   private func patched(_ item: RestItem, _ record: StoredRecord) throws -> RecordOperation {
     if item.patches.isEmpty, item.increments.isEmpty { return item.operation }
     let columns = stores.schema.tables[record.table].columns
@@ -160,7 +161,7 @@ final class RestRun {
       }
       let target = record.values[setting.column].text.map { Array($0.utf8) }
       let merged: [UInt8]
-      // What SQL put there may be no JSON that anybody reads: it is no object, and so gives way.
+      // SQL may have stored JSON that cannot be parsed. It is not an object, so the patch replaces it.
       do { merged = try JSONMergePatch.apply(Array(patch.utf8), to: target) } catch is JSONError {
         merged = try JSONMergePatch.apply(Array(patch.utf8), to: nil)
       }
@@ -171,7 +172,7 @@ final class RestRun {
     return item.operation.made(.update, settings: try settings + increased(item, of: record))
   }
 
-  /// What an item's increments make of a record; of nothing, where there is none.
+  /// The results of an item's increments on a record; on empty values without one.
   private func increased(_ item: RestItem, of record: StoredRecord?) throws -> [RecordOperation.Setting] {
     let columns = stores.schema.tables[item.key.table].columns
     return try item.increments.map { increment in
@@ -195,7 +196,7 @@ final class RestRun {
         CreatedRecord(
           place: index, table: stores.schema.tables[item.key.table].name, id: item.key.id))
     }
-    // Not as the sender may see it: who gave up a membership is shown what stays of it.
+    // Ignores the client's access: a client that gave up its own membership still gets the tombstone.
     if let record = try stores.tables[item.key.table].record(item.key.id) {
       let creator =
         try isNew
@@ -213,7 +214,7 @@ final class RestRun {
     return .deleted(item.key, tombstone)
   }
 
-  /// A record for the answer. Many large ones would fill the memory: behind the limit they go without their values.
+  /// A record for the answer. Beyond the size limit it has no values, to bound the memory.
   func show(_ record: StoredRecord, _ creator: String?) -> ShownRecord {
     let isWhole = room > 0 || command.form == .single
     room -= record.size
@@ -234,7 +235,7 @@ final class RestRun {
     }
   }
 
-  /// A record as the sender may see it: one of a zone that is not the sender's is not there.
+  /// A record as far as the client may see it. A record of another zone does not exist for it.
   func look(_ key: Footprint.Key) throws -> VisibleRecord {
     if let record = try stores.tables[key.table].record(key.id) {
       return try stores.ledger.role(of: author.user, in: record.zone) == nil ? .nothing : .live(record)
@@ -248,7 +249,7 @@ final class RestRun {
 
   // MARK: Requests that were done before
 
-  /// The records of a request, whose answer is purged, as they are now. Nothing is written.
+  /// The current state of the records of a request whose answer is purged. Writes nothing.
   func recall(_ records: [CreatedRecord]) throws -> RestOutcome {
     room = work.environment.answerSize
     return .results(
@@ -279,7 +280,7 @@ final class RestRun {
 }
 
 extension RecordOperation {
-  /// The operation in another kind, with what is decided when its turn has come.
+  /// The operation with another kind, and with values that are known only now.
   package func made(_ kind: Kind, settings: [Setting]? = nil, zone: String? = nil) -> RecordOperation {
     RecordOperation(
       kind: kind, table: table, id: id, rev: rev, stamp: stamp, settings: settings ?? self.settings,

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// Writes the answers of REST to what is written.
+/// Encodes the answers to REST writes.
 struct RestText: Sendable {
   let records: RecordWriter
   private let schema: SyncSchema
@@ -22,14 +22,14 @@ struct RestText: Sendable {
     }
   }
 
-  /// The answer of a request whose items stand alone, when all are done.
+  /// The answer of a request with independent items, when all are done.
   func answer(_ progress: RestProgress) -> RestAnswer {
     RestAnswer(
       status: 200, head: Self.json,
       body: Array("{\"results\":[".utf8) + progress.results + Array("]}".utf8))
   }
 
-  /// Writes down the results of items that are done.
+  /// Appends the results of finished items.
   func add(_ results: [RestResult], to progress: inout RestProgress) {
     progress.done += results.count
     for result in results {
@@ -128,14 +128,14 @@ struct RestText: Sendable {
 }
 
 extension RecordWriter {
-  /// Writes the short form of a record of which a tombstone is left.
+  /// Writes the short form of a deleted record.
   package func writeShort(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
     writer.beginObject()
     writeShortMembers(key, tombstone, to: &writer)
     writer.endObject()
   }
 
-  /// Writes the members of that form into an object that was begun.
+  /// Writes the members of that form into an open object.
   package func writeShortMembers(_ key: Footprint.Key, _ tombstone: Tombstone, to writer: inout JSONWriter) {
     writeShortMembers(
       table: key.table, id: key.id, zone: tombstone.zone, rev: tombstone.rev, seq: tombstone.seq ?? 0,
@@ -143,7 +143,7 @@ extension RecordWriter {
   }
 }
 
-/// A text as it stands in a path: all but the unreserved characters as escapes (RFC 3986, section 2.3).
+/// A text in a URL path: percent-encodes all but the unreserved characters (RFC 3986, section 2.3).
 package func percentEncoded(_ text: String) -> String {
   var encoded = ""
   for byte in text.utf8 {

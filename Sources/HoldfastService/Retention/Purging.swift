@@ -1,12 +1,12 @@
 package import HoldfastCore
 
-/// Purges what a pass has found, and goes on with the time by which it judges: docs/RETENTION.md, section 2.
+/// Executes the purges of a pass, and advances the trusted time: docs/RETENTION.md, section 2.
 package struct Purging {
   package let work: UnitOfWork
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// Purges what a pass found, if it is still to be purged.
+  /// Purges an item, if it still qualifies.
   package func purge(_ item: Purgeable, _ terms: RetentionTerms, at now: Stamp) throws -> Purged {
     switch item {
     case .conflicts(let conflicts): return try purge(conflicts, at: now)
@@ -14,14 +14,14 @@ package struct Purging {
     case .erasedRecords(let user, let zone, let records):
       return try Erasing(work).erase(records, of: zone, user, at: now)
     default:
-      // Another may have begun since it was found.
+      // Another epoch may have begun since the item was found.
       var terms = terms
       terms.history = work.history
       return try work.store.purging.purge(item, terms)
     }
   }
 
-  /// Goes on with the time by which ages are judged.
+  /// Advances the time by which ages are computed.
   package func keepTime(isTrusted: Bool) throws -> TimeStep {
     let step = work.clock.trusted.step(try work.store.purging.lockTime(), trusts: isTrusted)
     if step.wentBack { try work.store.purging.rollBack(to: work.environment.now()) }

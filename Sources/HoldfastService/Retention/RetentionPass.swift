@@ -1,16 +1,16 @@
 import HoldfastConcurrency
 
-/// One pass over all that may be purged: docs/RETENTION.md, section 2. It keeps nothing: each begins at the beginning.
+/// One retention pass: docs/RETENTION.md, section 2. It has no stored state; each pass starts from the beginning.
 package struct RetentionPass {
-  /// How long each pause is at least.
+  /// The minimum length of a pause.
   private static let breath = Duration.milliseconds(5)
 
-  /// Looks for what may be purged, from a place on.
+  /// Searches for purgeable data from a place on.
   package let find: (_ kind: Purgeable.Kind, _ after: String) throws -> FoundPurgeable
-  /// Has a command purge; nil when it could not be done now.
+  /// Runs a purge command; nil if it was postponed.
   package let purge: (Purgeable) throws -> Purged?
 
-  /// Lets time go by in which others write.
+  /// Pauses, so that other commands can write.
   package var pause: (Duration) throws -> Void = { _ in }
 
   package init(
@@ -20,9 +20,9 @@ package struct RetentionPass {
     (self.find, self.purge, self.pause) = (find, purge, pause)
   }
 
-  /// Makes the pass.
+  /// Runs the pass.
   ///
-  /// - Parameter kinds: what is looked for; everything unless given.
+  /// - Parameter kinds: the kinds to search for; all by default.
   package func run(_ kinds: [Purgeable.Kind] = Purgeable.Kind.allCases) throws -> Purged {
     var all = Purged()
     for kind in kinds {
@@ -35,7 +35,7 @@ package struct RetentionPass {
           while goesOn {
             let step = try paced { try purge(item) }
             all.add(step ?? Purged(postponed: 1))
-            // What is found by its age alone would be found again at once.
+            // The search by age has no place to continue from, and would find the same item again.
             if step == nil, after.isEmpty, place == "" { place = nil }
             goesOn = step?.hasMore ?? false
           }
@@ -45,7 +45,7 @@ package struct RetentionPass {
     return all
   }
 
-  /// Takes a step, and pauses for as long as it took: others come first.
+  /// Runs a step, and pauses for as long as it took, to leave time for other commands.
   private func paced<Result>(_ step: () throws -> Result) throws -> Result {
     let start = MonotonicTime.exact
     let result = try step()

@@ -1,12 +1,12 @@
 public import HoldfastCore
 
-/// A record as a team's own rules see it.
+/// A record as validators and resolvers see it.
 public struct RuledRecord: Sendable {
-  /// The name of its table.
+  /// The name of the record's table.
   public let table: String
-  /// Its id.
+  /// The record's id.
   public let id: String
-  /// Its zone.
+  /// The record's zone.
   public let zone: String
   private let columns: [ColumnSchema]
   private let values: [Value]
@@ -19,17 +19,17 @@ public struct RuledRecord: Sendable {
     values = record.values
   }
 
-  /// The value of a column in the form of the wire; null also where there is no such column.
+  /// The value of a column in its wire form; null for an unknown column.
   public subscript(column: String) -> JSONValue {
     zip(columns, values).first { $0.0.name == column }.map { $0.json(of: $1) } ?? .null
   }
 }
 
-/// Why a team's own rule refuses a change set: it is answered with `validation-failed`.
+/// Thrown by a validator or resolver to refuse a change set. The answer is `validation-failed`.
 public struct ValidationError: Error, Sendable {
-  /// What is wrong, for the person who wrote it: it is sent back.
+  /// The reason, for the person who wrote the value. The server sends it to the device.
   public let detail: String
 
-  /// An error with its text.
+  /// Creates an error with a reason.
   public init(_ detail: String) { self.detail = detail }
 }

@@ -1,26 +1,26 @@
 public import HoldfastCore
 
-/// A team's own rules: what becomes of edits that meet in columns with the policy `resolver`, and which records there may be. See
+/// A team's validators and resolvers: which records are valid, and how concurrent edits merge in columns with the policy `resolver`. See
 /// PROTOCOL.md, section 5.1.
 ///
-/// The functions run on the threads that write, inside the transaction: each change set waits for them. They decide by what they are given, and
-/// are quick.
+/// The functions run on the writer threads, inside the transaction, so every change set waits for them. They must be fast, and depend only
+/// on their arguments.
 public struct Rules: Sendable {
-  /// Makes one value of two edits.
+  /// Merges two concurrent edits into one value.
   ///
   /// - Parameters:
-  ///   - base: the value that the edit began from; nil when it is not known.
-  ///   - mine: the value of the edit that arrives.
-  ///   - theirs: the value that is there.
-  ///   - record: the record as it is there, with what the edit has changed of it so far.
-  /// - Returns: the column's value, in the form of the wire.
+  ///   - base: the value before the edit; nil if unknown.
+  ///   - mine: the value of the incoming edit.
+  ///   - theirs: the current value.
+  ///   - record: the current record, with the other changes of the incoming edit so far.
+  /// - Returns: the column's new value, in its wire form.
   /// - Throws: `ValidationError` to refuse the change set.
   public typealias Resolver =
     @Sendable (
       _ base: JSONValue?, _ mine: JSONValue, _ theirs: JSONValue, _ record: RuledRecord
     ) throws -> JSONValue
 
-  /// Looks at a record as it is to be.
+  /// Checks a record in its new state.
   ///
   /// - Throws: `ValidationError` to refuse the change set.
   public typealias Validator = @Sendable (_ record: RuledRecord) throws -> Void
@@ -34,22 +34,22 @@ public struct Rules: Sendable {
   package private(set) var resolvers: [Place: Resolver] = [:]
   package private(set) var validators: TextMap<Validator> = [:]
 
-  /// No rules.
+  /// Creates an empty set of rules.
   public init() {}
 
-  /// Sets what becomes of two edits of a column, whose policy is `resolver`. The last one given counts.
+  /// Sets the resolver of a column with the policy `resolver`. Replaces an earlier one.
   public mutating func resolve(_ table: String, _ column: String, by resolver: @escaping Resolver) {
     resolvers[Place(table: table, column: column)] = resolver
   }
 
-  /// Sets who looks at each record of a table that was made or changed. The last one given counts.
+  /// Sets the validator for created and changed records of a table. Replaces an earlier one.
   public mutating func validate(_ table: String, by validator: @escaping Validator) {
     validators[table] = validator
   }
 
-  /// Checks that the rules and a schema fit together.
+  /// Checks that the rules fit a schema.
   ///
-  /// - Throws: `ServerError`: `rulesMissing` for a column without its resolver, `rulesUnknown` for a rule that would never be asked.
+  /// - Throws: `ServerError`: `rulesMissing` for a column without its resolver, `rulesUnknown` for a rule that would never be called.
   package func check(against schema: SyncSchema) throws(ServerError) {
     for table in schema.tables {
       for column in table.columns where column.policy == .resolver {

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// The rules of a server, and who is told when one fails.
+/// The rules of a server, and the log for their failures.
 package struct RulesInForce {
   private let rules: Rules
   let log: @Sendable (String) -> Void

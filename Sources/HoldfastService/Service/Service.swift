@@ -1,13 +1,13 @@
 package import HoldfastCore
 
-/// The rules of the server over one store: applies commands, many in one transaction. One thread at a time uses it;
-/// it has no threads, no clock and no randomness of its own.
+/// The rules of the server over one store: applies commands, many per transaction. One thread at a time may use it. It has no threads,
+/// clock or randomness of its own.
 package final class Service {
-  /// What is done when somebody else is in the way.
+  /// How a service treats commands that other transactions block.
   package enum Lane {
-    /// Little: such a command is put off.
+    /// The fast lane: such a command is deferred.
     case fast
-    /// Much: it is tried again and again, and then answered as `busy`.
+    /// The slow lane: such a command is retried many times, and then answered with `busy`.
     case slow
 
     fileprivate var attempts: Int { self == .fast ? 2 : 20 }
@@ -19,9 +19,9 @@ package final class Service {
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
-  ///   - rules: the team's own, which fit the schema.
-  ///   - clock: shared with whoever else writes in this process.
-  ///   - log: takes the reason of an unexpected failure, without a user's data.
+  ///   - rules: the team's rules. They must fit the schema.
+  ///   - clock: shared with the other writers of this process.
+  ///   - log: receives the reason of an unexpected failure, without user data.
   package init(
     _ store: any StoreWriter, _ schema: SyncSchema, _ lane: Lane, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
@@ -32,11 +32,11 @@ package final class Service {
     restText = RestText(schema)
   }
 
-  /// Applies commands in one transaction, which is on disk when this returns.
+  /// Applies commands in one transaction. It is durable when this returns.
   ///
-  /// - Returns: for each command its outcome, or the problem that kept it, and it alone, from writing; nil when it is put off, as somebody
-  ///   else is in its way. When the disk is full or fails, that is the problem of all, and nothing was written. Of commands at the end, never
-  ///   all, nothing is said when the transaction has taken its time: they have not been looked at.
+  /// - Returns: the outcome of each command, or the problem that refused only this command. Nil for a deferred command. If the disk is
+  ///   full or fails, all commands get that problem, and nothing was written. If the transaction uses up its time budget, the result is
+  ///   shorter: the last commands were not processed. It is never empty.
   package func apply(_ commands: [ServiceCommand]) -> [Result<Outcome, Problem>?] {
     var (attempt, isCareful, epochs) = (1, false, 0)
     work.condemn(nil)
@@ -45,9 +45,9 @@ package final class Service {
         work.store.rollBack()
         epochs += 1
         do {
-          // It goes back again and again: whoever does that is to be stopped, not followed.
+          // The history goes back repeatedly. The server fails instead of beginning epoch after epoch.
           if epochs > 2 { throw proof }
-          // Another node may have done it at the same moment.
+          // Another node may have begun an epoch at the same moment.
           _ = try work.store.beginEpoch(
             NewEpoch(work.environment, because: proof.reason, isForkKnown: proof.isForkKnown),
             after: proof.epoch)
@@ -70,9 +70,9 @@ package final class Service {
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
           return lane == .fast ? [nil] : fail(commands, Problem(.busy, retryAfter: 1), error)
         case .rule, .other:
-          // One of them is at fault. Alone, it harms no other.
+          // One command is at fault. Run alone, it affects no other command.
           if commands.count > 1 { return commands.flatMap { apply([$0]) } }
-          // Nothing was written yet: it is no rule that is broken, but reading that failed, as by a limit on its time.
+          // Nothing was written yet, so no rule is violated: a read failed, for example at its time limit.
           if case .rule = work.store.meaning(of: error), !work.hasBegun {
             return fail(commands, Problem(.busy, retryAfter: 5), error)
           }
@@ -85,7 +85,7 @@ package final class Service {
     }
   }
 
-  /// What the commands changed since this was asked before, for the streams of devices.
+  /// The notifications of the commands since the last call, for the event streams.
   package func takeChanges() -> ZoneChanges {
     defer { work.changes = ZoneChanges() }
     return work.changes
@@ -97,7 +97,7 @@ package final class Service {
     return work.tally
   }
 
-  /// Ends the use of the work.store.
+  /// Closes the store.
   package func close() {
     do { try work.store.close() } catch { log("The database was not closed well: \(error)") }
   }
@@ -122,7 +122,7 @@ package final class Service {
       if index > 0, work.hasTakenItsTime || command.isBegun { break }
       work.stores.ledger.author = 0
       work.stores.ledger.scope = command.key?.use.scope
-      // A problem is thrown before the command has written anything.
+      // A command throws a problem before it writes anything.
       do { results.append(.success(try apply(command, at: now))) } catch let problem as Problem {
         results.append(.failure(problem))
       }

@@ -1,44 +1,44 @@
 package import HoldfastCore
 
-/// One thing to write. Everything in it was read and checked as far as that is possible without the database.
+/// One command for the writer. Everything in it is parsed, and checked as far as possible without the database.
 package enum ServiceCommand: Sendable {
   case sync(SyncCommand)
   case rest(RestCommand)
   case signUp(SignUp)
   case signIn(SignIn)
   case copyDevice(DeviceKey, name: String, token: TokenHash)
-  /// Makes the token of one of the user's devices invalid, by the device's id.
+  /// Revokes the token of one of the user's devices, by the device's id.
   case revoke(DeviceKey, device: String)
-  /// Makes the tokens of the user's other devices invalid.
+  /// Revokes the tokens of the user's other devices.
   case revokeOthers(DeviceKey)
   case signOut(DeviceKey)
   case changePassword(PasswordChange)
-  /// Begins to erase the sender's user, who gave the right password.
+  /// Begins to erase the sender's user, after the password was verified.
   ///
-  /// `password` is the stored hash that it was verified against; empty for who has none.
+  /// `password` is the stored hash that it was verified against; empty for a user without a password.
   case erase(DeviceKey, password: String)
-  /// A user of an identity provider signs in, or is seen for the first time.
+  /// Signs in a user of an identity provider. Creates the account at the first sign-in.
   case signInByProvider(ProviderSignIn)
-  /// Makes an invitation, with the hash of its token.
+  /// Stores an invitation under the hash of its token.
   case invite(DeviceKey, Invitation, TokenHash)
   case revokeInvitation(DeviceKey, id: String, zone: String)
   case accept(DeviceKey, TokenHash)
-  /// What a user says of the own memberships.
+  /// A user's change of the own memberships.
   case membership(DeviceKey, MembershipChange)
-  /// Keeps the ids of a result.
+  /// Stores the ids of a query result.
   case keepResult(KeptResult)
-  /// The team's program was told of zones.
+  /// Stores that the webhook was notified of zones.
   case notified([NotifiedZone])
-  /// Purges what a pass found.
+  /// Purges an item that a retention pass found.
   case purge(Purgeable, RetentionTerms)
-  /// Goes on with the time by which ages are judged; the operator may say that the clock is right.
+  /// Advances the trusted time. An operator may confirm that the clock is right.
   case keepTime(isTrusted: Bool)
-  /// Writes something of no meaning, to see whether writing works.
+  /// Writes a text without meaning, to test whether the database accepts writes.
   case probe
 }
 
 extension ServiceCommand {
-  /// What is left of a command of which a part is done.
+  /// The rest of a command that is partly done.
   package func goingOn(from progress: RestProgress) -> ServiceCommand {
     switch self {
     case .rest(let command): return .rest(command.goingOn(from: progress))
@@ -49,7 +49,7 @@ extension ServiceCommand {
     }
   }
 
-  /// Whether a part of it was done. It takes long, so it shares no transaction with those before it.
+  /// Whether the command is partly done. It takes long, so it begins its own transaction.
   var isBegun: Bool {
     switch self {
     case .rest(let command): command.progress != RestProgress()
@@ -58,7 +58,7 @@ extension ServiceCommand {
     }
   }
 
-  /// The device that gave the command, where it has one.
+  /// The device that sent the command, if any.
   package var key: DeviceKey? {
     switch self {
     case .sync(let command): command.key
@@ -74,7 +74,7 @@ extension ServiceCommand {
 }
 
 extension ServiceCommand {
-  /// What the command will probably touch.
+  /// The footprint of the command.
   package func footprint(_ schema: SyncSchema) -> Footprint {
     switch self {
     case .sync(let command): command.footprint(schema)

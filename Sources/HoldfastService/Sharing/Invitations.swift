@@ -1,12 +1,12 @@
 package import HoldfastCore
 
-/// Invitations by a link: docs/SHARING.md.
+/// Invitations by link: docs/SHARING.md.
 package struct Invitations {
   package let work: UnitOfWork
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// Stores an invitation that an owner made.
+  /// Stores an owner's invitation.
   ///
   /// - Throws: `Problem` before anything is written.
   package func invite(_ invitation: Invitation, _ token: TokenHash, by key: DeviceKey, at now: Stamp) throws {
@@ -18,16 +18,16 @@ package struct Invitations {
     try work.store.invitations.add(invitation, token)
   }
 
-  /// Removes an invitation, so that nobody accepts it any more.
+  /// Removes an invitation. It can no longer be accepted.
   package func revokeInvitation(_ id: String, to zone: String, by key: DeviceKey) throws {
     try requireOwner(work.device(key).user, of: zone)
     guard try work.store.invitations.remove(id, from: zone) else { throw Problem(.notFound) }
   }
 
-  /// Makes the sender a member of the zone of an invitation, once: who has the role already uses nothing up.
+  /// Makes the sender a member of an invitation's zone. A member who has the role already does not use up the invitation.
   package func accept(_ token: TokenHash, by key: DeviceKey, at now: Stamp) throws -> Outcome {
     let user = try work.device(key).user
-    // It is looked up again when its zone is locked: from then on it stays as it is.
+    // Reads the invitation again under the zone's lock, which excludes changes.
     guard let zone = try work.store.invitations.invitation(token)?.zone, try work.stores.ledger.exists(zone),
       let invitation = try work.store.invitations.invitation(token), try work.stores.isLive(zone),
       let name = try work.store.accounts.name(ofID: user)
@@ -38,12 +38,12 @@ package struct Invitations {
     let member = try work.stores.membership(of: user, in: zone)
     let role = member?.values[work.stores.memberColumns.role].text.flatMap(Role.init)
     let isPending = member.map { $0.values[work.stores.memberColumns.inviter] != .null } ?? false
-    // Also when it is used up: the answer to the one who did it may have been lost.
+    // This also holds for a used-up invitation, because the answer to its last use may have been lost.
     if let member, let role, !isPending, role >= invitation.role {
       return outcome(member.id, role, isNew: false)
     }
     guard invitation.isGood(at: work.environment.now()),
-      // Who is being erased may be an owner for some steps yet.
+      // An inviter under erasure may remain an owner for some steps.
       try work.store.accounts.name(ofID: invitation.inviter) != nil,
       try work.stores.ledger.role(of: invitation.inviter, in: zone) == .owner
     else { throw Problem(.invitationInvalid) }
@@ -67,9 +67,9 @@ package struct Invitations {
     return outcome(id, invitation.role, isNew: true)
   }
 
-  /// Sees to it that a user is an owner of a zone, which is locked from then on.
+  /// Requires that a user is an owner of a zone. Locks the zone.
   ///
-  /// - Throws: `Problem`: `notFound` for a stranger, `roleInsufficient` for others.
+  /// - Throws: `Problem`: `notFound` for a user without access, `roleInsufficient` for other members.
   private func requireOwner(_ user: String, of zone: String) throws {
     guard try work.stores.ledger.exists(zone), let role = try work.stores.ledger.role(of: user, in: zone)
     else {

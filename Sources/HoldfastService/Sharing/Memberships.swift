@@ -1,20 +1,20 @@
 package import HoldfastCore
 
-/// What a user says of memberships: docs/SHARING.md, sections 2 and 3.
+/// A user's change of the own memberships: docs/SHARING.md, sections 2 and 3.
 package enum MembershipChange: Sendable, Equatable {
-  /// Accepts a membership that waits, by the id of its record.
+  /// Accepts a pending membership, by the id of its record.
   case accept(String)
-  /// Refuses it, which removes the record.
+  /// Declines a pending membership, which deletes the record.
   case decline(String)
-  /// Leaves a zone, whatever gives it.
+  /// Leaves a zone: ends the own membership and access by groups.
   case leave(zone: String)
-  /// As an owner of a group rolls back that another zone names it, by the id of that zone's record.
+  /// Withdraws a group from another zone, as an owner of the group, by the id of that zone's record.
   case withdraw(String, group: String)
-  /// Blocks a user, by the id.
+  /// Blocks a user, by id.
   case block(String)
   case unblock(String)
 
-  /// What the change will probably touch.
+  /// The footprint of the change.
   package func footprint(_ key: DeviceKey, _ schema: SyncSchema) -> Footprint {
     var footprint = Footprint(device: key, user: key.user)
     let members = schema.index(of: TableSchema.members.name) ?? 0
@@ -30,13 +30,13 @@ package enum MembershipChange: Sendable, Equatable {
   }
 }
 
-/// What users say of the own memberships: docs/SHARING.md, sections 2 and 3.
+/// Executes users' changes of their own memberships: docs/SHARING.md, sections 2 and 3.
 package struct Memberships {
   package let work: UnitOfWork
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// Does what a user says of memberships.
+  /// Executes a change of memberships.
   ///
   /// - Throws: `Problem` before anything is written.
   package func membership(_ change: MembershipChange, by key: DeviceKey, at now: Stamp) throws -> Outcome {
@@ -72,7 +72,7 @@ package struct Memberships {
     work.stores.ledger.changedMember(author.user)
   }
 
-  /// A user's own membership, accepted or not, of a zone that stands.
+  /// A user's own membership, accepted or pending, of a zone that has not ended.
   private func invitation(_ id: String, of user: String) throws -> StoredRecord {
     guard let member = try work.stores.tables[work.stores.members].record(id),
       member.values[work.stores.memberColumns.user] == .text(user),

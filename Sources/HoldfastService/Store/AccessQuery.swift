@@ -1,21 +1,21 @@
 package import HoldfastCore
 
-/// Who may do what where, as `members` and groups have it: the one query of it in SQL, for each engine by its own names. The triggers write
-/// `access` by it, and the doctor compares `access` with it. docs/SHARING.md, section 1.
+/// The SQL query that computes each user's role in each zone from `members` and groups. Each engine passes its own table names. The
+/// triggers write `access` with it, and the doctor compares `access` with it. docs/SHARING.md, section 1.
 package struct AccessQuery {
-  /// `members`, and the table of who has left which zone.
+  /// The name of `members`, and of the table of users who have left a zone.
   package let members: String
   package let left: String
-  /// Whether the zone that a row of members, `m`, names as a group still stands.
+  /// An SQL condition: the zone that a row `m` of `members` names as its group is not deleted.
   package let isLive: String
 
   package init(members: String, left: String, isLive: String) {
     (self.members, self.left, self.isLive) = (members, left, isLive)
   }
 
-  /// `zone`, `account`, and `level`: the greatest that members and groups give.
+  /// Selects `zone`, `account` and `level`: the greatest level that members and groups grant.
   ///
-  /// - Parameter condition: of which rows of members, `m`.
+  /// - Parameter condition: an SQL condition on rows `m` of `members`.
   package func due(where condition: String) -> String {
     let level = Self.level(of: "m.role")
     return """
@@ -30,9 +30,10 @@ package struct AccessQuery {
       """
   }
 
-  /// Where `access` says something else: zone, account, the level that it has and the one that is due as texts, 0 for none.
+  /// Selects the differences between `access` and the computed roles: zone, account, stored level and computed level, as texts. 0 means no
+  /// role.
   ///
-  /// - Parameter zones: the zones that there are; in others nobody may do anything.
+  /// - Parameter zones: the table of existing zones. Other zones grant nothing.
   package func differences(from access: String, zones: String) -> String {
     let isThere = "EXISTS (SELECT 1 FROM \(zones) z WHERE z.zone = m.zone)"
     return """
@@ -43,7 +44,7 @@ package struct AccessQuery {
       """
   }
 
-  /// The role of a level in PostgreSQL.
+  /// PostgreSQL SQL that maps a level to its role.
   package static func role(of level: String) -> String { "(ARRAY[\(Role.sqlList)])[\(level)]" }
 
   private static func level(of role: String) -> String {
@@ -52,14 +53,14 @@ package struct AccessQuery {
   }
 }
 
-/// A user who may do something else in a zone than its members say.
+/// A user whose role in `access` differs from the role that members and groups grant.
 package struct WrongAccess {
   package let zone: String
   package let user: String
   package let found: Role?
   package let due: Role?
 
-  /// A row of `AccessQuery.differences`.
+  /// Parses a row of `AccessQuery.differences`.
   package init(_ row: [String]) {
     (zone, user) = (row[0], row[1])
     (found, due) = (Self.role(of: row[2]), Self.role(of: row[3]))
@@ -70,7 +71,7 @@ package struct WrongAccess {
     return Role.allCases[place - 1]
   }
 
-  /// What an operator is told.
+  /// The line that the doctor prints for an operator.
   package var finding: String {
     """
     access: the user \(user) has \(found?.rawValue ?? "nothing") in the zone \(zone), and its members say \(due?.rawValue ?? "nothing"); \

@@ -1,39 +1,39 @@
 package import HoldfastCore
 
-/// What programs that keep no copy read of the shared database: PROTOCOL.md, section 9.
+/// Reads for clients without a local copy: PROTOCOL.md, section 9.
 package protocol CollectionReader: AnyObject {
-  /// Runs `body`, all of whose reads see one moment; where zones lie on different shards, what is read later is of no earlier moment, and what
-  /// is read of one zone is of one.
+  /// Runs `body` in one snapshot. With several shards, the reads of one zone share a snapshot, and a later read never sees an earlier
+  /// state.
   func moment<Result>(_ body: () throws -> Result) throws -> Result
 
-  /// What a user may read.
+  /// The zones that a user may read.
   ///
-  /// - Parameter publicZones: the zones that everybody may read.
+  /// - Parameter publicZones: the zones that are visible to every user.
   func visibleZones(of user: String, publicZones: [String]) throws -> VisibleZones
 
-  /// The ids of the records in some zones that a query asks for, in its order.
+  /// The ids of the records that match a query in some zones, in the query's order.
   ///
-  /// - Parameter limit: how many at the most.
+  /// - Parameter limit: the maximum number of ids.
   func ids(_ query: RecordQuery, in zones: [String], limit: Int) throws -> [String]
 
-  /// The ranks of some records in a list: their places from 1, by position and id. Those that are not in it have none.
+  /// The ranks of some records in a list, from 1, ordered by position and id. Records that are not in the list are omitted.
   func ranks(of ids: [String], in list: RecordList) throws -> TextMap<Int64>
 
   /// The changes of a table's records in a zone, in seq order, each record once.
   ///
   /// - Parameters:
-  ///   - seq: the changes after this one.
-  ///   - limit: how many at the most.
+  ///   - seq: returns only changes after this seq.
+  ///   - limit: the maximum number of changes.
   func changes(of table: Int, in zone: String, after seq: Int64, limit: Int) throws -> [RecordChange]
 
-  /// A result that was kept for a user, or nil.
+  /// The head of a stored result of a user, or nil.
   func keptResult(_ token: TokenHash, of user: String) throws -> KeptResult.Head?
 
-  /// One chunk of the ids of a kept result, from 0.
+  /// One chunk of the ids of a stored result. Chunks count from 0.
   func keptIDs(_ token: TokenHash, of user: String, chunk: Int) throws -> [String]
 }
 
-/// A change of a record, as it is now.
+/// A changed record in its current state.
 package struct RecordChange {
   package let id: String
   package let seq: Int64
@@ -46,23 +46,23 @@ package struct RecordChange {
   package enum Content {
     case live(StoredRecord)
     case deleted(Tombstone)
-    /// It is in another zone.
+    /// The record moved to another zone.
     case departed
   }
 }
 
-/// The ids of a whole result, kept so that its later pages are those of its first moment.
+/// The ids of a complete query result. They are stored so that later pages show the same records as the first page.
 package struct KeptResult: Sendable {
-  /// How the pages look.
+  /// The properties of the pages.
   package struct Head: Sendable, Equatable {
     package let table: String
     /// The names of the columns to show; nil for all.
     package let columns: [String]?
     /// Records on a page.
     package let limit: Int
-    /// How many ids there are.
+    /// The number of ids.
     package let count: Int
-    /// Milliseconds since 1970 from which on it is gone.
+    /// Expiry time in milliseconds since 1970.
     package let expires: Int64
 
     package init(table: String, columns: [String]?, limit: Int, count: Int, expires: Int64) {
@@ -72,13 +72,13 @@ package struct KeptResult: Sendable {
     }
   }
 
-  /// How many ids are kept together: a page reads one or two of these.
+  /// The number of ids per stored chunk. A page reads one or two chunks.
   package static let chunk = 1000
-  /// How long a result is kept, in milliseconds.
+  /// The lifetime of a result in milliseconds.
   package static let life: Int64 = 900_000
-  /// How many results are kept for a user.
+  /// The maximum number of stored results per user.
   package static let userLimit = 10
-  /// How many expired results of whoever are removed when another is kept.
+  /// The maximum number of expired results, of any user, that storing a result removes.
   package static let sweep = 20
 
   package let token: TokenHash
@@ -90,7 +90,7 @@ package struct KeptResult: Sendable {
     (self.token, self.user, self.head, self.ids) = (token, user, head, ids)
   }
 
-  /// The ids in chunks, each as the text of a JSON array.
+  /// The ids in chunks, each encoded as a JSON array.
   package var chunks: [String] {
     stride(from: 0, to: ids.count, by: Self.chunk).map { start in
       let chunk = ids[start..<min(start + Self.chunk, ids.count)]
@@ -98,19 +98,19 @@ package struct KeptResult: Sendable {
     }
   }
 
-  /// The ids of a chunk.
+  /// Parses the ids of a chunk.
   package static func ids(_ chunk: String) -> [String] {
     (try? JSONValue(parsing: chunk))?.elements?.compactMap(\.stringValue) ?? []
   }
 
-  /// The names of columns as they are stored, and back.
+  /// Encodes column names for storage.
   package static func text(_ columns: [String]?) -> String? { columns?.joined(separator: ",") }
 
   package static func columns(_ text: String?) -> [String]? { text?.split(separator: ",").map(String.init) }
 }
 
-/// Keeps results.
+/// Stores query results.
 package protocol ResultTable: AnyObject {
-  /// Keeps a result. Those of the user beyond the newest few go, and some of those that have expired.
+  /// Stores a result. Removes the user's oldest results beyond the limit, and some expired results of any user.
   func keep(_ result: KeptResult, at now: Int64) throws
 }

@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// What users have agreed to, and what not, as the database has it: docs/SHARING.md, sections 2 and 3.
+/// The stored consents of users, and the zones they have left: docs/SHARING.md, sections 2 and 3.
 package protocol ConsentTable: AnyObject {
-  /// Whether a user has left a zone, and so is in it by an own membership alone.
+  /// Whether a user has left a zone. Groups no longer grant that user access to it.
   func hasLeft(_ user: String, _ zone: String) throws -> Bool
 
   /// The users who have left a zone.
@@ -11,35 +11,35 @@ package protocol ConsentTable: AnyObject {
   /// Whether a user has blocked another.
   func hasBlocked(_ user: String, _ other: String) throws -> Bool
 
-  /// Those who have blocked a user.
+  /// The users who have blocked a user.
   func blockers(of other: String) throws -> TextSet
 
-  /// How many users a user has blocked.
+  /// The number of users that a user has blocked.
   func blockCount(of user: String) throws -> Int
 
-  /// Blocks a user for another, or ends that.
+  /// Blocks a user for another, or removes the block.
   func setBlocked(_ isBlocked: Bool, _ other: String, by user: String) throws
 
-  /// Whether two users are in one zone that is not public, besides some zones.
+  /// Whether two users share a zone that is not public, other than `zones`.
   func share(_ user: String, _ other: String, besides zones: [String]) throws -> Bool
 
-  /// How many zones a user is in, besides some; those beyond a limit are not counted.
+  /// The number of zones of a user, other than `zones`. Stops counting at `limit`.
   func zoneCount(of user: String, besides zones: [String], upTo limit: Int) throws -> Int
 
-  /// How many of them have ended: their root record is deleted.
+  /// The number of the user's zones that have ended: their root record is deleted.
   func endedZoneCount(of user: String, besides zones: [String]) throws -> Int
 
-  /// The memberships of a user who has no answer yet, each with who made it.
+  /// The pending memberships of a user, each with its inviter.
   func inviters(of user: String) throws -> [(id: String, inviter: String)]
 }
 
-/// A membership that waits for the word of its user.
+/// A membership that its user has not accepted yet.
 package struct PendingMembership {
-  /// Of the record.
+  /// The id of the `members` record.
   package let id: String
   package let zone: String
   package let role: String
-  /// Who made it.
+  /// The id of the user who made the membership.
   package let inviter: String
   package let inviterName: String
 
@@ -48,9 +48,9 @@ package struct PendingMembership {
   }
 }
 
-/// A zone that names another as its group.
+/// A zone that grants access to a group.
 package struct GroupGrant {
-  /// Of the record.
+  /// The id of the `members` record.
   package let id: String
   package let zone: String
   package let role: String
@@ -60,7 +60,7 @@ package struct GroupGrant {
   }
 }
 
-/// A user whom another has blocked.
+/// A user that another user has blocked.
 package struct BlockedUser {
   package let id: String
   package let name: String

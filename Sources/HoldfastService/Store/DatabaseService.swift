@@ -1,9 +1,9 @@
-/// How a database is opened by who serves it.
+/// How a server opens its database.
 package struct DatabaseService: Sendable {
   package let environment: ServerEnvironment
-  /// Whether a database that is not there is an error, rather than made.
+  /// Whether a missing database is an error. If false, the server creates it.
   package var mustExist = false
-  /// Takes what is noticed: that a database was made, or that its history went back.
+  /// Logs that the database was created, or that its history went back.
   package let log: @Sendable (String) -> Void
 
   package init(

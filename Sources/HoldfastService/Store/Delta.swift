@@ -1,26 +1,26 @@
 package import HoldfastCore
 
-/// What a transaction has changed, to be written in one go.
+/// The changes of a transaction, written in one batch.
 package struct Delta {
-  /// Zones that it makes.
+  /// The zones that the transaction creates.
   package let newZones: [String]
-  /// In the order in which they were changed first.
+  /// In the order of their first change.
   package let records: [ChangedRecord]
 
-  // What follows is written right before the commit.
+  // The members below are written right before the commit.
 
-  /// The time of what is written.
+  /// The stamp of the transaction.
   package var clock = Stamp.zero
   package var movedZones: [MovedZone] = []
-  /// What users may do in zones from now on.
+  /// The new effective roles of users in zones; nil removes access.
   package var roles: [(member: ZoneUser, role: Role?)] = []
-  /// Who has left which zone, or came back.
+  /// The users who left a zone, or returned to it.
   package var left: [(member: ZoneUser, hasLeft: Bool)] = []
   package var movedDevices: [MovedDevice] = []
-  /// Up to which number the refusals of devices are purged.
+  /// Each device's refusals up to this operation number are purged.
   package var purgedRefusals: [(device: Int64, last: Int64)] = []
   package var refusals: [NewRefusal] = []
-  /// The devices whose acks go, but for those of zones that were lost; before the new ones come.
+  /// The devices whose acks are deleted, except acks of lost zones. Applied before `acks`.
   package var clearedAcks: [Int64] = []
   package var acks: [NewAck] = []
   package var losses: [LostZone] = []
@@ -30,7 +30,7 @@ package struct Delta {
     (self.newZones, self.records) = (newZones, records)
   }
 
-  /// What is added to the number of each user who loses zones; in one order, as each is a lock.
+  /// The increment of each user's loss counter. Sorted by user, because each update takes a row lock.
   package var lossesByUser: [(user: String, sum: Int64)] {
     var sums: TextMap<Int64> = [:]
     for loss in losses { sums[loss.user, default: 0] += loss.seq &+ 1 }
@@ -38,7 +38,7 @@ package struct Delta {
   }
 }
 
-/// What a record was in the database, and what it becomes.
+/// A record's stored and new state.
 package struct ChangedRecord {
   package let key: Footprint.Key
   package let before: RecordEntry?
@@ -61,14 +61,14 @@ package struct ZoneUser: Hashable, Comparable {
   }
 }
 
-/// The last seq of a zone, and what it holds.
+/// A zone's last seq and counts.
 package struct MovedZone {
   package let zone: String
   package let seq: Int64
   package let counts: ZoneCounts
 }
 
-/// How far a device has come, and when it was seen.
+/// A device's progress, and when the server saw it last.
 package struct MovedDevice {
   package let number: Int64
   package let state: DeviceState
@@ -76,7 +76,7 @@ package struct MovedDevice {
   package let seenAt: Int64
 }
 
-/// Why a change set of a device was refused.
+/// The reason why a device's change set was refused.
 package struct NewRefusal {
   package let device: Int64
   package let first: Int64
@@ -95,45 +95,45 @@ package struct AckKey: Hashable, Comparable {
   }
 }
 
-/// An ack to be stored. A zone that was lost in between must be resynced, or given up.
+/// An ack to store. If the user lost the zone since the previous ack, the device must resync or drop the zone.
 package struct NewAck {
   package let key: AckKey
-  /// Nil says that the zone is gone from the device.
+  /// Nil: the device no longer has the zone.
   package let ack: ZoneAck?
-  /// Whether one that is not known counts as that of a zone that was lost in between.
+  /// Whether an ack without a stored predecessor is stored as one of a lost zone, so that the device must resync.
   package let isDoubted: Bool
 }
 
-/// A zone that all devices of a user lose, and its seq at this moment.
+/// A zone that all devices of a user lose, and the zone's seq at the loss.
 package struct LostZone {
   package let zone: String
   package let user: String
   package let seq: Int64
 }
 
-/// What is remembered of requests.
+/// The changes of the stored requests.
 package struct RequestDelta {
-  /// Up to which number a device's answers are purged.
+  /// Each device's stored answers up to this number are purged.
   package var purged: [Int64: Int64] = [:]
   package var additions: [RequestAddition] = []
-  /// What is remembered of requests that are not done yet, in the place of what was; their numbers stay.
+  /// New progress of unfinished requests. It replaces the stored progress; the numbers stay the same.
   package var changes: [(device: Int64, answered: AnsweredRequest)] = []
   package var created: [NewCreation] = []
 
   package init() {}
 }
 
-/// An answer to be remembered.
+/// An answer to store.
 package struct RequestAddition {
   package let device: Int64
-  /// Counts the answers of the device.
+  /// A running number per device.
   package let number: Int64
-  /// The size of all answers before it.
+  /// The total size of the device's earlier answers, in bytes.
   package let before: Int64
   package let answered: AnsweredRequest
 }
 
-/// Which request created a record.
+/// Links a record to the request that created it.
 package struct NewCreation {
   package let request: RequestKey
   package let device: Int64

@@ -1,18 +1,18 @@
 package import HoldfastCore
 
-/// How far a device is behind what its server has.
+/// How many changes a device has not acked yet.
 package struct DeviceLag: Sendable, Equatable {
   package let id: String
   package let name: String
-  /// When it was last seen, in milliseconds since 1970; written once a day at least, as long as it comes.
+  /// When the device was last seen, in milliseconds since 1970. Updated at least once a day while the device syncs.
   package let seenAt: Int64
-  /// What it said of itself last; nil for one that said nothing.
+  /// The app and schema version that the device reported last; nil if it reported none.
   package let client: ClientVersion?
-  /// How many zones it has.
+  /// The number of zones on the device.
   package var zones = 0
-  /// How many of them have changes that it has not acked.
+  /// The number of zones with changes that the device has not acked.
   package var behind = 0
-  /// How many numbers of theirs it has not acked: as many changes at the most.
+  /// The number of unacked seqs in these zones: an upper bound of the unacked changes.
   package var changes: Int64 = 0
 
   package init(
@@ -24,11 +24,11 @@ package struct DeviceLag: Sendable, Equatable {
     )
   }
 
-  /// Counts a zone.
+  /// Adds a zone to the counts.
   ///
   /// - Parameters:
-  ///   - ack: the seq up to which the device has it.
-  ///   - seq: the zone's last.
+  ///   - ack: the seq up to which the device has the zone.
+  ///   - seq: the zone's last seq.
   package mutating func add(ack: Int64, seq: Int64) {
     zones += 1
     if seq <= ack { return }

@@ -1,23 +1,24 @@
 package import HoldfastCore
 
-/// What the writer knows of a device.
+/// The state of a device, as a writing transaction sees it.
 package struct DeviceState {
   package let id: String
   package let user: String
   package var confirmed: Int64
   package var chain: Fingerprint
-  /// The greatest number up to which the device has said to have dealt with the answers.
+  /// The operation number up to which the device has acknowledged its refusals.
   package var acknowledgedRefusals: Int64
-  /// Its last change sets that took effect.
+  /// The device's latest applied change sets.
   package var applied: AppliedChangeSets
-  /// When its last request was written, but for old ones that brought nothing, and whether one was in this session.
+  /// The stamp of the device's last stored request. Stale requests without new content do not advance it.
   package var clock: Stamp
+  /// Whether the server has stored a request of the current session.
   package var isSessionUsed: Bool
-  /// Of the device of a JWT: in milliseconds since 1970, from when on issued ones are taken; nil for others.
+  /// For the device of a JWT: JWTs issued at or before this time are invalid (milliseconds since 1970). Nil for other devices.
   package let issuedAfter: Int64?
-  /// Whether its acks were purged, as it was dead, and it has not said all of them since.
+  /// Whether the device's acks were purged because it was dead, and it has not sent all acks since.
   package var hasPurgedAcks: Bool
-  /// Whether it has not said its acks since the database was restored.
+  /// Whether the device has not sent its acks since the database was restored.
   package let isUnseenSinceRestore: Bool
 
   package init(
@@ -35,14 +36,14 @@ package struct DeviceState {
   }
 }
 
-/// The row of a device.
+/// A device's row.
 package struct DeviceRow {
   package var state: DeviceState
-  /// The hash of its token; nil when it has none.
+  /// The hash of the device's token; nil without a token.
   package var token: [UInt8]?
-  /// The last numbers of the refusals that it has not dealt with.
+  /// The last operation numbers of the refusals that the device has not acknowledged.
   package var refusals: [Int64]
-  /// How many acks it has, where that was counted.
+  /// The number of the device's acks, if counted.
   package var ackCount: Int?
 
   package init(_ state: DeviceState, token: [UInt8]?, refusals: [Int64] = [], ackCount: Int? = nil) {
@@ -50,9 +51,9 @@ package struct DeviceRow {
   }
 }
 
-/// The devices, their acks and their refusals, as the database has them.
+/// The stored devices, their acks and their refusals.
 package protocol DeviceTable: AnyObject {
-  /// A device, or nil. Nobody else changes it before the transaction has ended.
+  /// A device, or nil. Locks the row until the end of the transaction.
   func row(_ number: Int64) throws -> DeviceRow?
 
   /// The ids of a device and of its user, or nil.
@@ -61,46 +62,46 @@ package protocol DeviceTable: AnyObject {
   /// Whether a device has more acks than `limit`.
   func hasAcks(_ number: Int64, beyond limit: Int) throws -> Bool
 
-  /// The zones of which a device has an ack of another history than that of an epoch, without those that it lost since.
+  /// The zones that a device acked in an epoch other than `epoch`, except lost zones.
   func ackedZones(of number: Int64, notOf epoch: String) throws -> [String]
 
-  /// Whether a user's device has an ack of a zone of another history than that of an epoch, and the user did not lose the zone since.
+  /// Whether a device of the user acked the zone in an epoch other than `epoch`, and the user has not lost the zone since.
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool
 
-  /// Whether a device has a zone up to some seq, and did not lose it since.
+  /// Whether a device acked a zone up to `seq`, and has not lost the zone since.
   func hasAcked(_ seq: Int64, of zone: String, device: Int64) throws -> Bool
 
-  /// Writes what a device says of itself.
+  /// Stores the app and schema version that a device reports.
   func setClient(_ client: ClientVersion, of number: Int64) throws
 
-  /// A device whose acks were purged has said all of them.
+  /// Records that a device whose acks were purged has sent all of them again.
   func remember(_ number: Int64) throws
 
   /// Adds a device, with its first session.
   func add(_ device: NewDevice) throws
 
-  /// The last session of a user's device; nil when it is not the user's.
+  /// The last session of a user's device; nil if the device belongs to another user.
   func session(of device: String, user: String) throws -> LastSession?
 
-  /// Begins another session of a device.
+  /// Begins a new session of a device, which invalidates its previous token.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
 
-  /// The devices of a user, and whether each has a token.
+  /// The devices of a user.
   func devices(of user: String) throws -> [OwnedDevice]
 
-  /// The number of a user's device, by its id; nil when it is not the user's.
+  /// The number of a user's device, by its id; nil if the device belongs to another user.
   func number(of device: String, user: String) throws -> Int64?
 
-  /// The device with a session that the user was seen on least recently, if there are as many as a limit, or more.
+  /// The user's device with a session in place `limit`, ordered by the last seen first; nil if there are fewer.
   func leastRecent(of user: String, whereAtLeast limit: Int) throws -> Int64?
 
-  /// Whether there is a device of a token.
+  /// Whether a token belongs to a device.
   func hasDevice(of token: TokenHash) throws -> Bool
 
-  /// Makes the device's token invalid, or the JWTs that were issued for it until now.
+  /// Invalidates the device's token, or all JWTs issued for the device until now.
   func revoke(_ number: Int64, at now: Int64) throws
 
-  /// Takes from devices their tokens for ever, and what says whose they are and what they run.
+  /// Deletes the tokens, names and client versions of devices permanently.
   func strip(_ numbers: [Int64]) throws
 }
 
@@ -118,9 +119,9 @@ package struct OwnedDevice {
 /// The last session of a device.
 package struct LastSession {
   package let number: Int64
-  /// Whether anything was ever sent in it.
+  /// Whether the server has stored a request of this session.
   package let isUsed: Bool
-  /// The device's last change sets that took effect.
+  /// The device's latest applied change sets.
   package let applied: AppliedChangeSets
 
   package init(number: Int64, isUsed: Bool, applied: AppliedChangeSets) {
@@ -128,18 +129,18 @@ package struct LastSession {
   }
 }
 
-/// A device that is to be added.
+/// A device to add.
 package struct NewDevice {
   package let id: String
   package let user: String
   package let name: String
   package let token: TokenHash
   package let clock: Stamp
-  /// What the clock shows, in milliseconds since 1970.
+  /// The time of the clock, in milliseconds since 1970.
   package let seenAt: Int64
-  /// Of a service token: what it may be used for, as it is stored.
+  /// For a service token: its stored scope.
   package var scope: String?
-  /// Of the device of a JWT: from when on issued ones are taken.
+  /// For the device of a JWT: JWTs issued at or before this time are invalid.
   package var issuedAfter: Int64?
 
   package init(
@@ -152,44 +153,44 @@ package struct NewDevice {
   }
 }
 
-/// The accounts. One that is being erased, or is erased, is there by its id alone.
+/// The accounts. An account that is being or has been erased keeps only its id.
 package protocol AccountTable: AnyObject {
-  /// The id of the account of a name, or nil.
+  /// The id of the account with a name, or nil.
   func id(ofName name: String) throws -> String?
 
-  /// The name of an account and its stored password, or nil.
+  /// The name and the stored password of an account, or nil.
   func account(_ id: String) throws -> (name: String, password: String)?
 
   /// The name of an account, or nil.
   func name(ofID id: String) throws -> String?
 
-  /// Whether there is an account of an id, or was one.
+  /// Whether an account with this id exists or existed.
   func isKnown(_ id: String) throws -> Bool
 
   /// Adds an account.
   ///
-  /// - Parameter password: its hash; empty for who signs in otherwise.
+  /// - Parameter password: the password's hash; empty for a user of an identity provider.
   func add(_ id: String, name: String, password: String, at now: Stamp) throws
 
-  /// Stores another password.
+  /// Replaces the stored password.
   func setPassword(_ password: String, of id: String) throws
 
-  /// The user whom an issuer calls by a subject, or nil.
+  /// The user of an identity, or nil.
   func user(of identity: Identity) throws -> String?
 
-  /// Remembers whom an issuer calls by a subject.
+  /// Assigns an identity to a user.
   func add(_ identity: Identity, of user: String) throws
 
-  /// Takes from an account its name, its password and its identities: from now on it is being erased.
+  /// Deletes an account's name, password and identities, and marks the account as being erased.
   func beginErasure(of id: String) throws
 }
 
-/// How far an account is on its way out, as it is stored: docs/EXPORT-AND-ERASURE.md, section 2.
+/// The stored state of an account's erasure: docs/EXPORT-AND-ERASURE.md, section 2.
 package enum Erasure: Int64 {
   case none = 0
   case begun = 1
   case done = 2
 
-  /// What stands in place of the name: unlike every name, and unlike that of every other.
+  /// The replacement of an erased name. It differs from every valid name, and is unique per account.
   package static func name(of id: String) -> String { "(erased) \(id)" }
 }

@@ -1,17 +1,17 @@
 package import HoldfastCore
 
-/// What a store has read at the beginning of a transaction. What is not here is asked when it is needed.
+/// The data that a store fetched when the transaction began. The transaction reads other data on demand.
 package struct Fetched {
-  /// The commands that have to wait for somebody else's transaction.
+  /// The indexes of the commands that must wait for another transaction.
   package var waiting: Set<Int> = []
-  /// The latest stamp that other servers left in what is locked.
+  /// The latest stamp that other servers stored in the locked rows.
   package var clock = Stamp.zero
   package var records: [Footprint.Key: RecordEntry] = [:]
-  /// The zones that are locked; nil for those that are not there.
+  /// The locked zones; nil for unknown zones.
   package var zones: TextMap<LockedZone?> = [:]
-  /// The roles in zones that are locked.
+  /// The roles in locked zones.
   package var roles: [ZoneUser: Role?] = [:]
-  /// The devices that are locked, by number.
+  /// The locked devices, by number; nil for unknown devices.
   package var devices: [Int64: DeviceRow?] = [:]
   package var requests: [RequestPlace: RememberedRequest] = [:]
   package var creators: [Creator: String?] = [:]

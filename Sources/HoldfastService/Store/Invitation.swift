@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// A link by which a zone is shared with people whose names need not be known: docs/SHARING.md, section 4.
+/// A link that shares a zone with people whose user names are unknown: docs/SHARING.md, section 4.
 package struct Invitation: Sendable, Equatable {
-  /// How many a zone may have, how many may accept one, and for how long it may be good.
+  /// The maximum number of invitations per zone, of uses per invitation, and of seconds until expiry.
   package static let zoneLimit = 100
   package static let useLimit: Int64 = 1000
   package static let secondsLimit: Int64 = 30 * 86_400
@@ -10,11 +10,11 @@ package struct Invitation: Sendable, Equatable {
   package let id: String
   package let zone: String
   package let role: Role
-  /// The id of the owner who made it.
+  /// The id of the owner who created the invitation.
   package let inviter: String
-  /// In milliseconds since 1970.
+  /// Milliseconds since 1970.
   package let expiresAt: Int64
-  /// How many may still accept it.
+  /// The number of remaining uses.
   package var uses: Int64
 
   package init?(id: String, zone: String, role: String, inviter: String, expiresAt: Int64, uses: Int64) {
@@ -27,33 +27,34 @@ package struct Invitation: Sendable, Equatable {
     (self.expiresAt, self.uses) = (expiresAt, uses)
   }
 
-  /// Whether somebody may accept it now, as far as it says itself.
+  /// Whether the invitation has uses left and has not expired.
   ///
-  /// One that was made when the clock was ahead is good no longer than any other.
+  /// An invitation created while the clock was ahead is not valid for longer than the maximum.
   package func isGood(at now: Int64) -> Bool {
     uses > 0 && now < expiresAt && expiresAt - now <= (Self.secondsLimit + 86_400) * 1000
   }
 }
 
-/// The invitations to zones. Those of a zone change under the zone's lock.
+/// The invitations to zones. Changes take the zone's lock.
 package protocol InvitationTable: AnyObject {
   /// The invitation of a token, or nil.
   func invitation(_ token: TokenHash) throws -> Invitation?
 
-  /// How many a zone has.
+  /// The number of invitations to a zone.
   func count(of zone: String) throws -> Int
 
-  /// Adds an invitation with the hash of its token.
+  /// Adds an invitation under the hash of its token.
   func add(_ invitation: Invitation, _ token: TokenHash) throws
 
-  /// Says how many may still accept an invitation.
+  /// Stores the number of remaining uses.
   func setUses(_ uses: Int64, of id: String, in zone: String) throws
 
   /// Removes an invitation of a zone.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether the invitation existed.
   func remove(_ id: String, from zone: String) throws -> Bool
 
-  /// Removes those of a zone that have expired. Those that are used up stay until then, as who used them may ask again.
+  /// Removes the expired invitations of a zone. Used-up invitations stay until they expire, so that a repeated acceptance gets the same
+  /// answer.
   func sweep(_ zone: String, at now: Int64) throws
 }

@@ -1,39 +1,39 @@
-/// Something that a pass found, to be purged by one command, or by several where it is much.
+/// Data that a retention pass found. One or more commands purge it.
 package enum Purgeable: Sendable, Equatable {
-  /// In the order in which a pass looks for them: who is being erased leaves what is shared before the rest is gone through.
+  /// In the order of a pass. An erased user leaves shared zones before the remaining data is searched.
   package enum Kind: CaseIterable, Sendable {
     case departures, erasedRecords, remains, endings
     case conflicts, acks, tombstones, answers, results, lostHistory, unusedDevices
 
-    /// Those by which users are erased: docs/EXPORT-AND-ERASURE.md, section 2.
+    /// The kinds that erase users: docs/EXPORT-AND-ERASURE.md, section 2.
     package static let ofErasures: [Kind] = [.departures, .erasedRecords, .remains, .endings]
   }
 
-  /// A zone that a user who is being erased is a member of: to be left, if it is empty, or others are there.
+  /// A zone that a user under erasure belongs to. The user leaves it if it is empty or has other members.
   case departure(user: String, zone: String)
-  /// Records of a zone of which nobody but such a user is a member.
+  /// Records of a zone whose only member is a user under erasure.
   case erasedRecords(user: String, zone: String, [Footprint.Key])
-  /// What is kept for the devices of such a user, and of what the user made besides records.
+  /// Data other than records: of the devices of a user under erasure, and of the user.
   case remains(user: String)
-  /// The erasure itself, when nothing is left.
+  /// The final step of an erasure, when no data of the user is left.
   case ending(user: String)
-  /// Those of a zone, up to its horizon.
+  /// The tombstones of a zone up to its purge horizon.
   case tombstones(zone: String)
-  /// Those of a device that is dead.
+  /// The acks of a dead device.
   case acks(device: Int64)
-  /// Overlaps that were logged long ago.
+  /// Expired entries of the conflict log.
   case conflicts([LoggedConflict])
-  /// Answers to requests of a device.
+  /// Stored answers to requests of a device.
   case answers(device: Int64, upTo: Int64)
-  /// A kept result, with its ids.
+  /// A stored query result with its ids.
   case result(user: String, token: [UInt8])
   /// Devices that were never used.
   case unusedDevices([Int64])
-  /// What is known of a zone's history before a restore.
+  /// Data about a zone's history before a restore.
   case lostHistory(zone: String)
 }
 
-/// An overlap in the log.
+/// An entry of the conflict log.
 package struct LoggedConflict: Sendable, Equatable {
   package let id: String
   package let zone: String
@@ -43,13 +43,13 @@ package struct LoggedConflict: Sendable, Equatable {
   }
 }
 
-/// What a pass found in one look.
+/// The results of one search.
 package struct FoundPurgeable: Sendable {
-  /// How much is looked for at once.
+  /// The maximum number of items per search.
   package static let most = 200
 
   package var items: [Purgeable] = []
-  /// Where to look on; nil when that was all.
+  /// Where to continue the search; nil at the end.
   package var next: String?
 
   package init(items: [Purgeable] = [], next: String? = nil) {
@@ -57,36 +57,36 @@ package struct FoundPurgeable: Sendable {
   }
 }
 
-/// How much was purged.
+/// The amounts of purged data.
 public struct Purged: Sendable, Equatable {
-  /// Tombstones, departures among them.
+  /// Tombstones, including departures.
   public var tombstones = 0
-  /// In how many transactions, each of one zone.
+  /// Transactions that purged tombstones. Each handles one zone.
   public var zones = 0
-  /// Notes of which request created a record.
+  /// Entries that link a record to the request that created it.
   public var created = 0
   /// Acks of dead devices.
   public var acks = 0
-  /// Overlaps in the log.
+  /// Entries of the conflict log.
   public var conflicts = 0
-  /// Answers to requests of REST.
+  /// Stored answers to REST requests.
   public var answers = 0
-  /// Kept results.
+  /// Stored query results.
   public var results = 0
-  /// Rows of what is known of histories before a restore.
+  /// Rows about histories before a restore.
   public var lostHistory = 0
   /// Devices that were never used.
   public var devices = 0
-  /// Records of users who are being erased, their memberships among them.
+  /// Records of users under erasure, including memberships.
   public var erasedRecords = 0
-  /// Rows of what is kept besides for such users.
+  /// Other rows of users under erasure.
   public var remains = 0
-  /// Users who are erased now.
+  /// Users whose erasure is complete.
   public var users = 0
-  /// Commands that could not be done now.
+  /// Commands that were postponed.
   public var postponed = 0
 
-  /// Whether the same command will find more.
+  /// Whether a repeat of the command would find more.
   package var hasMore = false
 
   package init(
@@ -104,7 +104,7 @@ public struct Purged: Sendable, Equatable {
     )
   }
 
-  /// Counts what another command has purged.
+  /// Adds the amounts of another command.
   package mutating func add(_ other: Purged) {
     tombstones += other.tombstones
     zones += other.zones
@@ -122,30 +122,31 @@ public struct Purged: Sendable, Equatable {
   }
 }
 
-/// Purges, in the transaction of a store.
+/// Purges data in a store's transaction.
 package protocol PurgeTable: AnyObject {
-  /// Purges what a pass found, if it is still to be purged; all but records.
+  /// Purges an item of any kind but records, if the item still qualifies.
   func purge(_ item: Purgeable, _ terms: RetentionTerms) throws -> Purged
 
-  /// The time that is trusted, as it is kept; nil when it never was.
+  /// The stored trusted time; nil if none is stored.
   func time() throws -> TrustedTime?
 
-  /// The same, and nobody else writes it before the transaction has ended.
+  /// The stored trusted time. Locks it until the end of the transaction.
   func lockTime() throws -> TrustedTime?
 
-  /// Keeps it.
+  /// Stores the trusted time.
   func setTime(_ time: TrustedTime) throws
 
-  /// The clock was set back: what was written since is as if it were of now.
+  /// Lowers timestamps that lie after `now`, because the clock was set back.
   ///
-  /// - Parameter now: in milliseconds since 1970.
+  /// - Parameter now: milliseconds since 1970.
   func rollBack(to now: Int64) throws
 }
 
-/// The horizon of a zone, and what stands before it.
+/// The purge state of a zone.
 package struct PurgeHorizon {
+  /// The seq up to which tombstones are purged.
   package let purged: Int64
-  /// Up to where tombstones may go.
+  /// The seq up to which tombstones can be purged.
   package let seq: Int64
 
   package init(purged: Int64, seq: Int64) {

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// All that a database has of one record: where it lives, what stays of it in zones that it was in, and its values while it lives.
+/// The stored state of one record: its zone, its tombstones in other zones, and its values if it is live.
 package struct RecordEntry {
   package var places = RecordPlaces()
   package var values: [Value]?
@@ -11,7 +11,7 @@ package struct RecordEntry {
   package var home: String? { places.first { $0.place.state == .live }?.zone }
 }
 
-/// What a record has in one zone.
+/// The state of a record in one zone.
 package struct RecordPlace: Equatable {
   package enum State: Int64 {
     case live = 0
@@ -22,13 +22,13 @@ package struct RecordPlace: Equatable {
   package var state: State
   package var seq: Int64
   package var rev: Int64
-  /// Of a record that lives.
+  /// For a live record: the stamps of its columns.
   package var stamps: String?
-  /// Of one that went: when, by which device, and at which seq of the zone.
+  /// For a tombstone: the stamp of the deletion, the device that deleted, and the zone's seq at the deletion.
   package var stamp: Int64?
   package var device: Int64?
   package var deletedSeq: Int64?
-  /// The bytes that the record is counted with in its zone; 0 of one that is not there.
+  /// The record's share of the zone's byte count; 0 if the record is not live.
   package var size: Int64 = 0
 
   package init(

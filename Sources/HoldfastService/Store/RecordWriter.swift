@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// Writes records as REST shows them: PROTOCOL.md, section 9.1.
+/// Encodes records as REST shows them: PROTOCOL.md, section 9.1.
 package struct RecordWriter: Sendable {
   private struct Source: Sendable {
     /// The name of the table as JSON.
@@ -23,9 +23,9 @@ package struct RecordWriter: Sendable {
   /// Writes a live record.
   ///
   /// - Parameters:
-  ///   - created: the id of the request that created it, where there was one and its sender asks.
-  ///   - columns: the indexes of the columns to show, in their order; nil for all.
-  ///   - rank: its rank, or null; nil where none is asked for.
+  ///   - created: the id of the request that created the record, if the reader sent that request.
+  ///   - columns: the indexes of the columns to show, in this order; nil for all.
+  ///   - rank: the record's rank, or null; nil if no rank was requested.
   package func write(
     _ record: StoredRecord, created: String?, columns: [Int]?, rank: Value? = nil, to writer: inout JSONWriter
   ) {
@@ -47,7 +47,7 @@ package struct RecordWriter: Sendable {
     writer.endObject()
   }
 
-  /// Writes a live record without its columns, where there is no room for them.
+  /// Writes a live record without its columns, for answers at their size limit.
   package func writeHead(of record: StoredRecord, created: String?, to writer: inout JSONWriter) {
     writer.beginObject()
     writeHead(
@@ -62,7 +62,7 @@ package struct RecordWriter: Sendable {
     writer.string(created)
   }
 
-  /// Writes the short form of a record that was deleted.
+  /// Writes the short form of a deleted record.
   package func writeShort(
     table: Int, id: String, zone: String, rev: Int64, seq: Int64, stamp: Stamp,
     to writer: inout JSONWriter
@@ -72,7 +72,7 @@ package struct RecordWriter: Sendable {
     writer.endObject()
   }
 
-  /// Writes the members of the short form into an object that was begun.
+  /// Writes the members of the short form into an open object.
   package func writeShortMembers(
     table: Int, id: String, zone: String, rev: Int64, seq: Int64, stamp: Stamp,
     to writer: inout JSONWriter
@@ -99,7 +99,7 @@ package struct RecordWriter: Sendable {
     writer.int64(seq)
   }
 
-  /// Writes a value of a column. PostgreSQL takes JSON that no device reads, and SQL may have put some there: it is sent as a string.
+  /// Writes a column value. PostgreSQL accepts JSON that devices cannot parse, and plain SQL may have stored some: it is sent as a string.
   private static func write(_ value: Value, of column: ColumnSchema, to writer: inout JSONWriter) {
     guard case .text(var text) = value, column.type == .json else { return writer.value(value, of: column) }
     let isReadable =

@@ -1,39 +1,39 @@
 package import HoldfastCore
 
-/// What devices recovered to a restored database; docs/RESTORING.md, section 4.
+/// The records that devices recovered to a restored database: docs/RESTORING.md, section 4.
 package protocol RecoveryTable: AnyObject {
-  /// A zone as it was when the epoch began; nil when there is no such zone.
+  /// The zone's state when the epoch began; nil for an unknown zone.
   func restored(_ zone: String) throws -> RestoredZone?
 
-  /// What is known of a record of the lost history, by the transactions before; nil when nothing is.
+  /// The stored recovery entry of a record, or nil. Changes of the current transaction are not included.
   func entry(of key: RecoveryEntry.Key) throws -> RecoveryEntry?
 
-  /// Remembers what was recovered.
+  /// Stores recovery entries.
   func put(_ records: [RecoveryEntry]) throws
 
-  /// Who has claimed something of a zone since the restore.
+  /// The claims that users have made for a zone since the restore.
   func zoneClaims(of zone: String) throws -> [ZoneClaim]
 
-  /// How many claims without proof are kept of a user.
+  /// The number of a user's stored claims without proof.
   func unprovenClaims(of user: String) throws -> Int
 
-  /// Writes a claim, over the one that the user has made before.
+  /// Stores a claim. Replaces the user's previous claim for the zone.
   func put(_ zoneClaim: ZoneClaim) throws
 
-  /// Remembers how far devices say that they had zones; the greatest counts.
+  /// Stores the seqs that devices claim to have of zones. The greatest seq per zone wins.
   func claim(_ seqs: TextMap<Int64>) throws
 }
 
-/// A user whose device has more of a zone than a restored server: docs/RESTORING.md, section 4.
+/// A user's claim that a device has more of a zone than the restored server: docs/RESTORING.md, section 4.
 package struct ZoneClaim: Sendable, Equatable {
-  /// What became of the claim.
+  /// The result of a claim.
   package enum State: Int64, Sendable {
     case waiting = 0
     case granted = 1
     case refused = 2
   }
 
-  /// What is looked at of a claim in each answer.
+  /// The part of a claim that each sync answer reads.
   package struct Mark: Sendable {
     package let device: Int64
     package let state: State
@@ -44,20 +44,20 @@ package struct ZoneClaim: Sendable, Equatable {
     }
   }
 
-  /// How many claims without proof are kept of a user.
+  /// The maximum number of stored claims without proof per user.
   package static let unprovenLimit = 1000
 
   package let zone: String
   package let user: String
-  /// The role that is proven, or said without proof.
+  /// The proven role, or the stated role if there is no proof.
   package var role: Role?
-  /// Up to where the role is proven: the greater is the later. Nil without proof.
+  /// The moment at which the role is proven; a greater moment is later. Nil without proof.
   package var moment: Moment?
   /// The number of the device that claimed last.
   package var device: Int64
-  /// How many records of the zone it has.
+  /// The number of records of the zone on the device.
   package var records: Int64
-  /// When it claimed, in milliseconds since 1970.
+  /// The time of the claim, in milliseconds since 1970.
   package var at: Int64
   package var state = State.waiting
 
@@ -70,9 +70,9 @@ package struct ZoneClaim: Sendable, Equatable {
     )
   }
 
-  /// A moment of a zone in a history that has ended.
+  /// A moment of a zone in an earlier epoch.
   package struct Moment: Sendable, Equatable, Comparable {
-    /// 0 in the epoch right before this one.
+    /// 0 for the epoch right before the current one.
     package let epochsAgo: Int64
     package let seq: Int64
 
@@ -85,11 +85,11 @@ package struct ZoneClaim: Sendable, Equatable {
     }
   }
 
-  /// The moment of a role that came back by its proof, as owner.
+  /// The moment of a proven owner role that was granted again; else nil.
   package var recovered: Moment? { state == .granted && role == .owner ? moment : nil }
 }
 
-/// What the backup has of one record in a zone, and what was recovered of it.
+/// The state of one record of a zone in the backup, and its recovered state.
 package struct RecoveryEntry: Sendable {
   package struct Key: Hashable, Sendable {
     package let zone: String
@@ -98,11 +98,11 @@ package struct RecoveryEntry: Sendable {
   }
 
   package let key: Key
-  /// The rev that the record, or its tombstone, had at the restore; 0 when neither was there.
+  /// The rev of the record or its tombstone at the restore; 0 if there was neither.
   package let base: Int64
-  /// The greatest rev of the lost history that was recovered; 0 when nothing was.
+  /// The greatest recovered rev of the lost history; 0 if nothing was recovered.
   package let rev: Int64
-  /// The seq that the record, or its tombstone, had at the restore, or got by what was recovered; 0 where edits since were merged with that.
+  /// The seq of the record or its tombstone at the restore or after its recovery. 0 if later edits were merged with the recovered state.
   package let seq: Int64
   package let isDeletion: Bool
 
@@ -111,7 +111,7 @@ package struct RecoveryEntry: Sendable {
   }
 }
 
-/// What is recovered in one transaction, written right before the commit.
+/// The recoveries of one transaction, written right before the commit.
 struct RecoveryLedger {
   private var entries: [RecoveryEntry.Key: RecoveryEntry] = [:]
   private var claims: TextMap<Int64> = [:]

@@ -1,15 +1,15 @@
 package import HoldfastCore
 
-/// What a server does that starts with a schema which lacks tables or columns of its database.
+/// How a server starts if the schema lacks tables or columns of its database.
 public enum Removals: Sendable {
-  /// It does not start: the file could be the wrong one.
+  /// The server does not start: the schema file may be the wrong one.
   case refuse
-  /// It serves them no more, and keeps the data.
+  /// The server no longer serves these tables and columns, and keeps their data.
   case allow
 }
 
 extension SchemaDifference {
-  /// What a server has to do to serve `new` on a database of `old`.
+  /// The changes that a database of schema `old` needs to serve schema `new`.
   ///
   /// - Throws: `ServerError.schemaCannotChange`.
   package init(serving new: SyncSchema, after old: SyncSchema, _ removals: Removals) throws(ServerError) {

@@ -1,8 +1,8 @@
-/// The names under which the data of tables and columns is kept that the schema has no longer, until `holdfast schema prune`.
+/// The names of tables and columns that the schema no longer has. Their data stays until `holdfast schema prune`.
 package enum RemovedName {
   package static let prefix = "holdfast_removed_"
 
-  /// A name for what was called `name`, that none of `names` is. It is at most as long as PostgreSQL takes.
+  /// An unused replacement name for `name`, within PostgreSQL's limit of 63 bytes.
   package static func free(for name: String, among names: [String]) -> String {
     var number = 1
     while true {

@@ -1,9 +1,10 @@
 package import HoldfastCore
 
-/// A request of REST to which its sender gave an id: PROTOCOL.md, section 9.4.
+/// The key of a REST request with an idempotency key: PROTOCOL.md, section 9.4.
 package struct RequestKey: Sendable, Hashable {
   package let id: String
-  /// A cryptographic hash of method, target and content: it decides whether somebody is answered with what another was told.
+  /// A cryptographic hash of method, target and content. A different hash under the same id means a different request, so the stored answer
+  /// is not sent.
   package let fingerprint: [UInt8]
 
   package init(id: String, fingerprint: [UInt8]) {
@@ -11,10 +12,10 @@ package struct RequestKey: Sendable, Hashable {
   }
 }
 
-/// An answer of REST in the form in which it is kept.
+/// A REST answer in its stored form.
 package struct RestAnswer: Sendable, Equatable {
   package let status: Int
-  /// The fields of the head, `Name: value`, a line for each.
+  /// The header fields, one `Name: value` per line.
   package let head: String
   package let body: [UInt8]
 
@@ -22,29 +23,29 @@ package struct RestAnswer: Sendable, Equatable {
     (self.status, self.head, self.body) = (status, head, body)
   }
 
-  /// How much of what is kept it takes up. That of a request that is not done yet counts when it is.
+  /// The bytes that count toward the retention limit. An unfinished request counts once it is finished.
   package var size: Int64 { progress == nil ? Int64(head.utf8.count + body.count) : 0 }
 }
 
 extension RestAnswer {
-  /// The status under which a request is kept that is not done yet: Processing (RFC 2518, section 10.1). Nobody is answered with it.
+  /// The stored status of an unfinished request: Processing (RFC 2518, section 10.1). Never sent to a client.
   private static let processing = 102
 
-  /// What is kept of a request that is not done yet.
+  /// The stored form of an unfinished request.
   package init(unfinished progress: RestProgress) {
     self.init(status: Self.processing, head: String(progress.done), body: progress.results)
   }
 
-  /// How far the request has come; nil when it is done, and this is its answer.
+  /// The progress of an unfinished request; nil if the request is finished and this is its answer.
   package var progress: RestProgress? {
     status == Self.processing ? RestProgress(done: Int(head) ?? 0, results: body) : nil
   }
 }
 
-/// A request that was answered.
+/// A stored request with its answer.
 package struct AnsweredRequest: Sendable {
   package let request: RequestKey
-  /// When, in milliseconds since 1970.
+  /// When the request was answered, in milliseconds since 1970.
   package let at: Int64
   package let answer: RestAnswer
 
@@ -53,9 +54,9 @@ package struct AnsweredRequest: Sendable {
   }
 }
 
-/// A record that an item of a request made.
+/// A record that an item of a request created.
 package struct CreatedRecord: Sendable, Equatable {
-  /// The index of the item.
+  /// The index of the item in the request.
   package let place: Int
   /// The name of the table.
   package let table: String
@@ -84,7 +85,7 @@ package struct RequestPlace: Hashable {
   package init(device: Int64, id: String) { (self.device, self.id) = (device, id) }
 }
 
-/// A user who may have created a record.
+/// A record and the user who may have created it.
 package struct Creator: Hashable {
   package let record: Footprint.Key
   package let user: String
@@ -92,7 +93,7 @@ package struct Creator: Hashable {
   package init(record: Footprint.Key, user: String) { (self.record, self.user) = (record, user) }
 }
 
-/// The answers of a device that are kept: the oldest, and the number and the end of the last.
+/// A device's stored answers: the oldest ones, and the number and cumulative size of the newest.
 package struct RequestLine {
   package var oldest: [RequestRetention.Entry] = []
   package var number: Int64 = 0
@@ -103,13 +104,13 @@ package struct RequestLine {
   }
 }
 
-/// What is known of a request of a device.
+/// The stored state of a device's request.
 package struct RememberedRequest {
-  /// How it was answered, or how far it has come; nil when that is not known any more.
+  /// The answer or the progress; nil if it is purged or was never stored.
   package var answer: AnsweredRequest?
-  /// Nil when it is not known, or created none.
+  /// The created records; nil if unknown or none.
   package var created: CreatedRecords?
-  /// The answers of the device.
+  /// The device's stored answers.
   package let line: RequestLine
 
   package init(answer: AnsweredRequest?, created: CreatedRecords?, line: RequestLine) {
@@ -117,12 +118,12 @@ package struct RememberedRequest {
   }
 }
 
-/// The requests that devices gave an id, as the database has them: how they were answered, for a while, and what they created, as long as that or
-/// its tombstone is.
+/// The stored requests with ids. An answer is kept for a limited time. The link to a created record is kept until the record's tombstone is
+/// purged.
 package protocol RequestTable: AnyObject {
-  /// What is known of a request of a device.
+  /// The stored state of a device's request.
   func request(_ id: String, of device: Int64) throws -> RememberedRequest
 
-  /// The ids of the requests by which a user created records of a table, by the records.
+  /// The ids of the requests by which a user created records of a table, by record id.
   func creators(of ids: [String], in table: Int, for user: String) throws -> TextMap<String>
 }

@@ -1,10 +1,11 @@
-/// What became of one zone since the restore.
+/// A row of the restore report: the recovery of one zone.
 package struct RestoreLine {
   package let cells: [String]
 
-  /// - Parameter numbers: seq at the restore, greatest seq claimed, records and deletions recovered, and how many changes are in these.
+  /// - Parameter numbers: seq at the restore, greatest claimed seq, recovered records, recovered deletions, and the number of changes
+  ///   that these contain.
   package init(_ zone: String, _ numbers: [Int64]) {
-    // Each change of the lost history had a seq of its own, and a rev of its record.
+    // Each change in the lost history has its own seq, and its own rev of its record.
     let missing = max(0, numbers[1] - numbers[0] - numbers[4])
     cells = [zone] + (numbers.prefix(4) + [missing]).map(String.init)
   }

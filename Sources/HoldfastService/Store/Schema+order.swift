@@ -1,7 +1,7 @@
 package import HoldfastCore
 
 extension SyncSchema {
-  /// The indexes of the tables so that each comes behind those that it refers to, as far as that is possible.
+  /// The table indexes, each after the tables that it references where the references form no cycle.
   package var parentsFirst: [Int] {
     var order: [Int] = []
     var waiting = Array(tables.indices)

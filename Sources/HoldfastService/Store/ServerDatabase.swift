@@ -1,49 +1,48 @@
 package import HoldfastCore
 
-/// The shared database, opened and fit for the schema; any thread.
+/// The shared database, opened and migrated to the schema. Safe on any thread.
 package protocol ServerDatabase: Sendable {
   /// The schema in force.
   var schema: SyncSchema { get }
-  /// Which history this is, as it was seen last.
+  /// The history that this process last saw.
   var known: KnownHistory { get }
-  /// How many threads may read at the same time, where reading waits for a network, which no HTTP thread may; nil where it does not.
+  /// The number of reader threads if reads wait for a network, which HTTP threads must not do; nil if they do not.
   var readerCount: Int? { get }
 
-  /// How many threads write without waiting for anybody, each over a connection of its own, and how many commands each takes into a
-  /// transaction.
+  /// The number of writer threads of the fast lane, each with its own connection, and the number of commands per transaction.
   var writers: (count: Int, batch: Int) { get }
 
-  /// A connection that writes.
+  /// A new connection for writing in the fast lane.
   func store() throws -> any StoreWriter
 
-  /// A connection that writes, and waits for what somebody else has locked; nil where there is nobody else.
+  /// A new connection for the slow lane, which waits for locks; nil if the database has no other writers.
   func slowStore() throws -> (any StoreWriter)?
 
-  /// Lends a connection that only reads, for the time that `body` runs.
+  /// Lends a read-only connection to `body`.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
-  /// Begins to hear what other servers and programs change; nil where there are none.
+  /// Starts listening to changes by other servers and programs; nil if the database has no other writers.
   ///
   /// - Parameters:
-  ///   - mayLead: whether this server wishes to lead.
-  ///   - receive: called on a thread of the listener.
+  ///   - mayLead: whether this server takes part in the leader election.
+  ///   - receive: called on the listener's thread.
   func listen(mayLead: Bool, _ receive: @escaping @Sendable (Notification) -> Void) throws -> (
     any NotificationListener
   )?
 
-  /// Runs `body`, unless another server on the same database runs its own just now.
+  /// Runs `body`, unless another server on the same database is running its own at this moment.
   func inTurn(_ body: () throws -> Void) throws
 
-  /// Whether a failure of reading may pass.
+  /// Whether a failed read may succeed later.
   func isUnavailable(_ error: any Error) -> Bool
 
-  /// Whether reading failed as it took longer than its limit.
+  /// Whether a read failed because it exceeded its time limit.
   func isInterrupted(_ error: any Error) -> Bool
 
-  /// Sets where it is told what readers find that contradicts itself, and pass over.
+  /// Sets the log for inconsistent data that readers skip.
   func tellMismatches(_ log: @escaping @Sendable (String) -> Void)
 
-  /// Closes the connections that read.
+  /// Closes the read-only connections.
   func close()
 
   /// A connection for operators.
@@ -55,24 +54,24 @@ extension ServerDatabase {
 
   package var history: History { known.now }
 
-  /// The identity of this history: 8 hex digits.
+  /// The epoch of the current history: 8 hex digits.
   package var epoch: String { history.epoch }
 }
 
-/// A message about the changes of other servers.
+/// A notification about changes by other servers.
 package enum Notification: Sendable {
-  /// From now on every change arrives.
+  /// Every change from now on is delivered.
   case resumed
-  /// What was changed.
+  /// Changes by other servers.
   case changes(ZoneChanges)
-  /// Something may have been missed. Who led leads no longer.
+  /// Changes may have been missed. This server is no longer the leader.
   case interrupted
-  /// This server leads: it alone, of those that wish to.
+  /// This server is the only leader.
   case leads
 }
 
-/// Who hears what others change, until it is stopped.
+/// Listens to changes by other servers until it is stopped.
 package protocol NotificationListener: AnyObject, Sendable {
-  /// Ends it; once.
+  /// Stops listening. Call it once.
   func stop()
 }

@@ -1,11 +1,11 @@
 package import HoldfastCore
 
-/// What operators ask of the shared database, also while servers run on it. Each row has a text for each column.
+/// Operator queries of the shared database. They also work while servers run. Each row has one text per column.
 package protocol StoreAdministration: AnyObject {
-  /// For what operators write.
+  /// Writes operators' changes.
   var store: any StoreWriter { get }
 
-  /// Zone, whether it is public, seq, members, records.
+  /// Zone, whether it is public, seq, purge horizon, members, records.
   func zones() throws -> [[String]]
 
   /// User, name, created, devices.
@@ -14,9 +14,9 @@ package protocol StoreAdministration: AnyObject {
   /// Device, user's name, name, whether it is signed in, operations, last written.
   func devices() throws -> [[String]]
 
-  /// Marks the acks of a device, so that it must begin the zones again; how many.
+  /// Marks the acks of a device so that the device must resync the zones. Returns the number of zones.
   ///
-  /// - Parameter zone: the only zone concerned; nil for all.
+  /// - Parameter zone: the zone to reset; nil for all.
   func reset(_ device: String, zone: String?) throws -> Int
 
   /// Token (the id of its device), user's name, scope, last written, whether it is valid.
@@ -25,31 +25,31 @@ package protocol StoreAdministration: AnyObject {
   /// The id of a device's user, or nil.
   func user(ofDevice id: String) throws -> String?
 
-  /// At, zone, table, record, column, policy, winner, loser; newest first.
+  /// At, zone, table, record, column, policy, winner, loser, resolution; newest first.
   func conflicts(limit: Int) throws -> [[String]]
 
   /// The id of the record of a membership, or nil.
   func membership(of user: String, in zone: String) throws -> String?
 
-  /// Zone, seq at the restore, greatest seq that a device has claimed since, records and deletions recovered, about how many changes are
-  /// missing; of the zones in which anything was claimed.
+  /// Zone, seq at the restore, greatest claimed seq, recovered records, recovered deletions, approximate number of missing changes. Lists
+  /// only zones with claims.
   func restoreReport() throws -> [[String]]
 
-  /// Who has claimed something of zones since the restore.
+  /// The claims that users have made for zones since the restore.
   func zoneClaims() throws -> [ZoneClaim]
 
-  /// Who may do something else in a zone than its members say.
+  /// Users whose role in `access` differs from the role that members and groups grant.
   func wrongAccess() throws -> [WrongAccess]
 
-  /// All else that contradicts itself, a line for each finding.
+  /// All other inconsistencies, one line each.
   func doctor() throws -> [String]
 
-  /// What may be wrong, and may be as it should; a line for each.
+  /// Findings that may or may not be faults, one line each.
   func doubts() throws -> [String]
 }
 
 extension SyncSchema {
-  /// What an operator is told of a record that refers inside its zone to a record of another one.
+  /// The doctor's line for a record that references a record of another zone although the reference is inside its zone.
   package func strayFinding(_ link: Link, _ id: String, in zone: String, besides other: String) -> String {
     let (table, target) = (tables[link.table], tables[link.target].name)
     return

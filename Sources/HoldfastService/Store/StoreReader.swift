@@ -1,52 +1,52 @@
 package import HoldfastCore
 
-/// The shared database as one request reads it, over a connection that can't write; one thread at a time.
+/// Reads the shared database for one request, over a read-only connection; one thread at a time.
 package protocol StoreReader: CollectionReader {
-  /// Runs `body` in one read transaction, where reading in several steps would else see several moments.
+  /// Runs `body` in one read transaction, so that several reads see one snapshot.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
 
-  /// The history as it was when the last device was looked up.
+  /// The history as of the last look-up of a device.
   var history: History { get }
 
-  /// Makes and checks proofs with the key of the database.
+  /// Creates and verifies proofs with the database's key.
   var prover: Prover { get }
 
-  /// The zones of which the user has claimed something since the restore, by which device last, and what became of each claim.
+  /// The zones that the user has claimed since the restore, each with the last claiming device and the claim's state.
   func claims(of user: String) throws -> TextMap<ZoneClaim.Mark>
 
   /// The device of a token, or nil.
   func device(_ token: TokenHash) throws -> KnownDevice?
 
-  /// What a device was answered when it last said the same, if nothing has been written since; nil where that is not known.
+  /// The cached answer to the same request of the device, if the database has not changed since; nil if unknown.
   func answer(to request: QuietRequest, of device: Int64) -> [UInt8]?
 
-  /// Keeps what a device is answered, in the transaction in which it was found out.
+  /// Caches an answer. Call it in the transaction that computed the answer.
   func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64)
 
   /// The account of a name with its stored password, or nil.
   func account(_ name: String) throws -> (id: String, password: String)?
 
-  /// The name of an account and its stored password, by its id, or nil.
+  /// The name and the stored password of an account, or nil.
   func account(id: String) throws -> (name: String, password: String)?
 
-  /// The user of a name, and by whose word; nil when there is none.
+  /// The user with a name, or nil.
   func user(named name: String) throws -> FoundUser?
 
-  /// The devices of a user, those seen last first.
+  /// The devices of a user, the last seen first.
   func devices(of user: String, limit: Int) throws -> [ListedDevice]
 
-  /// All zones, or those named, for the server itself.
+  /// All zones, or the named ones, for the server itself.
   func visibleZones(among zones: [String]?) throws -> VisibleZones
 
-  /// All zones of a device: those of its user, and those that it acks.
+  /// The zones of a device: those of its user, and those that it has acked.
   func zones(of device: DeviceKey) throws -> [ZoneProgress]
 
-  /// The refusals that a device has not dealt with, in the order of their numbers.
+  /// The refusals that a device has not acknowledged, in the order of their numbers.
   func refusals(of device: Int64) throws -> [StoredRefusal]
 
-  /// A zone as it is now, with an ack at its beginning; nil when there is none.
+  /// A zone's current state, with an ack at its beginning; nil for an unknown zone.
   ///
-  /// - Parameter user: whose role it has; nil for the server itself, which may read all.
+  /// - Parameter user: the reader; nil for the server itself, which may read all.
   func zone(_ zone: String, for user: String?) throws -> ZoneProgress?
 
   /// The zones that a user is a member of, in order.
@@ -58,98 +58,99 @@ package protocol StoreReader: CollectionReader {
   /// The invitation of a token, or nil.
   func invitation(_ token: TokenHash) throws -> Invitation?
 
-  /// The memberships that wait for a user's word, the latest first; not those of whom the user has blocked.
+  /// The pending memberships of a user, the latest first. Inviters whom the user has blocked are omitted.
   func pendingMemberships(of user: String) throws -> [PendingMembership]
 
-  /// The zones of all of them, in order.
+  /// The zones of all pending memberships, in order.
   func pendingZones(of user: String) throws -> [String]
 
   /// The zones that name another as their group, the latest first.
   func grants(of group: String) throws -> [GroupGrant]
 
-  /// The users whom a user has blocked, by their names.
+  /// The users that a user has blocked, ordered by name.
   func blocks(of user: String) throws -> [BlockedUser]
 
   /// The role of a zone's own member; nil for others.
   func ownRole(of user: String, in zone: String) throws -> Role?
 
-  /// Zones that were read before, as they are at the moment from which their changes will be read.
+  /// Zones that were read before, with their state in the snapshot from which their changes will be read.
   ///
-  /// - Parameter user: who reads; nil for the server itself.
+  /// - Parameter user: the reader; nil for the server itself.
   func refreshed(_ zones: [ZoneProgress], for user: String?) throws -> [ZoneProgress]
 
-  /// Zones as they were when the epoch began; those that are not there are left out.
+  /// The zones' state when the epoch began. Unknown zones are omitted.
   func restored(_ zones: [String]) throws -> TextMap<RestoredZone>
 
-  /// Records of a table by their ids, all of one moment, as far as a user may read them: those that live, and what stays of those that are deleted.
+  /// Records of a table by their ids, live or deleted, as far as the user may read them. All from one snapshot.
   ///
-  /// - Parameter user: who reads; nil for the server itself.
+  /// - Parameter user: the reader; nil for the server itself.
   func records(_ ids: [String], of table: Int, for user: String?) throws -> TextMap<SeenRecord>
 
-  /// The first user behind an id who is being erased, or nil.
+  /// The first user under erasure whose id is greater than `id`, or nil.
   func erasedUser(after id: String) throws -> String?
 
-  /// The zones from which somebody was erased, each with its seq then.
+  /// The zones with erased users, each with its seq at the last erasure.
   func erasedZones() throws -> TextMap<Int64>
 
-  /// Sees to it that what was deleted is not in the write-ahead log of the database either, where it has one of its own.
+  /// Truncates the write-ahead log, so that deleted data is not in it either. Does nothing if the database has no log of its own.
   ///
-  /// - Returns: false when somebody is in the way just now.
+  /// - Returns: false if another connection prevents it at this moment.
   func emptyLog() throws -> Bool
 
-  /// Zones of which the team's program was not told all: those named, or any.
+  /// Zones with changes that the webhook was not notified of, among `zones` or all.
   ///
-  /// - Parameter limit: how many at the most.
+  /// - Parameter limit: the maximum number of zones.
   func unnotified(_ zones: [String]?, limit: Int) throws -> [UnnotifiedZone]
 
   /// How far devices are behind, in the order of their numbers.
   ///
-  /// - Parameter user: whose; nil for all.
+  /// - Parameter user: the devices' user; nil for all.
   func lag(of user: String?) throws -> [DeviceLag]
 
-  /// Looks for what may be purged.
+  /// Searches for data that can be purged.
   ///
   /// - Parameters:
-  ///   - place: where the look before has ended; empty for the first.
-  ///   - limit: how many are looked at.
+  ///   - place: where the previous search ended; empty for the first.
+  ///   - limit: the maximum number of candidates to examine.
   func purgeable(_ kind: Purgeable.Kind, after place: String, _ terms: RetentionTerms, limit: Int) throws
     -> FoundPurgeable
 
-  /// Writes an array of the changes of a zone in seq order.
+  /// Writes an array of a zone's changes in seq order.
   ///
-  /// What the device has with them is the zone at one moment, also when it was written meanwhile: what changes moves behind the last.
+  /// After these changes the device has the zone at one moment. A record that changes meanwhile moves to a later seq, after the last
+  /// written one.
   /// - Parameters:
-  ///   - seq: the changes after this one.
-  ///   - limit: the size of the whole text from which on no further change is begun.
-  ///   - count: how many changes at the most.
-  /// - Returns: what was written.
+  ///   - seq: writes only changes after this seq.
+  ///   - limit: begins no further change once the whole text has this size in bytes.
+  ///   - count: the maximum number of changes.
+  /// - Returns: the range that was written.
   func writeChanges(of zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64) throws
     -> WrittenChanges
 }
 
-/// A store that can't tell whether something was written keeps nothing.
+/// Default: no cache, for stores that cannot tell whether the database changed.
 extension StoreReader {
   package func answer(to request: QuietRequest, of device: Int64) -> [UInt8]? { nil }
 
   package func keep(_ answer: [UInt8], to request: QuietRequest, of device: Int64) {}
 }
 
-/// A record that somebody asked for by its id, and may read.
+/// A record that a reader requested by id and may read.
 package enum SeenRecord {
-  /// It lives; with the id of the request by which the reader created it, where there was one.
+  /// A live record, with the id of the request by which the reader created it, if any.
   case live(StoredRecord, creator: String?)
-  /// It was deleted.
+  /// A deleted record.
   case deleted(Tombstone)
 }
 
-/// How far changes were written.
+/// The range of written changes.
 package struct WrittenChanges {
-  /// The seq of the last.
+  /// The last written seq.
   package var last: Int64
   package var count: Int64 = 0
-  /// Whether others follow.
+  /// Whether more changes follow.
   package var hasMore = false
-  /// The zone's last seq at that moment.
+  /// The zone's last seq in the same snapshot.
   package var seq: Int64
 
   package init(last: Int64, count: Int64 = 0, hasMore: Bool = false, seq: Int64) {
@@ -157,7 +158,7 @@ package struct WrittenChanges {
   }
 }
 
-/// A zone of which the team's program was not told all.
+/// A zone with changes that the webhook was not notified of.
 package struct UnnotifiedZone: Sendable {
   package let zone: String
   package let seq: Int64
@@ -170,7 +171,7 @@ package struct UnnotifiedZone: Sendable {
   }
 }
 
-/// Why a change set was refused, as it is remembered.
+/// A stored refusal of a change set.
 package struct StoredRefusal {
   package let first: Int64
   package let last: Int64
@@ -188,7 +189,7 @@ package struct ListedDevice {
   package let number: Int64
   package let id: String
   package let name: String
-  /// When it last wrote, in milliseconds since 1970.
+  /// When the device last wrote, in milliseconds since 1970.
   package let seenAt: Int64
   package let hasSession: Bool
 
@@ -197,24 +198,24 @@ package struct ListedDevice {
   }
 }
 
-/// What a reader knows of the device that asks.
+/// The requesting device, as a reader sees it.
 package struct KnownDevice: Sendable {
   package var key: DeviceKey
   package let confirmed: Int64
   package let chain: Fingerprint
-  /// When it last wrote, in milliseconds since 1970.
+  /// When the device last wrote, in milliseconds since 1970.
   package let seenAt: Int64
-  /// When its session began, in milliseconds since 1970.
+  /// When the session began, in milliseconds since 1970.
   package let sessionAt: Int64
-  /// The greatest number up to which it has said to have dealt with the answers.
+  /// The operation number up to which the device has acknowledged its refusals.
   package let acknowledgedRefusals: Int64
-  /// Whether the session's first request was written.
+  /// Whether the server has stored a request of the current session.
   package let isSessionUsed: Bool
-  /// Of the device of a JWT: from when on issued ones are taken, in milliseconds since 1970; nil for others.
+  /// For the device of a JWT: JWTs issued at or before this time are invalid (milliseconds since 1970). Nil for other devices.
   package let issuedAfter: Int64?
-  /// Whether its acks were purged, as it was dead, and it has not said all of them since.
+  /// Whether the device's acks were purged because it was dead, and it has not sent all acks since.
   package let hasPurgedAcks: Bool
-  /// What it said of itself last.
+  /// The app and schema version that the device reported last.
   package let client: ClientVersion?
 
   package init(
@@ -233,19 +234,19 @@ package struct KnownDevice: Sendable {
 }
 
 extension KnownDevice {
-  /// For how many milliseconds the token is good without being looked up again; nil when its session is over. Other tokens are good until
-  /// they are revoked.
+  /// The milliseconds for which the token stays valid without another look-up; nil if its session has expired. Tokens other than session
+  /// tokens stay valid until they are revoked.
   package func sessionRest(_ limits: UserLimits, at now: Int64) -> Int64? {
     guard case .session = key.use else { return 3_600_000 }
     let end = min(
       seenAt.addingClamped(limits.sessionIdle), sessionAt.addingClamped(limits.sessionLifetime))
-    // What is written makes it last longer, and it may be long until somebody looks.
+    // A write extends the session, but the next look-up may be late, so the result is capped at an hour.
     return now < end ? min(end - now, 3_600_000) : nil
   }
 }
 
 extension Int64 {
-  /// A time in milliseconds, later by a duration; the latest where that is beyond all.
+  /// Adds a duration to a time in milliseconds. Clamps an overflow to `Int64.max`.
   fileprivate func addingClamped(_ duration: Duration) -> Int64 {
     let (milliseconds, isBeyond) = duration.components.seconds.multipliedReportingOverflow(by: 1000)
     if isBeyond { return .max }
@@ -254,11 +255,11 @@ extension Int64 {
   }
 }
 
-/// A user whom somebody looks up by name.
+/// The result of a look-up by name.
 package struct FoundUser {
   package let id: String
   package let name: String
-  /// Whose identity the user has; nil for who has a password.
+  /// The issuer of the user's identity; nil for a user with a password.
   package let issuer: String?
 
   package init(id: String, name: String, issuer: String?) {
@@ -266,22 +267,22 @@ package struct FoundUser {
   }
 }
 
-/// How far a device or a user has read one zone, and how far the zone is.
+/// A reader's progress in one zone, and the zone's state.
 package struct ZoneProgress {
   package let zone: String
-  /// The ack, whose epoch is empty at the beginning of the zone.
+  /// The last ack. Its epoch is empty at the beginning of the zone.
   package let ack: ZoneAck
-  /// Whether the ack is stored; one that is at the beginning of the zone may be or not.
+  /// Whether the ack is certainly stored. For an ack at the beginning of the zone, false leaves that open.
   package let isStored: Bool
   package var seq: Int64
   package var purged: Int64
-  /// The role of the device's user; empty for a zone that may not be read.
+  /// The role of the device's user; empty if the user may not read the zone.
   package var role: String
-  /// Whether the user lost the zone after the device's ack: what the device did meanwhile was done as a stranger.
+  /// Whether the user lost the zone after the device's ack. The device's later edits were made without access.
   package let wasLost: Bool
-  /// Whether the ack is of another history; see `History`.
+  /// Whether the ack is from another epoch; see `History`.
   package var isForeign = false
-  /// Whether what the ack says is true in the history of now all the same.
+  /// Whether the ack is from another epoch, but also valid in the current history.
   var isOfBothHistories = false
 
   package init(
@@ -294,16 +295,16 @@ package struct ZoneProgress {
     ) = (zone, ack, isStored, seq, purged, role, wasLost, isForeign, isOfBothHistories)
   }
 
-  /// The ack as a token of the wire.
+  /// The ack as a change token of the wire.
   package var token: String {
     ack.epoch.isEmpty ? "" : ack.token.text
   }
 
-  /// Up to where the zone may have been purged, so that who goes on behind the ack misses nothing; where `seq` is not beyond that.
+  /// The purge horizon up to which a reader that continues from the ack misses nothing, where that is beyond `seq`.
   package var purgedAtBeginning: Int64 { ack.epoch.isEmpty ? purged : ack.purged }
 
-  /// Whether the device must resync the zone: its ack is of another history, or older than what is remembered, or the zone was
-  /// lost in between.
+  /// Whether the device must resync the zone: the ack is from another epoch or older than the purge horizon, or the zone was lost
+  /// meanwhile.
   package func isFenced(epoch: String) -> Bool {
     let known = max(ack.seq, ack.purged)
     return wasLost
@@ -311,7 +312,7 @@ package struct ZoneProgress {
         && (ack.epoch != epoch && !isOfBothHistories || known < purged || known > seq)
   }
 
-  /// The zone for a device that has it up to a seq.
+  /// The zone as seen by a device that has it up to a seq.
   package func acked(_ seq: Int64) -> ZoneProgress {
     ZoneProgress(
       zone: zone, ack: ZoneAck(zone: zone, epoch: ack.epoch, seq: seq, purged: ack.purged),
@@ -319,7 +320,7 @@ package struct ZoneProgress {
       isForeign: isForeign, isOfBothHistories: isOfBothHistories)
   }
 
-  /// The zone for somebody who has it up to a token; nil for who begins.
+  /// The zone as seen by a reader with a token; nil for a reader that starts from the beginning.
   package func acked(_ token: ChangeToken?) -> ZoneProgress {
     let ack = ZoneAck(
       zone: zone, epoch: token?.epoch ?? "", seq: token?.seq ?? 0, purged: token?.purged ?? 0)
@@ -327,6 +328,6 @@ package struct ZoneProgress {
       zone: zone, ack: ack, isStored: false, seq: seq, purged: purged, role: role, wasLost: false)
   }
 
-  /// Whether there is something that the device has not seen.
+  /// Whether the zone has changes that the device has not seen.
   package var hasChanges: Bool { ack.epoch.isEmpty || isOfBothHistories || seq > ack.seq }
 }

@@ -1,99 +1,101 @@
 package import HoldfastCore
 
-/// The shared database as a transaction writes it, over one connection: one transaction at a time, on one thread at a time. What is read is
-/// what is in the database; what the transaction makes of it is kept by `Transaction`, and written in one go.
+/// A writing transaction on the shared database, over one connection: one transaction and one thread at a time. Reads return the state in
+/// the database. `Transaction` keeps the changes in memory, and writes them in one batch.
 ///
-/// One suite of tests holds for every store.
+/// One test suite runs on every store.
 package protocol StoreWriter: AnyObject {
-  /// The zones and the roles in them.
+  /// Zones and roles.
   var zones: any ZoneTable { get }
-  /// The devices, their acks and their refusals.
+  /// Devices, acks and refusals.
   var devices: any DeviceTable { get }
-  /// The accounts.
+  /// Accounts.
   var accounts: any AccountTable { get }
-  /// The requests that devices gave an id.
+  /// REST requests with ids.
   var requests: any RequestTable { get }
-  /// What devices recovered after a restore.
+  /// Recovery after a restore.
   var recovery: any RecoveryTable { get }
-  /// Results that are kept for their later pages.
+  /// Stored query results.
   var results: any ResultTable { get }
-  /// What nobody needs any more.
+  /// Retention.
   var purging: any PurgeTable { get }
+  /// Invitations.
   var invitations: any InvitationTable { get }
-  /// What users have agreed to, and what not.
+  /// Consents of users.
   var consents: any ConsentTable { get }
 
-  /// Whether nobody else changes the database while a transaction is open: what was read stays as it is without a lock.
+  /// Whether the transaction is the only writer of the database. Data that it has read then stays valid without locks.
   var isAlone: Bool { get }
 
-  /// The latest stamp that is in the database.
+  /// The latest stamp in the database.
   func latestClock() throws -> Stamp
 
-  /// The history that the transaction works in: no other begins before it has ended.
+  /// The history of the transaction. No other epoch begins before the transaction ends.
   var history: History { get }
 
-  /// Makes and checks proofs with the key of the database.
+  /// Creates and verifies proofs with the database's key.
   var prover: Prover { get }
 
-  /// Begins a new epoch, in a transaction of its own, at any moment: what other transactions write comes whole before it or behind it, and each
-  /// sees it from then on. No transaction is open. Who opens a database and has only a connection calls `SQLiteEpoch.begin` or `PostgresEpoch.begin`.
+  /// Begins a new epoch in its own transaction. Each other transaction commits completely before or after it, and sees the new epoch from
+  /// then on. No transaction may be open. Code that opens a database and has only a connection calls `SQLiteEpoch.begin` or
+  /// `PostgresEpoch.begin`.
   ///
-  /// - Parameter current: the epoch that it is to follow, or nil for whichever. When another has begun meanwhile, nothing is done.
-  /// - Returns: whether it has begun.
+  /// - Parameter current: the epoch to replace; nil for any. If another epoch has begun meanwhile, the call does nothing.
+  /// - Returns: whether the epoch has begun.
   func beginEpoch(_ epoch: NewEpoch, after current: String?) throws -> Bool
 
   // MARK: The transaction
 
-  /// Begins a transaction, and fetches and locks what its commands will probably touch, as far as that is faster than to ask later.
+  /// Begins a transaction. Fetches and locks the footprints of its commands where that is faster than reading on demand.
   func begin(_ footprints: [Footprint]) throws -> Fetched
 
-  /// Writes what has changed.
+  /// Writes the changes.
   func write(_ delta: Delta) throws
 
-  /// Writes what has changed, and makes all that was written since `begin` durable.
+  /// Writes the changes, and makes everything written since `begin` durable.
   ///
-  /// - Parameter changes: what the transaction changed, for other servers on the same database.
+  /// - Parameter changes: the notifications for other servers on the same database.
   func commit(_ delta: Delta, announcing changes: ZoneChanges) throws
 
-  /// Takes all written since `begin` back. Does not fail: a connection that can't is given up.
+  /// Rolls back everything written since `begin`. Never fails: a connection that cannot roll back is closed.
   func rollBack()
 
-  /// From here on, what is written can be taken back alone.
+  /// Begins a savepoint.
   func beginSavepoint() throws
 
-  /// Keeps what was written since the savepoint, and checks now what would be checked at the commit.
+  /// Releases the savepoint, and runs deferred checks now instead of at the commit.
   func keepSavepoint() throws
 
-  /// Takes back what was written since the savepoint.
+  /// Rolls back to the savepoint.
   func undoSavepoint() throws
 
-  /// Whether a trigger of the team has rolled back the whole transaction.
+  /// Whether a team's trigger has rolled back the whole transaction.
   var hasEnded: Bool { get }
 
-  /// Writes something of no meaning, to see whether writing works.
+  /// Writes a text without meaning, to test whether the database accepts writes.
   func probe(_ text: String) throws
 
-  /// What a failure of the store means.
+  /// Classifies a failure of the store.
   func meaning(of error: any Error) -> StoreFailure
 
-  /// Ends the use of the connection.
+  /// Closes the connection.
   func close() throws
 
   // MARK: Records
 
-  /// Records of a table, each as the database has it, in the order of their ids.
+  /// The stored records of a table, in the order of their ids.
   func read(_ ids: [String], of table: Int) throws -> [RecordEntry]
 
   /// The ids of the records whose column has one of some values, each with the value.
   ///
   /// - Parameters:
-  ///   - limit: how many are enough; there may be more.
-  ///   - zones: the zones in which those can be that have a value; empty for all.
+  ///   - limit: a sufficient number of results; there may be more.
+  ///   - zones: returns the zones in which references to a value can be; empty for all.
   func references(
     of table: Int, by column: Int, to values: [String], limit: Int, zones: (String) -> [String]
   ) throws -> [(id: String, value: String)]
 
-  /// The ids of the records in a zone that have the values of a unique group, none of them null.
+  /// The ids of the records in a zone that have the given values of a unique group. The values are not null.
   func ids(of table: Int, sharing group: Int, _ values: [Value], in zone: String) throws -> [String]
 
   /// The nearest positions in a list on one side of a mark, the nearest first, each with its record.
@@ -102,65 +104,65 @@ package protocol StoreWriter: AnyObject {
   )]
 }
 
-/// What a failure of a store means for the commands that it hit. Nothing of them was written.
+/// The cause of a store's failure. Nothing of the affected commands was written.
 package enum StoreFailure {
-  /// No room left.
+  /// The disk is full.
   case full
-  /// The database can't be had now.
+  /// The database is unavailable at the moment.
   case unavailable
-  /// The database lets the server not do this, until an operator has put it right.
+  /// The database refuses this operation until an operator changes its settings or permissions.
   case denied
-  /// Somebody else was in the way: the same may succeed at once.
+  /// Serialization failure or lock conflict. Retry immediately.
   case transient
-  /// What was written caused it, and causes it again: a unique value, a reference, or a check or trigger that the team added, with the code of
-  /// the database.
+  /// The written data violates a rule, and would do so again: a unique constraint, a reference, or a check or trigger of the team. The
+  /// value is the database's error code.
   case rule(String)
-  /// Anything else: a fault.
+  /// Any other failure: a fault.
   case other
 }
 
-/// The zones, and who has which role in them, as the database has them.
+/// The stored zones, and the users' roles in them.
 package protocol ZoneTable: AnyObject {
-  /// A zone; nil when there is no such one. From here to the end of the transaction nobody else changes a record of it.
+  /// A zone, or nil. Locks the zone: no other transaction changes its records until this one ends.
   func lock(_ name: String) throws -> LockedZone?
 
   /// Whether a zone has records besides its members.
   func hasRecords(_ name: String) throws -> Bool
 
-  /// Whether a zone is that of a root record in a table which only servers with a newer schema know.
+  /// Whether the zone's root record is in a table that only servers with a newer schema know.
   func hasUnknownRoot(_ name: String) throws -> Bool
 
-  /// Remembers that somebody was erased from a zone up to its seq of now: snapshots from before have the name.
+  /// Stores that a user was erased from a zone, with the zone's current seq. Older snapshots still contain the user's name.
   func setErased(_ seq: Int64, of name: String) throws
 
-  /// Remembers up to where the team's program was told of zones; never less than before.
+  /// Stores up to which seq the webhook was notified of each zone. Never moves back.
   func setNotified(_ zones: [NotifiedZone]) throws
 
-  /// What a user may do in a zone, as its own member or by its groups; nil for who may nothing.
+  /// A user's role in a zone, by an own membership or by groups; nil without access.
   func role(of user: String, in zone: String) throws -> Role?
 
-  /// The same of all users who may something.
+  /// The roles of all users with access to the zone.
   func roles(in zone: String) throws -> TextMap<Role>
 
-  /// The record of a zone's own member, with its role; nil for others, also for who has not accepted yet.
+  /// The record and role of a user's own membership in a zone. Nil without one, and while it is pending.
   func ownMember(_ user: String, of zone: String) throws -> (id: String, role: Role?)?
 
-  /// The own members of a zone who have accepted, and its groups.
+  /// The accepted own members of a zone, and its groups.
   func members(of zone: String) throws -> [Member]
 
   /// The groups of a zone.
   func groups(of zone: String) throws -> [Member]
 
-  /// How many own members and groups a zone has, those who have not accepted yet included.
+  /// The number of own members and groups of a zone, including pending ones.
   func memberCount(of zone: String) throws -> Int
 
-  /// The records of a zone's own owners.
+  /// The ids of the `members` records of the zone's own owners.
   func owners(of zone: String) throws -> [String]
 }
 
-/// Who belongs to a zone: a user, or all own members of another zone.
+/// A member of a zone: a user, or a group (the own members of another zone).
 package struct Member {
-  /// Of the record.
+  /// The id of the `members` record.
   package let id: String
   package let user: String?
   package let group: String?
@@ -172,7 +174,7 @@ package struct Member {
   }
 }
 
-/// Up to where the team's program was told of a zone.
+/// The seq of a zone up to which the webhook was notified.
 package struct NotifiedZone: Sendable {
   package let zone: String
   package let seq: Int64

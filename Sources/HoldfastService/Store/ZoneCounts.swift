@@ -1,10 +1,11 @@
 package import HoldfastCore
 
-/// What a zone holds. It is kept on the zone's row, in the commit that changes its seq: docs/OPERATIONS.md, section 5.
+/// The number of records and bytes of a zone. The zone's row stores them; the commit that changes the zone's seq updates them:
+/// docs/OPERATIONS.md, section 5.
 package struct ZoneCounts: Equatable, Sendable {
-  /// The live records, members among them, without the log of conflicts.
+  /// The live records, including members, without the conflict log.
   package var records: Int64 = 0
-  /// The bytes of all live records, the log of conflicts among them.
+  /// The bytes of all live records, including the conflict log.
   package var bytes: Int64 = 0
 
   package init(records: Int64 = 0, bytes: Int64 = 0) {
@@ -16,21 +17,21 @@ package struct ZoneCounts: Equatable, Sendable {
     counts.bytes += growth.bytes
   }
 
-  /// What the doctor says of a zone whose row says something else.
+  /// The doctor's line for a zone with wrong stored counts.
   package func finding(of zone: String) -> String {
     "counts: the zone \(zone) holds \(records) records and \(bytes) bytes, and says something else; `holdfast doctor --repair` mends it"
   }
 }
 
 extension SchemaDifference {
-  /// Whether records that stand come to another size by it.
+  /// Whether the schema change alters the size of existing records.
   package func changesSizes(in schema: SyncSchema) -> Bool {
     !removedTables.isEmpty || !renamedTables.isEmpty || kept.contains(where: \.isRewritten)
       || columns.contains { schema.tables[$0.table].columns[$0.column].defaultValue ?? .null != .null }
   }
 }
 
-/// A zone, as a transaction finds it under its lock.
+/// A zone's state under the transaction's lock.
 package struct LockedZone {
   package let seq: Int64
   package let isPublic: Bool
@@ -42,10 +43,10 @@ package struct LockedZone {
 }
 
 extension StoredRecord {
-  /// The bytes that it comes to in its zone: those of its id and its texts in UTF-8, and 8 for each other value that is not null.
+  /// The record's share of its zone's byte count: its id and texts in UTF-8, and 8 bytes for each other value that is not null.
   package var bytes: Int64 { Self.bytes(id, values) }
 
-  /// The same of an id and values.
+  /// The byte count of an id and values.
   package static func bytes(_ id: String, _ values: [Value]) -> Int64 {
     values.reduce(Int64(id.utf8.count)) { sum, value in
       switch value {

@@ -1,14 +1,14 @@
 internal import CSodium
 
-/// RFC 4648, as libsodium has it.
+/// Base64 (RFC 4648), by libsodium.
 package enum Base64 {
   /// Section 4, with padding.
   package static func text(_ bytes: [UInt8]) -> String { text(bytes, sodium_base64_VARIANT_ORIGINAL) }
 
-  /// Section 5, for addresses and tokens, without padding.
+  /// Section 5, for URLs and tokens, without padding.
   static func urlText(_ bytes: [UInt8]) -> String { text(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING) }
 
-  /// Reads what `urlText` wrote; nil when the text is something else, also when it is another spelling of the same bytes.
+  /// Decodes the output of `urlText`; nil for other texts, including other encodings of the same bytes.
   package static func bytes(url text: some StringProtocol) -> [UInt8]? {
     let digits = text.utf8.map { CChar(bitPattern: $0) }
     var count = 0
@@ -25,7 +25,7 @@ package enum Base64 {
   }
 
   private static func text(_ bytes: [UInt8], _ variant: Int32) -> String {
-    // The length with the zero at the end.
+    // The length including the terminating zero.
     let room = sodium_base64_encoded_len(bytes.count, variant)
     return String(unsafeUninitializedCapacity: room) { buffer in
       buffer.withMemoryRebound(to: CChar.self) {

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// Reads a body, with the problems of section 10 for what is wrong with it.
+/// Parses a body. Errors become the problems of PROTOCOL.md, section 10.
 package func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void) throws(Problem) {
   do { try JSONReader.read(body, read) } catch let problem as Problem { throw problem } catch let error
     as JSONError
@@ -9,7 +9,7 @@ package func readJSON(_ body: [UInt8], _ read: (inout JSONReader) throws -> Void
   } catch { throw Problem(.invalidRequest) }
 }
 
-/// Reads a body that is an object with one text, and maybe without it.
+/// Parses a body that is an object with one optional text member.
 ///
 /// - Throws: `Problem`: `malformedJSON`, or `invalidRequest` for any other member.
 package func readText(_ name: String, of body: [UInt8]) throws(Problem) -> String? {

@@ -1,10 +1,10 @@
 import HoldfastCore
 
-/// How much work a change set is. A change set is one transaction, and while it is applied nobody else writes.
+/// The estimated work of a change set. A change set is one transaction, and other writers wait for it.
 ///
-/// The work is counted in microseconds as they are estimated, not measured: the same change set is decided alike on every machine and at any load.
+/// The unit is microseconds, estimated instead of measured. The same change set is thus treated alike on every machine and under any load.
 struct ChangeSetWork {
-  /// Two seconds. The greatest number of operations that a device may send takes half of it.
+  /// Two seconds. The maximum number of operations of a device takes half of it.
   static let limit = 2_000_000
   private static let operation = 100
   static let follower = 40
@@ -17,34 +17,34 @@ struct ChangeSetWork {
 
   private(set) var microseconds = 0
 
-  /// An operation begins.
+  /// Counts an operation.
   mutating func addOperation() { microseconds += Self.operation }
 
-  /// A record goes along with one that is deleted or moved.
+  /// Counts a record that is deleted or moved along with another.
   mutating func addFollower() { microseconds += Self.follower }
 
-  /// A record is changed that goes along with one that is deleted.
+  /// Counts a record that is changed because another is deleted.
   mutating func addEdit() { microseconds += Self.edit }
 
-  /// It is worked out again what users may do in a zone.
+  /// Counts a recomputation of access to a zone.
   ///
-  /// - Parameter users: how many are looked at.
+  /// - Parameter users: the number of examined users.
   mutating func addAccess(users: Int = 1) { microseconds += Self.access * (1 + users / 10) }
 
-  /// So many rows are counted.
+  /// Counts rows that a query counts.
   mutating func addCounted(rows: Int) { microseconds += rows / Self.countedRows }
 
-  /// Values are copied to the log of conflicts.
+  /// Counts values that are copied to the conflict log.
   mutating func addLogged(_ values: Value...) {
     for value in values { microseconds += (value.text?.utf8.count ?? 0) / Self.loggedBytes }
   }
 
-  /// The elements of sets are compared.
+  /// Counts a comparison of set elements.
   mutating func addElements(_ values: Value?...) {
     for value in values { microseconds += (value?.text?.utf8.count ?? 0) / Self.elementBytes }
   }
 
-  /// Texts are compared word by word, or JSON member by member.
+  /// Counts a merge of texts by word, or of JSON by member.
   mutating func addMerge(_ values: Value?...) {
     for value in values { microseconds += (value?.text?.utf8.count ?? 0) / Self.mergedBytes }
   }

@@ -1,7 +1,7 @@
 internal import CSodium
 import Glibc
 
-/// The SHA-256 of a content, by libsodium, which is faster than that of HoldfastCore.
+/// A SHA-256 hash by libsodium, which is faster than HoldfastCore's.
 package struct ContentHash: Sendable, Hashable {
   /// The 32 bytes.
   package let bytes: [UInt8]
@@ -9,7 +9,7 @@ package struct ContentHash: Sendable, Hashable {
   /// 64 hex digits.
   package var text: String { hexadecimal(bytes) }
 
-  /// The hash of several contents, each with its length before it, so that no two lists have the same.
+  /// The hash of several contents, each prefixed with its length, so that different lists have different hashes.
   package init(of parts: [[UInt8]]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
@@ -21,9 +21,9 @@ package struct ContentHash: Sendable, Hashable {
     bytes = Self.end(&state)
   }
 
-  /// The hash of a content in pieces, of which an empty one is the end.
+  /// The hash of a content in pieces. An empty piece is the end.
   ///
-  /// - Parameter next: gives the piece that begins at an offset.
+  /// - Parameter next: returns the piece at an offset.
   package init(pieces next: (_ offset: Int64) -> [UInt8]) {
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
@@ -37,7 +37,7 @@ package struct ContentHash: Sendable, Hashable {
     bytes = Self.end(&state)
   }
 
-  /// Reads 64 hex digits; nil when the text is something else.
+  /// Parses 64 hex digits; nil for other texts.
   package init?(_ text: some StringProtocol) {
     let digits = Array(text.utf8)
     guard digits.count == 64 else { return nil }

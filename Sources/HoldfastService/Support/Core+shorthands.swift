@@ -4,7 +4,7 @@ extension Value {
   /// The number of an integer, or nil.
   package var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-  /// The number of a real, also of one that is whole, or nil.
+  /// The number of a real or an integer, or nil.
   package var real: Double? {
     switch self {
     case .real(let number): number

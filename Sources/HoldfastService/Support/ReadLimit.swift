@@ -1,16 +1,16 @@
 package import HoldfastConcurrency
 
-/// How long a request may read. The databases look at it when they lend a connection; none, unless somebody says so.
+/// The time limit of reads. The databases apply it when they lend a connection. The default is no limit.
 package enum ReadLimit: Equatable, Sendable {
-  /// As long as other requests can wait for the thread: 20 ms. What takes longer begins again where it keeps nobody waiting.
+  /// 20 ms, because other requests wait for the thread. A longer read restarts where no request waits for it.
   case brief
-  /// So long; then the request has failed.
+  /// This duration. A longer read fails.
   case long(Duration)
 
-  /// The limit of what this thread reads now.
+  /// The limit for the current task.
   @TaskLocal package static var current: ReadLimit?
 
-  /// The moment at which reading that begins now is to end.
+  /// The deadline of a read that begins now.
   package var deadline: MonotonicTime {
     switch self {
     case .brief: .exact + .milliseconds(20)

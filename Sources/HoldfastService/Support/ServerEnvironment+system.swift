@@ -22,7 +22,7 @@ extension ServerEnvironment {
 }
 
 extension PasswordHashing {
-  /// argon2id as libsodium makes it, with its limits for interactive use: 64 MiB and two passes.
+  /// argon2id by libsodium, with its limits for interactive use: 64 MiB and two passes.
   ///
   /// Source: RFC 9106; <https://doc.libsodium.org/password_hashing>.
   public static var argon2id: PasswordHashing {

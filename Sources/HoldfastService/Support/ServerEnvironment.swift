@@ -1,28 +1,28 @@
-/// What the service takes from the outside world, so that a simulation can give it another one.
+/// The clock, randomness and limits of the service. A simulation replaces them.
 public struct ServerEnvironment: Sendable {
   /// Milliseconds since 1970-01-01 UTC.
   public var now: @Sendable () -> Int64
-  /// Milliseconds since any moment, of a clock that nobody sets and that goes on while the machine sleeps; `now` unless given.
+  /// Milliseconds of a monotonic clock that also runs while the machine sleeps. The default is `now`.
   public var measured: @Sendable () -> Int64
-  /// So many random bytes, fit for secrets.
+  /// Returns random bytes that are suitable for secrets.
   public var random: @Sendable (_ count: Int) -> [UInt8]
-  /// How passwords are hashed and verified.
+  /// Hashes and verifies passwords.
   public var passwords: PasswordHashing
-  /// The size in bytes of an answer from which on no further change is begun.
+  /// The answer size in bytes from which no further change is begun.
   package var answerSize = 4 << 20
-  /// What one user may have.
+  /// The limits per user.
   public var limits = UserLimits()
-  /// How much a zone may hold.
+  /// The limits per zone.
   public var zoneLimits = ZoneLimits()
-  /// After how many milliseconds of a transaction no further command, change set or item is begun in it, and after how many change sets or items
-  /// of a request; at least one is.
+  /// The time budget of a transaction in milliseconds, and the maximum number of change sets or items of a request in it. Beyond these, the
+  /// transaction begins no further command, change set or item. It processes at least one.
   package var writeBudget: (milliseconds: Int64, changeSets: Int) = (200, .max)
-  /// After how much work of a change set no further operation of it is begun; see `ChangeSetWork`.
+  /// The work of a change set beyond which it is refused; see `ChangeSetWork`.
   package var changeSetWork = ChangeSetWork.limit
-  /// After how much work of a deletion the rest of it is left to another transaction.
+  /// The work of a deletion beyond which the rest is left to another transaction.
   package var pieceWork = ChangeSetWork.limit / 20
 
-  /// An environment of its parts.
+  /// Creates an environment.
   public init(
     now: @escaping @Sendable () -> Int64, random: @escaping @Sendable (_ count: Int) -> [UInt8],
     passwords: PasswordHashing
@@ -34,14 +34,14 @@ public struct ServerEnvironment: Sendable {
   }
 }
 
-/// Hashes passwords, slowly, and verifies them.
+/// Hashes and verifies passwords; deliberately slow.
 public struct PasswordHashing: Sendable {
-  /// The text to store for a password; nil when there is no memory for it now.
+  /// Returns the text to store for a password; nil if memory is short.
   public var hash: @Sendable (_ password: String) -> String?
-  /// Whether a password is the one of a stored text.
+  /// Whether a password matches a stored text.
   public var verify: @Sendable (_ password: String, _ stored: String) -> Bool
 
-  /// Hashing of its parts.
+  /// Creates a password hashing.
   public init(
     hash: @escaping @Sendable (_ password: String) -> String?,
     verify: @escaping @Sendable (_ password: String, _ stored: String) -> Bool

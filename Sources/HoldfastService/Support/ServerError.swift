@@ -1,6 +1,6 @@
-/// Why a server or its database can't be opened or used, for the person who runs it.
+/// An error of a server or its database, for the operator.
 public struct ServerError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it is.
+  /// The kind of an error.
   public struct Code: Sendable, Hashable {
     private enum Kind {
       case notOurs, newer, inUse, schemaMissing, schemaCannotChange, unreachable, notFound, refused, damaged,
@@ -11,33 +11,33 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
 
     /// The file is a database of another program, or no database.
     public static let notOurs = Code(kind: .notOurs)
-    /// The database was written by a newer Holdfast.
+    /// A newer version of Holdfast wrote the database.
     public static let newer = Code(kind: .newer)
     /// Another server has the data directory open.
     public static let inUse = Code(kind: .inUse)
-    /// There is no database yet, and no schema was given to make one.
+    /// There is no database yet, and no schema to create one.
     public static let schemaMissing = Code(kind: .schemaMissing)
-    /// There is no database where there must be one.
+    /// The database does not exist, but must.
     public static let databaseMissing = Code(kind: .databaseMissing)
-    /// The new schema does more than add to the one in the database.
+    /// The schema cannot be applied to the database.
     public static let schemaCannotChange = Code(kind: .schemaCannotChange)
-    /// A file or directory can't be read, made or written.
+    /// A file or directory cannot be read, created or written.
     public static let unreachable = Code(kind: .unreachable)
-    /// What was named is not there.
+    /// The named object does not exist.
     public static let notFound = Code(kind: .notFound)
-    /// The rules of the service forbid it.
+    /// The rules of the service forbid the operation.
     public static let refused = Code(kind: .refused)
-    /// The database contradicts itself; `holdfast doctor` says where.
+    /// The database is inconsistent; `holdfast doctor` shows where.
     public static let damaged = Code(kind: .damaged)
-    /// The schema says `resolver` of a column, and no function was given.
+    /// A column has the policy `resolver`, but there is no resolver for it.
     public static let rulesMissing = Code(kind: .rulesMissing)
-    /// A rule is for a table or column that is not there.
+    /// A rule names an unknown table or column.
     public static let rulesUnknown = Code(kind: .rulesUnknown)
   }
 
-  /// What kind of failure it is.
+  /// The kind of the error.
   public let code: Code
-  /// What is wrong, where, and what to do next.
+  /// The problem, its place, and the next step.
   public let description: String
 
   package init(_ code: Code, _ description: String) {
@@ -47,7 +47,7 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
 }
 
 extension ServerError {
-  /// A public zone of the schema has the name of another zone: all would read what is in it.
+  /// The error for a public zone with the name of an existing zone. All users would see that zone's records.
   package static func taken(publicZone zone: String) -> ServerError {
     ServerError(
       .schemaCannotChange,

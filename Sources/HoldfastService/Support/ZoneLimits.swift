@@ -1,10 +1,10 @@
-/// How much a zone may hold, before a change set that makes it larger is refused: `zone-full`.
+/// The limits per zone. A change set that enlarges a zone beyond them is refused: `zone-full`.
 public struct ZoneLimits: Sendable, Equatable {
-  /// The greatest number of records; nil for none.
+  /// The maximum number of records; nil for no limit.
   public var records: Int64? = 1_000_000
-  /// The greatest number of bytes; nil for none.
+  /// The maximum number of bytes; nil for no limit.
   public var bytes: Int64? = 1 << 30
 
-  /// The limits unless others are given.
+  /// Creates the default limits.
   public init() {}
 }

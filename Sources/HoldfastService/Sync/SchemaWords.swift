@@ -1,10 +1,10 @@
 package import HoldfastCore
 
-/// What each answer of a sync says of the server's schema: docs/SCHEMA-CHANGES.md, sections 2 and 3.
+/// The schema members of each sync answer: docs/SCHEMA-CHANGES.md, sections 2 and 3.
 package struct SchemaWords: Sendable {
-  /// Tells the schema from others.
+  /// Identifies the schema.
   package let fingerprint: String
-  /// The names of before, as JSON; nil when there are none.
+  /// The former names of tables and columns, as JSON; nil if there are none.
   package let renamed: [UInt8]?
 
   package init(_ schema: SyncSchema) {

@@ -1,7 +1,7 @@
 package import HoldfastCore
 
-/// The shared database as a service token lets it be read: as the server reads it, without all that the token does not name. Whoever is asked
-/// for makes no difference. Source: docs/IDENTITY.md, section 6.
+/// The shared database within the scope of a service token: as the server reads it, without tables and zones outside the scope. User
+/// parameters are ignored. docs/IDENTITY.md, section 6.
 package final class ScopedReader: StoreReader {
   private let store: any StoreReader
   private let scope: TokenScope
@@ -20,7 +20,7 @@ package final class ScopedReader: StoreReader {
     }
   }
 
-  /// The zone with the token's role; with none when the token does not name it.
+  /// The zone with the token's role; with an empty role outside the scope.
   private func seen(_ zone: ZoneProgress) -> ZoneProgress {
     var zone = zone
     zone.role = scope.has(zone: zone.zone) ? scope.role.rawValue : ""
@@ -113,7 +113,7 @@ package final class ScopedReader: StoreReader {
 
   package func device(_ token: TokenHash) throws -> KnownDevice? { try store.device(token) }
 
-  // What only devices and the server itself ask for: nothing of it is the token's.
+  // Data of devices and of the server itself. A service token has none of it.
 
   package func account(_ name: String) throws -> (id: String, password: String)? { nil }
 

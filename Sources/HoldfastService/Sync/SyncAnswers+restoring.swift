@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// What a restored server says to devices that have seen more of its history than it has; docs/RESTORING.md, section 3.
+/// Answers of a restored server to devices that have more of its history than the backup: docs/RESTORING.md, section 3.
 extension SyncAnswers {
-  /// The zones with what their acks are worth in the history of now, and which of them are not there at all.
+  /// Marks the zones whose acks are from another epoch. Also returns the zones that do not exist.
   package func verified(_ zones: [ZoneProgress]) throws -> ([ZoneProgress], unknown: TextSet) {
     let foreign = zones.filter { history.previous != nil && history.isForeign($0.ack) }.map(\.zone)
     if foreign.isEmpty { return (zones, []) }
@@ -17,24 +17,24 @@ extension SyncAnswers {
     return (verified, TextSet(foreign).subtracting(restored.keys))
   }
 
-  /// Whether the device is ahead in a zone: what it has of it is not to be thrown away.
+  /// Whether the zone awaits recovery: the device is ahead, and keeps its copy.
   func isAwaitingRecovery(_ zone: ZoneProgress) -> Bool {
     zone.isForeign && !zone.isOfBothHistories && !zone.wasLost
   }
 
-  /// Whether the device says more of a zone than there is in the very epoch of now. True or not, it takes a proof.
+  /// Whether the device acks more of a zone than exists in the current epoch. Only a proof shows whether that is true.
   func isAhead(_ zone: ZoneProgress) -> Bool {
     zone.ack.epoch == epoch && !zone.wasLost && max(zone.ack.seq, zone.ack.purged) > zone.seq
   }
 
-  /// What is asked of a device, and what became of what it has claimed before.
+  /// The proofs that the server requests from a device, and the state of its earlier claims.
   package struct Questions {
-    /// The zones for which it is to show proofs.
+    /// The zones for which the device must send proofs.
     var zones: TextSet = []
     var claims: TextMap<ZoneClaim.Mark> = [:]
   }
 
-  /// The zones of which the device has more than the database, and has not shown yet what it has of proofs.
+  /// The zones in which the device is ahead of the database, and for which it has not sent its proofs yet.
   func questions(
     _ zones: [ZoneProgress], _ request: SyncRequest, of device: DeviceKey, at now: Int64
   ) throws -> Questions {
@@ -63,8 +63,8 @@ extension SyncAnswers {
     writer.endArray()
   }
 
-  /// Writes what the device can show later: how far the server has dealt with it, and the user's role in the zones of the answer, and in those
-  /// of which it has no proof.
+  /// Writes the proofs that the device stores: of its confirmed operations, and of the user's roles. It includes the roles in the answer's
+  /// zones, and in zones for which the device has no proof.
   package func write(
     _ parts: [(zone: String, role: String, seq: Int64)], _ zones: [ZoneProgress], _ request: SyncRequest,
     of device: KnownDevice, to writer: inout JSONWriter
@@ -115,7 +115,7 @@ extension SyncAnswers {
     writer.endArray()
   }
 
-  /// Writes that what a request recovered was dealt with.
+  /// Writes the result of a request's recovered records.
   package func write(_ refused: [RefusedRecovery], of count: Int, to writer: inout JSONWriter) {
     if count == 0 { return }
     writer.key("recovered")

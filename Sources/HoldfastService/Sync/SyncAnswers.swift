@@ -1,16 +1,16 @@
 package import HoldfastCore
 
-/// Makes the answer of one request.
+/// Computes the answer to one sync request.
 package struct SyncAnswers {
-  /// How many zones are read together.
+  /// The number of zones per read.
   private static let zonesAtOnce = 16
 
   package let store: any StoreReader
   package var history: History { store.history }
   package var epoch: String { history.epoch }
-  /// The size of an answer from which on no further change is begun.
+  /// The answer size in bytes from which no further change is begun.
   private let answerSize: Int
-  /// How many zones are offered to a device.
+  /// The maximum number of zones for a device.
   private let zoneLimit: Int
   private let schema: SchemaWords
 
@@ -26,7 +26,7 @@ package struct SyncAnswers {
     SyncAnswers(store, answerSize: answerSize, zoneLimit: zoneLimit, schema)
   }
 
-  /// Whether a request says anything that has to be written.
+  /// Whether a request contains anything that must be written.
   package func isNews(_ command: SyncCommand, of device: KnownDevice, zones: [ZoneProgress], now: Int64)
     throws
     -> Bool
@@ -38,11 +38,11 @@ package struct SyncAnswers {
       return true
     }
     if isDue(device, now: now) { return true }
-    // Many acks are hardly ever all known; comparing them here would take its time from the other requests.
+    // Many acks rarely match completely, and comparing them here would delay other requests.
     if command.acks.count > 64 { return true }
     for (zone, ack) in command.acks {
       let known = zones.first { $0.zone == zone && $0.isStored }
-      // Who resyncs a lost zone clears its mark.
+      // The resync of a lost zone clears the zone's mark.
       if known?.ack != ack || known?.wasLost == true && ack?.epoch == "" { return true }
     }
     guard command.request.acknowledgedRefusals > 0 else { return false }
@@ -51,12 +51,12 @@ package struct SyncAnswers {
     }
   }
 
-  /// Whether it is to be written that a device is alive: once a session and once a day.
+  /// Whether the server must store that the device is alive: once per session and once a day.
   private func isDue(_ device: KnownDevice, now: Int64) -> Bool {
     !device.isSessionUsed || device.seenAt + 86_400_000 < now
   }
 
-  /// The answer to a quiet request whose device got it before, when it said the same; nil where it has to be made.
+  /// The cached answer to a quiet request that the device has sent before; nil if there is none.
   package func keptAnswer(to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64)
     -> [UInt8]?
   {
@@ -67,26 +67,26 @@ package struct SyncAnswers {
     return Self.beginning(clock) + rest
   }
 
-  /// Keeps the answer to a request, if it is quiet, for as long as nothing is written.
+  /// Caches the answer to a quiet request until something is written.
   package func keep(
     _ answer: [UInt8], to request: SyncRequest, of device: KnownDevice, clock: Stamp, now: Int64
   ) {
-    // While zones can be claimed, the answer depends on the time.
+    // While claims are open, the answer depends on the time.
     guard let quiet = QuietRequest(request), !history.isRecovering(at: now) else { return }
     store.keep(Array(answer.dropFirst(Self.beginning(clock).count)), to: quiet, of: device.key.number)
   }
 
-  /// How an answer begins: by all of it that is of the time alone.
+  /// The beginning of an answer: the only part that depends on the time.
   private static func beginning(_ clock: Stamp) -> [UInt8] { Array(#"{"clock":"\#(clock.text)""#.utf8) }
 
-  /// Whether the answer has changes of a zone.
+  /// Whether the answer contains changes of a zone.
   package func hasParts(_ zones: [ZoneProgress]) -> Bool {
     zones.contains { !$0.role.isEmpty && $0.hasChanges }
   }
 
-  /// Writes the answer of `POST /v1/sync`; see PROTOCOL.md, section 3. In a moment of the store, where it has parts.
+  /// Writes the answer of `POST /v1/sync`: PROTOCOL.md, section 3. If it has parts, call this inside `moment` of the store.
   ///
-  /// - Parameter refusedRecoveries: what could not be taken of what the request recovers; nil when none of it was looked at.
+  /// - Parameter refusedRecoveries: the recovered items that were refused; nil if no item was processed.
   package func answer(
     _ request: SyncRequest, of device: KnownDevice, zones found: [ZoneProgress], clock: Stamp, now: Int64,
     refusedRecoveries: [RefusedRecovery]? = nil
@@ -109,7 +109,7 @@ package struct SyncAnswers {
     try writeRefused(device.key.number, to: &writer)
     writer.key("resend")
     writer.bool(mustResend)
-    // Of what an unproven ack says, nothing is concluded yet.
+    // An unproven ack ahead of the server has no effect yet.
     let settled = zones.filter { !isAhead($0) || !questions.zones.contains($0.zone) }
     writer.key("zones")
     writer.beginArray()
@@ -143,7 +143,7 @@ package struct SyncAnswers {
     return writer.bytes
   }
 
-  /// The zones that a device follows, and as many of the others as it may: so it never has more acks than a request takes.
+  /// The zones that a device follows, and others up to the limit. A device thus never has more acks than a request may contain.
   private func offered(_ zones: [ZoneProgress]) -> [ZoneProgress] {
     if zones.count <= zoneLimit { return zones }
     let known = zones.filter(\.isStored)
@@ -168,7 +168,7 @@ package struct SyncAnswers {
     writer.endArray()
   }
 
-  /// The zones that have something new, smallest rest first, until the answer is full.
+  /// Writes the zones with changes, the shortest remainder first, until the answer is full.
   private func writeParts(
     _ zones: [ZoneProgress], of device: DeviceKey, to writer: inout JSONWriter,
     _ proofs: inout [(zone: String, role: String, seq: Int64)]
@@ -198,7 +198,7 @@ package struct SyncAnswers {
       let next = Array(waiting.prefix(Self.zonesAtOnce))
       waiting.removeFirst(next.count)
       for zone in try store.refreshed(next, for: device.user) {
-        // Who lost it meanwhile, or has to resync, is told so by the next answer.
+        // If the user lost the zone meanwhile, or must resync it, the next answer says so.
         if zone.role.isEmpty || zone.isFenced(epoch: epoch) { continue }
         let end = try writePart(zone, to: &writer, limit: limit)
         proofs.append((zone.zone, zone.role, end.seq))
@@ -207,25 +207,25 @@ package struct SyncAnswers {
     }
   }
 
-  /// Where a part ends.
+  /// The end of a part.
   package struct PartEnd {
-    /// The token up to which the zone is known with it.
+    /// The device's change token after this part.
     let token: String
     let hasMore: Bool
     let remaining: Int64
     /// The seq of the token.
     let seq: Int64
 
-    /// The text of its ETag: with the same, the part is the same.
+    /// The content of the part's ETag. Equal tags mean equal parts.
     package var tag: String { hasMore ? "\(token)+\(remaining)" : token }
   }
 
-  /// Writes a part of at most `count` changes, as an answer of its own.
+  /// Writes a part of at most `count` changes as a separate answer.
   package func writePart(_ zone: ZoneProgress, to writer: inout JSONWriter, count: Int64) throws -> PartEnd {
     try writePart(zone, to: &writer, limit: writer.count + answerSize, count: count)
   }
 
-  /// Writes a zone's part, with as many of its changes as there is room for.
+  /// Writes a zone's part, with as many changes as fit.
   private func writePart(
     _ zone: ZoneProgress, to writer: inout JSONWriter, limit: Int, count: Int64 = .max
   ) throws -> PartEnd {
@@ -246,7 +246,7 @@ package struct SyncAnswers {
     }
     writer.key("count")
     writer.int64(written.count)
-    // A part without a change, for which there was no room, leaves the device where it is.
+    // If no change fits, the part leaves the device's token as it is.
     let isUntouched = written.hasMore && written.last == zone.ack.seq
     Trace.took(isUntouched ? .partWithoutRoom : written.hasMore ? .partUnfinished : .partWhole)
     let reached = written.hasMore ? written.last : written.seq

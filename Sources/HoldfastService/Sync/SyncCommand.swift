@@ -4,18 +4,18 @@ package import HoldfastCore
 package struct SyncCommand: Sendable {
   package let key: DeviceKey
   package let request: SyncRequest
-  /// What the device says of itself, where that is news.
+  /// The device's app and schema version, if they changed.
   package var newClient: ClientVersion?
-  /// What the acks say; nil for a zone that is gone.
+  /// The acks; nil for a zone that is no longer on the device.
   package let acks: [(zone: String, ack: ZoneAck?)]
   /// The device's chain after each change set.
   package let chains: [Fingerprint]
-  /// Whether a piece of the deletion is done that comes next.
+  /// Whether the next change set, a deletion, is partly done.
   package var isCut = false
 
-  /// Prepares a request.
+  /// Parses the acks of a request, and computes the chains.
   ///
-  /// - Throws: `Problem.invalidRequest` for an ack that never was a token.
+  /// - Throws: `Problem.invalidRequest` for an ack that is not a change token.
   package init(_ request: SyncRequest, body: [UInt8], key: DeviceKey) throws(Problem) {
     self.key = key
     self.request = request
@@ -48,8 +48,8 @@ package struct SyncCommand: Sendable {
     }
   }
 
-  /// Checks that the device has not gone back behind answers that it said to have dealt with: refusals among them are purged, and a
-  /// copy that sends the same change sets again could never learn of them.
+  /// Checks that the device has not gone back behind refusals that it acknowledged. Those are purged, so a copy that sends the same change
+  /// sets again could never receive them.
   ///
   /// - Throws: `Problem.deviceDiverged`.
   package func requireAcknowledgements(from acknowledged: Int64) throws(Problem) {
@@ -59,19 +59,19 @@ package struct SyncCommand: Sendable {
     }
   }
 
-  /// Whether a request of the device was written since it heard what this one goes by: the network brings it late, or a second time. What it
-  /// says of the zones may not be so any more; taken, it could clear the mark of one that was lost in between.
+  /// Whether the request is stale: the server has already stored a request of the device with a later `last_server_clock`. The network
+  /// delivered this one late or twice. Its acks may be outdated, and could clear the mark of a zone that was lost meanwhile.
   package func isOld(_ device: DeviceState) -> Bool {
     guard device.isSessionUsed, let clock = request.lastServerClock else { return false }
     return clock < device.clock
   }
 
-  /// How many of the change sets are replays.
+  /// The number of change sets that are replays.
   ///
   /// - Parameters:
-  ///   - confirmed: the highest number of the device that was dealt with.
-  ///   - chain: its fingerprint up to there.
-  /// - Throws: `Problem.deviceDiverged` when the device's history is another one; see PROTOCOL.md, section 7.
+  ///   - confirmed: the device's highest processed operation number.
+  ///   - chain: the device's fingerprint up to there.
+  /// - Throws: `Problem.deviceDiverged` if the device has another history: PROTOCOL.md, section 7.
   func replays(confirmed: Int64, chain: Fingerprint) throws(Problem) -> Int {
     if request.changeSets.isEmpty { return 0 }
     var before = request.first - 1
@@ -102,7 +102,7 @@ package struct SyncCommand: Sendable {
 }
 
 extension SyncCommand {
-  /// What the command will probably touch.
+  /// The footprint of the command.
   func footprint(_ schema: SyncSchema) -> Footprint {
     var footprint = Footprint(device: key, user: key.user)
     footprint.zones = request.claims.map(\.zone)

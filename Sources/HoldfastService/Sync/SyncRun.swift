@@ -1,17 +1,17 @@
 package import HoldfastCore
 
-/// Does what a sync request says, in the transaction of its command: docs/PROTOCOL.md, section 3.
+/// Executes a sync request, in the transaction of its command: docs/PROTOCOL.md, section 3.
 package struct SyncRun {
   package let work: UnitOfWork
 
   package init(_ work: UnitOfWork) { self.work = work }
 
-  /// How many refusals a device may have that it has not dealt with, before it sends more.
+  /// The maximum number of unacknowledged refusals with which a device may send more change sets.
   static let refusalLimit = SyncRequest.changeSetLimit
 
-  /// Writes all that a sync request says: answers, acks, change sets, the device's number and chain.
+  /// Writes everything that a sync request contains: acknowledged refusals, acks, change sets, the device's number and chain.
   ///
-  /// - Returns: `synced`, or `unfinished` where a deletion goes on in another transaction.
+  /// - Returns: `synced`, or `unfinished` if another transaction must continue a deletion.
   /// - Throws: `Problem` before anything is written.
   package func sync(_ command: SyncCommand, at now: Stamp) throws -> Outcome {
     let (zones, records) = (ZoneRecovery(work), RecordRecovery(work))
@@ -21,7 +21,7 @@ package struct SyncRun {
     let replays = try command.replays(confirmed: device.confirmed, chain: device.chain)
     let (number, request) = (command.key.number, command.request)
     if device.isUnseenSinceRestore, !request.isComplete, request.digest != AckDigest().text {
-      // What it has may be what the restore has lost. It is answered `resend`, as the restore purged its acks.
+      // The device may have records that the restore has lost. The answer requests `resend`, because the restore purged the device's acks.
       Trace.took(.unseenDeviceAsked)
       return .synced(refusedRecoveries: nil)
     }
@@ -37,13 +37,13 @@ package struct SyncRun {
       try takeAcks(command, of: device, ahead: ahead)
       try acceptRecovered(in: command, by: Author(device: number, user: device.user, clock: now))
     }
-    // An old one that brings nothing must not make those old that the device sends meanwhile.
+    // A stale request without new content must not advance the clock: requests that the device sends meanwhile would become stale.
     let isEmpty =
       replays == request.changeSets.count && request.recovered.isEmpty && request.claims.isEmpty
     let written = isOld && isEmpty ? device.clock : now
     if let client = command.newClient { try work.store.devices.setClient(client, of: number) }
     if !ahead.isEmpty {
-      // What it sends may build on what the restore has lost: it hands that back first.
+      // The change sets may build on records that the restore has lost. The device recovers those first.
       device.acknowledgedRefusals = max(device.acknowledgedRefusals, request.acknowledgedRefusals)
       try work.stores.devices.advance(number, to: device, clock: written, at: work.clock.trusted.written())
       return .synced(refusedRecoveries: nil)
@@ -54,7 +54,7 @@ package struct SyncRun {
     try zones.take(request.claims, by: author)
     let refused = try records.take(request.recovered, by: author)
     for index in replays..<request.changeSets.count {
-      // What is left stays unconfirmed, and the device sends it again behind what others send.
+      // The remaining change sets stay unconfirmed. The device sends them again, after requests of other devices.
       let applied = index - replays
       if applied > 0, work.hasDoneEnough(applied) {
         Trace.took(.setsLeft)
@@ -78,13 +78,13 @@ package struct SyncRun {
     return isUnfinished ? .unfinished(RestProgress(isCut: true)) : .synced(refusedRecoveries: refused)
   }
 
-  /// Requires that a device deals with its refusals before it sends more, and that it says all its zones where they are too many to be known.
+  /// Requires that a device acknowledges its refusals before it sends more. A device with too many zones must send all acks.
   private func requireLimits(_ command: SyncCommand, of number: Int64, isReplay: Bool) throws {
     let request = command.request
     if !isReplay,
       try work.stores.devices.refusals(number, after: request.acknowledgedRefusals) > Self.refusalLimit
     {
-      // All of them are in each answer. A device that reads its answers never gets here.
+      // Each answer contains all refusals, so a device that reads its answers never gets here.
       throw Problem(.invalidRequest, "acknowledged_refusals: deal with the refusals before sending more.")
     }
     if !command.acks.isEmpty, !request.isComplete,
@@ -95,9 +95,9 @@ package struct SyncRun {
     }
   }
 
-  /// Stores what a device says of its zones.
+  /// Stores the acks of a device.
   ///
-  /// - Parameter ahead: the zones of which it has more than the restored database, and whether there is such a zone at all.
+  /// - Parameter ahead: the zones in which the device is ahead of the restored database. The value is whether the zone exists.
   private func takeAcks(_ command: SyncCommand, of device: DeviceState, ahead: TextMap<Bool>) throws {
     let (number, isComplete) = (command.key.number, command.request.isComplete)
     if isComplete {
@@ -105,20 +105,20 @@ package struct SyncRun {
       try work.stores.devices.purgeAcks(number)
     }
     for (zone, ack) in command.acks {
-      // What it has of a zone in which it is ahead is not to be thrown away, unless the server has given it up since the restore, and may have
-      // purged deletions there.
+      // The device keeps its copy of a zone in which it is ahead. Exception: the server has given the device up since the restore, and may
+      // have purged tombstones of the zone.
       let mayHandBack = ahead[zone].map { isKnown in device.isUnseenSinceRestore || !isKnown } ?? false
       work.stores.devices.setAck(
         number, zone: zone, ack, isDoubted: device.hasPurgedAcks && !mayHandBack)
     }
     if device.hasPurgedAcks, isComplete { try work.stores.devices.remember(number) }
     if isComplete || command.acks.contains(where: { $0.ack?.epoch.isEmpty ?? true }) {
-      // It may have begun or ended to follow a public zone.
+      // The device may have begun or stopped following a public zone.
       work.changes.devices.insert(number)
     }
   }
 
-  /// Accepts memberships that were recovered after a restore, for a user whose own device says that it had the zones: nobody else could.
+  /// Accepts recovered memberships of a user whose own device acks the zones in an earlier epoch. Only that user can make this statement.
   private func acceptRecovered(in command: SyncCommand, by author: Author) throws {
     guard work.history.previous != nil else { return }
     for case (let zone, let ack?) in command.acks where work.history.isForeign(ack) {
@@ -126,7 +126,7 @@ package struct SyncRun {
         let member = try work.stores.membership(of: author.user, in: zone),
         member.values[work.stores.memberColumns.inviter] != .null
       else { continue }
-      // Beyond a limit it waits for the user's word.
+      // Beyond the user's limit, the membership stays pending.
       do { try work.stores.accept(member, by: author) } catch is Problem {}
     }
   }

@@ -1,9 +1,9 @@
 package import HoldfastCore
 
-/// The records that a transaction has changed and not written, by what is looked up: each index is made when it is first asked for, and
-/// follows what changes from then on.
+/// In-memory indexes of the records that a transaction has changed but not written. Each index is built on its first use, and updated with
+/// every later change.
 struct ChangedIndex {
-  /// What records are looked up by.
+  /// The keys of the indexes.
   enum Lookup: Hashable {
     case zone(table: Int)
     case reference(table: Int, column: Int)
@@ -21,10 +21,10 @@ struct ChangedIndex {
 
   init(_ schema: SyncSchema) { self.schema = schema }
 
-  /// Clears all: nothing has changed.
+  /// Clears the indexes, because no record is changed any more.
   mutating func removeAll() { indexes.removeAll() }
 
-  /// A record has changed, or has not any more.
+  /// Updates the indexes for a record that changed, or is unchanged again.
   mutating func move(_ key: Footprint.Key, from old: RecordEntry?, to new: RecordEntry?) {
     if indexes.isEmpty { return }
     for lookup in Array(indexes.keys) where lookup.table == key.table {
@@ -49,7 +49,7 @@ struct ChangedIndex {
     return indexes[lookup]?[value]?.sorted() ?? []
   }
 
-  /// What a record is found by; nil when it is not.
+  /// The index value of a record; nil if the index does not contain it.
   private func value(of entry: RecordEntry?, _ lookup: Lookup) -> IndexValue? {
     guard let entry, let values = entry.values, let zone = entry.home else { return nil }
     switch lookup {
@@ -65,9 +65,9 @@ struct ChangedIndex {
   }
 }
 
-/// What a record is found by.
+/// A value in an index.
 package struct IndexValue: Hashable {
-  /// Empty where the zone does not count.
+  /// Empty in indexes that span zones.
   package let zone: String
   package let values: [Value]
 

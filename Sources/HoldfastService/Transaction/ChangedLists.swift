@@ -1,7 +1,6 @@
 import HoldfastCore
 
-/// The records that a transaction has changed and not written, in the order of the lists that were asked for: so that many places in one list
-/// take little time.
+/// The ordered lists of the records that a transaction has changed but not written. They make many insertions into one list cheap.
 struct ChangedLists {
   fileprivate struct Place: Comparable {
     let position: String
@@ -14,19 +13,19 @@ struct ChangedLists {
 
   private let schema: SyncSchema
   private var places: [RecordList: [Place]] = [:]
-  /// Where a record is in them.
+  /// The places of each record in these lists.
   private var known: [Footprint.Key: [(list: RecordList, place: Place)]] = [:]
 
   init(_ schema: SyncSchema) { self.schema = schema }
 
-  /// Clears all: what has changed is another set now.
+  /// Clears all lists.
   mutating func removeAll() {
     if places.isEmpty { return }
     places.removeAll()
     known.removeAll()
   }
 
-  /// A record has changed.
+  /// Updates the lists for a changed record.
   mutating func put(_ key: Footprint.Key, _ entry: RecordEntry?) {
     if places.isEmpty { return }
     for (list, place) in known.removeValue(forKey: key) ?? [] {
@@ -39,7 +38,7 @@ struct ChangedLists {
     }
   }
 
-  /// The position nearest to a mark among the records that have changed.
+  /// The position nearest to a mark among the changed records.
   mutating func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String,
     _ changed: [Footprint.Key: RecordEntry]
@@ -73,7 +72,7 @@ struct ChangedLists {
     places[list] = found.sorted()
   }
 
-  /// The lists that a record is in, and its places there.
+  /// The lists that contain a record, and its place in each.
   private static func all(
     of key: Footprint.Key, _ entry: RecordEntry?, _ schema: SyncSchema
   ) -> [(list: RecordList, place: Place)] {
@@ -90,7 +89,7 @@ struct ChangedLists {
 }
 
 extension [ChangedLists.Place] {
-  /// Where a place is, or would be.
+  /// The index of the first element that is not less than `place`.
   fileprivate func lowerBound(of place: ChangedLists.Place) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,17 +1,17 @@
 import HoldfastCore
 
-/// What users have agreed to, as the transaction has it: docs/SHARING.md, sections 2 and 3.
+/// The consents of users, including the transaction's changes: docs/SHARING.md, sections 2 and 3.
 package final class ConsentLedger {
   private unowned let transaction: Transaction
   private var table: any ConsentTable { transaction.store.consents }
   private var zones: ZoneLedger { transaction.zones }
-  /// Who has left which zone, as far as the transaction changes it.
+  /// The users who leave or return to zones in this transaction.
   private var changed: [ZoneUser: Bool] = [:]
   private var journal: [(member: ZoneUser, before: Bool?)] = []
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
-  /// A new transaction begins.
+  /// Resets the ledger for a new transaction.
   func begin() {
     changed.removeAll()
     beginPart()
@@ -24,12 +24,12 @@ package final class ConsentLedger {
     beginPart()
   }
 
-  /// Who has left which zone, to be written before the commit.
+  /// The users who leave or return to zones, for the write before the commit.
   var left: [(member: ZoneUser, hasLeft: Bool)] {
     changed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Whether a user has left a zone, and so is in it by an own membership alone.
+  /// Whether a user has left a zone. Groups no longer grant that user access to it.
   func hasLeft(_ user: String, _ zone: String) throws -> Bool {
     try changed[ZoneUser(zone: zone, user: user)] ?? table.hasLeft(user, zone)
   }
@@ -43,16 +43,16 @@ package final class ConsentLedger {
     return users
   }
 
-  /// Remembers that a user has left a zone, or came back.
+  /// Records that a user leaves a zone, or returns to it.
   func setLeft(_ hasLeft: Bool, _ user: String, _ zone: String) {
     let member = ZoneUser(zone: zone, user: user)
     journal.append((member, changed[member]))
     changed[member] = hasLeft
   }
 
-  /// Whether two users are in one zone that is not public.
+  /// Whether two users share a zone that is not public.
   func share(_ user: String, _ other: String) throws -> Bool {
-    // What the transaction changes is not in the database yet.
+    // The database does not contain the transaction's changes yet.
     let touched = zones.changedZones(of: user, other)
     for zone in touched {
       if try zones.memberRole(of: user, in: zone) != nil, try zones.memberRole(of: other, in: zone) != nil,
@@ -64,17 +64,17 @@ package final class ConsentLedger {
     return try table.share(user, other, besides: touched)
   }
 
-  /// How many zones a user is in; those beyond a limit are not counted.
+  /// The number of zones of a user. Stops counting stored zones at `limit`.
   func zoneCount(of user: String, upTo limit: Int) throws -> Int {
     let touched = zones.changedZones(of: user)
     return try table.zoneCount(of: user, besides: touched, upTo: limit)
       + touched.count { try zones.memberRole(of: user, in: $0) != nil }
   }
 
-  /// How many of them have ended: their root record is deleted.
+  /// The number of the user's zones that have ended: their root record is deleted.
   func endedZoneCount(of user: String, isLive: (String) throws -> Bool) throws -> Int {
     let roots = transaction.schema.tables.indices.filter { transaction.schema.tables[$0].zone == .root }
-    // What the transaction changes is not in the database yet.
+    // The database does not contain the transaction's changes yet.
     let touched = TextSet(
       zones.changedZones(of: user)
         + transaction.working.changed.keys.lazy.filter { roots.contains($0.table) }.map(\.id)

@@ -1,21 +1,21 @@
 import HoldfastCore
 
-/// The devices that a transaction touches, with their acks and refusals; what it changes is written at its end.
+/// The devices of a transaction, with their acks and refusals. Changes are written at the end.
 package final class DeviceLedger {
   private struct Device {
     var row: DeviceRow
-    /// When it was last seen, where it has moved.
+    /// When the device was last seen, if it has advanced.
     var seenAt: Int64?
-    /// Up to where refusals are to be purged.
+    /// Purge refusals up to this operation number; 0 for none.
     var purged: Int64 = 0
     var clearsAcks = false
   }
 
   private let table: any DeviceTable
-  /// By number; nil for those that are not there.
+  /// By number; nil for unknown devices.
   private var devices: [Int64: Device?] = [:]
   private var acks: [AckKey: ZoneAck?] = [:]
-  /// Those that count as of a zone that was lost in between, if they are not known.
+  /// Acks that are stored as those of a lost zone if they have no stored predecessor.
   private var doubted: Set<AckKey> = []
   private var refusals: [NewRefusal] = []
   /// Zones that all devices of a user lose.
@@ -24,7 +24,7 @@ package final class DeviceLedger {
 
   init(_ table: any DeviceTable) { self.table = table }
 
-  /// A transaction begins, with what was fetched for it.
+  /// Resets the ledger for a new transaction, with the fetched data.
   func begin(_ fetched: Fetched) {
     devices = fetched.devices.mapValues { $0.map { Device(row: $0) } }
     acks.removeAll(keepingCapacity: true)
@@ -38,7 +38,7 @@ package final class DeviceLedger {
 
   func undoPart() { losses.removeLast(losses.count - lossesBefore) }
 
-  /// What is written right before the commit.
+  /// Adds the changes for the write before the commit.
   func fill(_ delta: inout Delta) {
     for (number, device) in devices.sorted(by: { $0.key < $1.key }) {
       guard let device else { continue }
@@ -68,7 +68,7 @@ package final class DeviceLedger {
     devices[number] = .some(device)
   }
 
-  /// The device of a key whose token is still valid, or nil.
+  /// The device of a key, or nil if its token is no longer valid.
   func device(_ key: DeviceKey) throws -> DeviceState? {
     guard let row = try known(key.number)?.row, row.token == key.token.withBytes({ Array($0) }) else {
       return nil
@@ -82,9 +82,9 @@ package final class DeviceLedger {
     return number == 0 ? nil : try table.owner(of: number)
   }
 
-  /// Writes how far a device has come, and that it is alive.
+  /// Stores the state of a device, and that the device is alive.
   ///
-  /// - Parameter now: what the clock shows, in milliseconds since 1970.
+  /// - Parameter now: the time of the clock, in milliseconds since 1970.
   func advance(_ number: Int64, to state: DeviceState, clock: Stamp, at now: Int64) throws {
     try change(number) { device in
       device.row.state = state
@@ -96,12 +96,12 @@ package final class DeviceLedger {
 
   // MARK: Refusals
 
-  /// How many refusals will be left when the device has dealt with those up to `last`.
+  /// The number of refusals that remain after the device acknowledges those up to `last`.
   func refusals(_ number: Int64, after last: Int64) throws -> Int {
     try known(number)?.row.refusals.count { $0 > last } ?? 0
   }
 
-  /// Purges the refusals that the device has dealt with.
+  /// Purges the refusals that the device has acknowledged.
   func purgeRefusals(_ number: Int64, upTo last: Int64) throws {
     guard try known(number)?.row.refusals.contains(where: { $0 <= last }) == true else { return }
     try change(number) { device in
@@ -111,7 +111,7 @@ package final class DeviceLedger {
     refusals.removeAll { $0.device == number && $0.last <= last }
   }
 
-  /// Remembers why a change set was refused, until the device acks it.
+  /// Stores why a change set was refused, until the device acknowledges it.
   func addRefusal(_ number: Int64, first: Int64, count: Int, _ refused: RefusedOperation) throws {
     let last = first + Int64(count) - 1
     try change(number) { $0.row.refusals.append(last) }
@@ -129,7 +129,7 @@ package final class DeviceLedger {
     return try table.hasAcks(number, beyond: limit)
   }
 
-  /// Whether a device has an ack of another history than that of an epoch, of a zone that it did not lose since.
+  /// Whether a device has an ack from an epoch other than `epoch`, of a zone that it has not lost since.
   func hasAcks(_ number: Int64, notOf epoch: String) throws -> Bool {
     if acks.contains(where: { $0.key.device == number && isForeign($0.key, $0.value, epoch) }) { return true }
     if (devices[number] ?? nil)?.clearsAcks == true { return false }
@@ -138,7 +138,7 @@ package final class DeviceLedger {
     }
   }
 
-  /// Whether a user's device has an ack of a zone of another history than that of an epoch, and the user did not lose the zone since.
+  /// Whether a device of the user acked the zone in an epoch other than `epoch`, and the user has not lost the zone since.
   func hasAck(of zone: String, by user: String, notOf epoch: String) throws -> Bool {
     let isPending = acks.contains { key, ack in
       key.zone == zone && (devices[key.device] ?? nil)?.row.state.user == user && isForeign(key, ack, epoch)
@@ -151,7 +151,7 @@ package final class DeviceLedger {
     return !ack.epoch.isEmpty && ack.epoch != epoch
   }
 
-  /// Whether a device has a zone up to some seq, and did not lose it since.
+  /// Whether a device acked a zone up to `seq`, and has not lost the zone since.
   func hasAcked(_ seq: Int64, of zone: String, device number: Int64) throws -> Bool {
     let device = try known(number)
     if losses.contains(where: { $0.zone == zone && $0.user == device?.row.state.user }) { return false }
@@ -161,37 +161,38 @@ package final class DeviceLedger {
     return try table.hasAcked(seq, of: zone, device: number)
   }
 
-  /// Purges all acks of a device but those of zones that were lost.
+  /// Purges all acks of a device, except those of lost zones.
   func purgeAcks(_ number: Int64) throws {
     try change(number) { $0.clearsAcks = true }
     acks = acks.filter { $0.key.device != number }
   }
 
-  /// Stores an ack; nil says that the zone is gone from the device. A zone that was lost in between must be resynced, or given up.
+  /// Stores an ack; nil means that the device no longer has the zone. If the user lost the zone meanwhile, the device must resync or drop
+  /// it.
   ///
-  /// - Parameter isDoubted: whether one that is not known counts as that of a zone that was lost in between.
+  /// - Parameter isDoubted: whether an ack without a stored predecessor counts as one of a lost zone.
   func setAck(_ number: Int64, zone: String, _ ack: ZoneAck?, isDoubted: Bool) {
     let key = AckKey(device: number, zone: zone)
     acks[key] = .some(ack)
     if isDoubted, ack?.epoch.isEmpty == false { doubted.insert(key) } else { doubted.remove(key) }
   }
 
-  /// A device whose acks were purged has said all of them.
+  /// Records that a device whose acks were purged has sent all of them again.
   func remember(_ number: Int64) throws {
     try table.remember(number)
     try change(number) { $0.row.state.hasPurgedAcks = false }
   }
 
-  /// Remembers that a user loses a zone: should it come back before the user's devices have seen the loss, they resync it.
+  /// Records that a user loses a zone. If the user regains it before a device has seen the loss, that device must resync.
   ///
-  /// - Parameter seq: the zone's at this moment, which is counted among the user's losses.
+  /// - Parameter seq: the zone's current seq. It is added to the user's loss counter.
   func noteLoss(of zone: String, by user: String, at seq: Int64) {
     losses.append(LostZone(zone: zone, user: user, seq: seq))
   }
 
   // MARK: Sessions
 
-  /// Begins another session of a device, whose session was asked for.
+  /// Begins a new session of a device, which invalidates its previous token.
   func beginSession(_ number: Int64, of device: String, name: String, token: TokenHash, at now: Int64) throws
   {
     try table.beginSession(number, of: device, name: name, token: token, at: now)
@@ -203,13 +204,13 @@ package final class DeviceLedger {
     }
   }
 
-  /// Makes the device's token invalid, or the JWTs that were issued for it until now.
+  /// Invalidates the device's token, or all JWTs issued for the device until now.
   func revoke(_ number: Int64, at now: Int64) throws {
     try table.revoke(number, at: now)
     if devices[number] != nil { try change(number) { $0.row.token = nil } }
   }
 
-  /// Takes from devices their tokens for ever, and what says whose they are and what they run.
+  /// Deletes the tokens, names and client versions of devices permanently.
   func strip(_ numbers: [Int64]) throws {
     try table.strip(numbers)
     for number in numbers where devices[number] != nil { try change(number) { $0.row.token = nil } }

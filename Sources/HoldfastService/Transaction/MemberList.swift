@@ -1,13 +1,13 @@
 package import HoldfastCore
 
-/// Who belongs to a zone, as the transaction has it: what the database says, and what has changed in memory.
+/// The members of zones: the stored ones, overlaid with the transaction's changes.
 package final class MemberList {
   private unowned let transaction: Transaction
   private var columns: MemberColumns { transaction.members }
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
-  /// The role of a zone's own member; nil for others, also for those of its groups, and for who has not accepted yet.
+  /// The role of a zone's own member. Nil for other users, for members of its groups, and while the membership is pending.
   package func ownRole(of user: String, in zone: String) throws -> Role? {
     for entry in changed(in: zone) where entry.values[columns.user] == .text(user) {
       if entry.values[columns.inviter] != .null { return nil }
@@ -20,7 +20,7 @@ package final class MemberList {
     return stored.role
   }
 
-  /// The own members of a zone who have accepted, and its groups.
+  /// The accepted own members of a zone, and its groups.
   func members(of zone: String) throws -> [Member] {
     try all(of: zone) { try transaction.store.zones.members(of: zone) }
   }
@@ -41,7 +41,7 @@ package final class MemberList {
     return try new + stored().filter { !isChanged($0.id) }
   }
 
-  /// How many own members and groups a zone has, those who have not accepted yet included.
+  /// The number of own members and groups of a zone, including pending ones.
   func count(of zone: String) throws -> Int {
     var count = try transaction.zones.isMade(zone) ? 0 : transaction.store.zones.memberCount(of: zone)
     for (key, entry) in transaction.working.changed where key.table == columns.table {
@@ -51,7 +51,7 @@ package final class MemberList {
     return count
   }
 
-  /// Whether a zone has an owner of its own; those of a group do not count, as the group may lose them.
+  /// Whether a zone has an own owner. Owners by a group do not count, because the group may lose them.
   func hasOwner(_ zone: String) throws -> Bool {
     let isOwned = changed(in: zone).contains { _, values in
       values[columns.role] == .text(Role.owner.rawValue) && values[columns.user] != .null
@@ -61,7 +61,7 @@ package final class MemberList {
     return try transaction.store.zones.owners(of: zone).contains { !isChanged($0) }
   }
 
-  /// The ids of those who have invited a user and have no answer yet, once for each invitation.
+  /// The ids of the users with a pending invitation to a user, once per invitation.
   func inviters(of user: String) throws -> [String] {
     var inviters = try transaction.store.consents.inviters(of: user).filter { !isChanged($0.id) }
       .map(\.inviter)
@@ -74,7 +74,7 @@ package final class MemberList {
     return inviters
   }
 
-  /// The records of a zone that have changed, in the order of their ids.
+  /// The changed `members` records of a zone, in the order of their ids.
   private func changed(in zone: String) -> [(id: String, values: [Value])] {
     transaction.working.ids(.zone(table: columns.table), IndexValue(zone: zone, values: [])).compactMap {
       id in

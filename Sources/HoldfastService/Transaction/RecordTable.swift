@@ -1,8 +1,8 @@
 package import HoldfastCore
 
-/// The records of one table as the transaction has them: read once, changed in memory.
+/// The records of one table in a transaction. Each is read once, and changed in memory.
 package final class RecordTable {
-  /// How many values one question asks about at the most.
+  /// The maximum number of values per query.
   private static let together = 5000
 
   package let table: TableSchema
@@ -15,7 +15,7 @@ package final class RecordTable {
     table = transaction.schema.tables[index]
   }
 
-  /// The live record of an id, or nil. Nobody else changes it before the transaction has ended.
+  /// The live record with an id, or nil. Locks its zone until the end of the transaction.
   package func record(_ id: String) throws -> StoredRecord? {
     let entry = try transaction.entry(key(id))
     guard let zone = entry.home, let place = entry.places[zone], let values = entry.values else { return nil }
@@ -27,7 +27,7 @@ package final class RecordTable {
   /// The zone of a live record, or nil.
   package func zone(of id: String) throws -> String? { try transaction.glance(key(id)).home }
 
-  /// Adds a record, or replaces it. Whether its unique values are free is the caller's to see, when all is written.
+  /// Adds or replaces a record. The caller checks unique values after all writes.
   func put(_ record: StoredRecord) {
     transaction.working.change(key(record.id)) { entry in
       if let home = entry.home, home != record.zone { entry.places[home] = nil }
@@ -45,12 +45,12 @@ package final class RecordTable {
     }
   }
 
-  /// The position in a list that is the nearest on one side of a mark, as the transaction has the list, whose zone it has locked; nil when
-  /// there is none.
+  /// The position nearest to a mark on one side, in a list with the transaction's changes; nil if there is none. The list's zone must be
+  /// locked.
   ///
   /// - Parameters:
-  ///   - mark: a position, or `RecordList.start` or `end`. Records that have this very one are passed over.
-  ///   - id: a record that is passed over as well.
+  ///   - mark: a position, or `RecordList.start` or `end`. Records at this exact position are skipped.
+  ///   - id: a record to skip as well.
   package func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
   ) throws -> String? {
@@ -60,12 +60,12 @@ package final class RecordTable {
     return side == .before ? max(stored, changed) : min(stored, changed)
   }
 
-  /// The position in the database, of a record that the transaction has not changed.
+  /// The nearest stored position, without the records that the transaction has changed.
   private func storedPosition(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
   ) throws -> String? {
     if transaction.zones.isMade(list.zone) { return nil }
-    // The first that is found is it, but for what is passed over; each record of the transaction is passed over once.
+    // Usually the first result qualifies. The limit grows, because the record itself and all changed records are skipped.
     var limit = 2
     while true {
       let places = try transaction.store.positions(side, mark, in: list, limit: limit)
@@ -75,14 +75,14 @@ package final class RecordTable {
     }
   }
 
-  /// The ids of the records whose column has one of some values, each with the value; in the order of the values.
+  /// The ids of the records whose column has one of some values, each with the value, in the order of `values`.
   ///
-  /// - Parameter limit: how many are enough; there may be more.
+  /// - Parameter limit: a sufficient number of results; there may be more.
   package func references(by column: Int, to values: [String], limit: Int = .max) throws -> [(
     id: String, value: String
   )] {
     var found: TextMap<[String]> = [:]
-    // Those that are gone already in this transaction may be among the first.
+    // The first stored results may be records that this transaction has already deleted.
     let limit = limit == .max ? .max : limit + transaction.working.changed.count
     for start in stride(from: 0, to: values.count, by: Self.together) {
       let some = Array(values[start..<min(start + Self.together, values.count)])
@@ -98,7 +98,7 @@ package final class RecordTable {
     }
   }
 
-  /// Another record of the same zone that has the same values in columns that are unique together, or nil.
+  /// Another record of the zone with the same values in a unique group, or nil.
   package func holder(of group: [String], like record: StoredRecord) throws -> String? {
     guard let number = table.unique.firstIndex(of: group) else { return nil }
     let values = group.compactMap { table.index(of: $0) }.map { record.values[$0] }
@@ -106,14 +106,14 @@ package final class RecordTable {
     let here = transaction.working.ids(
       .unique(table: index, group: number), IndexValue(zone: record.zone, values: values))
     if let other = here.first(where: { $0 != record.id }) { return other }
-    // A zone that is made by this transaction has no other records in the database.
+    // The database has no other records of a zone that this transaction creates.
     if transaction.zones.isMade(record.zone) { return nil }
     return try transaction.store.ids(of: index, sharing: number, values, in: record.zone).first {
       $0 != record.id && !isChanged($0)
     }
   }
 
-  /// Says which records are looked at soon: all are read at once.
+  /// Reads records that are needed soon, in one batch.
   package func prefetch(_ ids: [String]) throws {
     for start in stride(from: 0, to: ids.count, by: Self.together) {
       try transaction.prefetch(index, Array(ids[start..<min(start + Self.together, ids.count)]))

@@ -1,18 +1,18 @@
 import HoldfastCore
 
-/// The requests with ids: what a transaction has read of them, and what it adds, which is written at its end.
+/// The requests with ids that a transaction has read or added. Additions are written at the end.
 package final class RequestLedger {
   private unowned let transaction: Transaction
   private var table: any RequestTable { transaction.store.requests }
   private var known: [RequestPlace: RememberedRequest] = [:]
-  /// The answers of each device that are kept.
+  /// The stored answers of each device.
   private var lines: [Int64: RequestLine] = [:]
   private var creators: [Creator: String?] = [:]
   private var delta = RequestDelta()
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
-  /// A transaction begins, with what was fetched for it.
+  /// Resets the ledger for a new transaction, with the fetched data.
   func begin(_ fetched: Fetched) {
     known.removeAll(keepingCapacity: true)
     lines.removeAll(keepingCapacity: true)
@@ -21,7 +21,7 @@ package final class RequestLedger {
     delta = RequestDelta()
   }
 
-  /// What is written right before the commit.
+  /// Adds the changes for the write before the commit.
   func fill(_ all: inout Delta) { all.requests = delta }
 
   private func learn(_ place: RequestPlace, _ request: RememberedRequest) {
@@ -37,12 +37,12 @@ package final class RequestLedger {
     return found
   }
 
-  /// How a request of a device was answered; nil when that is not known any more.
+  /// The answer or progress of a device's request; nil if it is purged or was never stored.
   func answer(to id: String, of device: Int64) throws -> AnsweredRequest? {
     try request(id, of: device).answer
   }
 
-  /// The records that a request of a device created, in the order of its items; nil when it is not known, or created none.
+  /// The records that a device's request created, in the order of its items; nil if unknown or none.
   func created(by id: String, of device: Int64) throws -> CreatedRecords? {
     try request(id, of: device).created
   }
@@ -56,8 +56,7 @@ package final class RequestLedger {
     return creator
   }
 
-  /// Remembers how a request was answered, or how far it has come, and purges some of those that need not be known any more. What is remembered
-  /// of a request that is not done yet is replaced, and keeps its place among the others.
+  /// Stores an answer or a progress, and purges some expired answers. New progress replaces earlier progress under the same number.
   func add(_ answered: AnsweredRequest, to device: Int64) throws {
     let place = RequestPlace(device: device, id: answered.request.id)
     var request = try request(place.id, of: device)
@@ -65,7 +64,7 @@ package final class RequestLedger {
     request.answer = answered
     known[place] = request
     if answered.answer.progress != nil, isBegun { return delta.changes.append((device, answered)) }
-    // It takes the place of what the transaction remembered before.
+    // The final answer replaces progress that this transaction stored before.
     delta.changes.removeAll { $0.device == device && $0.answered.request == answered.request }
     var line = lines[device] ?? RequestLine()
     let before = line.end
@@ -82,7 +81,7 @@ package final class RequestLedger {
       RequestAddition(device: device, number: line.number, before: before, answered: answered))
   }
 
-  /// Remembers what a request of a user's device created.
+  /// Stores which records a request created.
   func add(_ records: [CreatedRecord], by key: RequestKey, of device: Int64, user: String) throws {
     var request = try request(key.id, of: device)
     request.created = CreatedRecords(request: key, records: (request.created?.records ?? []) + records)

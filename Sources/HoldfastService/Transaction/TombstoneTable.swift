@@ -1,19 +1,19 @@
 import HoldfastCore
 
-/// What stays of records that are gone, as the transaction has it: a record has at most one tombstone in a zone.
+/// The tombstones in a transaction. A record has at most one tombstone per zone.
 package final class TombstoneTable {
   private unowned let transaction: Transaction
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
-  /// The tombstone of a deletion; departures are none.
+  /// The tombstone of a deletion, or nil. Departures do not count.
   package func deletion(_ id: String, of table: String) throws -> Tombstone? {
     let entry = try transaction.entry(key(table, id))
     guard let (zone, place) = entry.places.first(where: { $0.place.state == .deleted }) else { return nil }
     return Tombstone(place, zone: zone)
   }
 
-  /// Writes a tombstone; a later one replaces the earlier.
+  /// Writes a tombstone. It replaces an earlier one.
   func insert(_ tombstone: Tombstone, seq: Int64, of id: String, in table: String, isDeparture: Bool) {
     transaction.working.change(key(table, id)) { entry in
       entry.places[tombstone.zone] = RecordPlace(
@@ -22,12 +22,12 @@ package final class TombstoneTable {
     }
   }
 
-  /// Turns the tombstone of a deletion into one of a departure: the record lives on in another zone.
+  /// Turns the tombstone of a deletion into a departure, because the record is live in another zone.
   package func becomeDeparture(_ id: String, of table: String, in zone: String) {
     transaction.working.change(key(table, id)) { $0.places[zone]?.state = .departed }
   }
 
-  /// Removes a record's tombstone from a zone in which it lives again.
+  /// Removes a record's tombstone from a zone in which the record is live again.
   func remove(_ id: String, of table: String, in zone: String) throws {
     let key = key(table, id)
     let place = try transaction.entry(key).places[zone]
@@ -41,7 +41,7 @@ package final class TombstoneTable {
 }
 
 extension Tombstone {
-  /// What stays of a record in a zone.
+  /// The tombstone of a record in a zone.
   package init(_ place: RecordPlace, zone: String) {
     self.init(
       zone: zone, rev: place.rev, stamp: Stamp(rawValue: place.stamp ?? 0), device: place.device ?? 0,

@@ -1,7 +1,7 @@
 package import HoldfastCore
 
-/// A transaction of a store, for any engine: what it has read, what it makes of that in memory, and what it writes at its end. Parts of it can
-/// be undone by themselves: docs/SERVER.md, "One transaction".
+/// A transaction of a store, for any engine: the data that it has read, its changes in memory, and the write at its end. It can undo single
+/// parts: docs/SERVER.md, "One transaction".
 package final class Transaction {
   package let store: any StoreWriter
   package let schema: SyncSchema
@@ -14,9 +14,9 @@ package final class Transaction {
   private(set) lazy var requests = RequestLedger(self)
   package let zones: ZoneLedger
   package let devices: DeviceLedger
-  /// Whether each write is made at once, so that a rule of the database that it breaks is known when it is made, and by which part.
+  /// Whether each write happens at once, inside a savepoint. A violated database rule is then reported at the part that violates it.
   private(set) var isCareful = false
-  /// The latest stamp that other servers left in what the transaction has locked.
+  /// The latest stamp that other servers stored in the rows that the transaction has locked.
   package private(set) var clockSeen = Stamp.zero
 
   init(_ store: any StoreWriter, _ schema: SyncSchema) {
@@ -28,12 +28,12 @@ package final class Transaction {
     devices = DeviceLedger(store.devices)
   }
 
-  /// Begins it.
+  /// Begins the transaction.
   ///
   /// - Parameters:
-  ///   - footprints: what each command will probably touch.
+  ///   - footprints: the footprint of each command.
   ///   - isCareful: see `isCareful`.
-  /// - Returns: which of the commands have to wait for somebody else's transaction; nothing is to be done for them in this one.
+  /// - Returns: the indexes of the commands that must wait for another transaction. The caller skips them in this one.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> Set<Int> {
     self.isCareful = isCareful
     working.removeAll()
@@ -48,9 +48,9 @@ package final class Transaction {
     return fetched.waiting
   }
 
-  /// Writes all that has changed, and makes it durable.
+  /// Writes all changes, and makes them durable.
   ///
-  /// - Parameter changes: what it changed, for other servers on the same database.
+  /// - Parameter changes: the notifications for other servers on the same database.
   package func commit(at clock: Stamp, announcing changes: ZoneChanges) throws {
     var delta = Delta(newZones: zones.takeMade(), records: working.delta)
     delta.clock = clock
@@ -63,7 +63,7 @@ package final class Transaction {
 
   // MARK: Parts
 
-  /// A part begins that can be undone by itself.
+  /// Begins a part that can be undone separately.
   func beginPart() throws {
     working.beginPart()
     zones.beginPart()
@@ -72,9 +72,9 @@ package final class Transaction {
     if isCareful { try store.beginSavepoint() }
   }
 
-  /// One operation of the part has written all that it writes.
+  /// Called when one operation of the part has written everything. In careful mode, writes the changes.
   ///
-  /// - Parameter isBlocked: whether the database must not see it yet, as its rules hold only with operations to come.
+  /// - Parameter isBlocked: whether the write must wait, because database rules hold only after later operations.
   package func settle(unless isBlocked: () throws -> Bool) throws {
     guard isCareful, try !isBlocked() else { return }
     let delta = Delta(newZones: zones.takeMade(), records: working.delta)
@@ -83,7 +83,7 @@ package final class Transaction {
     working.settle()
   }
 
-  /// The part stays.
+  /// Keeps the part.
   func keepPart() throws { if isCareful { try store.keepSavepoint() } }
 
   /// Undoes the part.
@@ -97,15 +97,15 @@ package final class Transaction {
 
   // MARK: Records
 
-  /// A record as it is now, as far as that can be said without the lock of its zone.
+  /// A record's current state as far as it is known without the lock of its zone.
   func glance(_ key: Footprint.Key) throws -> RecordEntry {
     if let known = working[key] { return known }
     try read([key.id], of: key.table)
     return working[key] ?? RecordEntry()
   }
 
-  /// A record as it is, and stays for others until the end of the transaction: the zones that it is in are locked. A zone that is not
-  /// there can't be: its records can be read, and a change of one fails.
+  /// A record's state, with the zones of the record locked until the end of the transaction. An unknown zone cannot be locked: its records
+  /// can be read, but changing one fails.
   func entry(_ key: Footprint.Key) throws -> RecordEntry {
     if store.isAlone { return try glance(key) }
     var asked: TextSet = []
@@ -115,12 +115,12 @@ package final class Transaction {
       if open.isEmpty || working.changed[key] != nil { return entry }
       for zone in open.sorted() { try zones.lock(zone) }
       asked.formUnion(open)
-      // It may have changed before the lock was had.
+      // The record may have changed before the lock was acquired.
       try read([key.id], of: key.table)
     }
   }
 
-  /// Reads records that are looked at soon, and locks their zones.
+  /// Reads records that are needed soon, and locks their zones.
   func prefetch(_ table: Int, _ ids: [String]) throws {
     let unknown = ids.filter { working[Footprint.Key(table: table, id: $0)] == nil }
     if unknown.isEmpty { return }
@@ -132,7 +132,7 @@ package final class Transaction {
     }
     if open.isEmpty { return }
     for zone in open.sorted() { try zones.lock(zone) }
-    // They may have changed before the locks were had.
+    // The records may have changed before the locks were acquired.
     try read(unknown, of: table)
   }
 
@@ -142,15 +142,15 @@ package final class Transaction {
     }
   }
 
-  /// The zones that hold a record or its tombstone, and are not locked yet.
+  /// The zones that contain a record or its tombstone, and are not locked yet.
   private func unlocked(_ entry: RecordEntry) -> TextSet {
     TextSet(
       entry.places.lazy.filter { [zones] in $0.place.state != .departed && !zones.isLocked($0.zone) }
         .map(\.zone))
   }
 
-  /// The zones in which records can be that refer to one by a column; empty for all. The record was in one of those that it has a place in,
-  /// and what refers to it inside a zone is where it was.
+  /// The zones of records that may reference a record by a column; empty for all. A reference inside a zone comes from a zone in which the
+  /// referenced record has a place.
   func zones(referredBy table: Int, _ column: Int, id: String) -> [String] {
     guard let link = schema.links(of: table).first(where: { $0.column == column }), link.isInZone else {
       return []

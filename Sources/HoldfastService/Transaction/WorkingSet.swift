@@ -1,17 +1,17 @@
 import HoldfastCore
 
-/// The records that a transaction has read, and what it makes of them: written in bulk, and rolled back in memory.
+/// The records that a transaction has read, and their changes in memory. Changes are written in one batch, and rolled back in memory.
 final class WorkingSet {
   typealias Key = Footprint.Key
 
-  /// What is in the database.
+  /// The stored state of records.
   private(set) var stored: [Key: RecordEntry] = [:]
-  /// What differs from it.
+  /// The records that differ from their stored state.
   private(set) var changed: [Key: RecordEntry] = [:]
-  /// What has changed, found by zone, by reference and by unique value, and in the order of lists.
+  /// Indexes of the changed records, by zone, reference and unique values.
   private(set) var index: ChangedIndex
   private var lists: ChangedLists
-  /// The changed records in the order in which they were changed first; some of them may be unchanged again.
+  /// The changed records in the order of their first change. Records that are unchanged again may remain in it.
   private var order: [Key] = []
   private var journal: [(key: Key, stored: RecordEntry?, changed: RecordEntry?)] = []
   private var noted: Set<Key> = []
@@ -23,10 +23,10 @@ final class WorkingSet {
 
   subscript(key: Key) -> RecordEntry? { changed[key] ?? stored[key] }
 
-  /// Takes in what was read.
+  /// Adds a record that was read.
   func learn(_ key: Key, _ entry: RecordEntry) { stored[key] = entry }
 
-  /// Clears all.
+  /// Clears everything.
   func removeAll() {
     stored.removeAll(keepingCapacity: true)
     clearChanged()
@@ -40,7 +40,7 @@ final class WorkingSet {
     lists.removeAll()
   }
 
-  /// Changes a record that is known.
+  /// Changes a record that was read before.
   func change(_ key: Key, _ body: (inout RecordEntry) -> Void) {
     note(key)
     let before = changed[key]
@@ -56,7 +56,7 @@ final class WorkingSet {
     lists.put(key, entry)
   }
 
-  /// What is to be written, in the order in which it came.
+  /// The changes to write, in their order.
   var delta: [ChangedRecord] {
     var seen: Set<Key> = []
     return order.compactMap { key in
@@ -65,7 +65,7 @@ final class WorkingSet {
     }
   }
 
-  /// All that has changed is in the database now.
+  /// Marks all changes as written to the database.
   func settle() {
     for (key, entry) in changed {
       note(key)
@@ -93,12 +93,12 @@ final class WorkingSet {
     if noted.insert(key).inserted { journal.append((key, stored[key], changed[key])) }
   }
 
-  /// The position nearest to a mark among the records that have changed.
+  /// The position nearest to a mark among the changed records.
   func position(
     _ side: RecordList.Side, _ mark: String, in list: RecordList, besides id: String
   ) -> String? { lists.position(side, mark, in: list, besides: id, changed) }
 
-  /// The ids of the changed records that a look-up finds, in their order.
+  /// The ids of the changed records that match an index value, in their order.
   func ids(_ lookup: ChangedIndex.Lookup, _ value: IndexValue) -> [String] {
     index.ids(lookup, value, among: changed)
   }

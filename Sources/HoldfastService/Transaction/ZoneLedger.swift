@@ -1,43 +1,43 @@
 import HoldfastCore
 
-/// The zones that a transaction touches: their seq and what they hold, counted in memory and written before the commit, and the roles in them.
+/// The zones of a transaction, and the roles in them. The ledger counts seqs and contents in memory, and writes them before the commit.
 package final class ZoneLedger {
   private struct Zone {
     var seq: Int64
     let isPublic: Bool
     var counts: ZoneCounts
-    /// Its seq in the database; nil of one that the transaction makes.
+    /// The zone's seq in the database; nil for a zone that the transaction creates.
     let stored: Int64?
     var isDirty = false
-    /// The device that alone changed it in this transaction.
+    /// The device that made all changes to the zone in this transaction; nil for several devices.
     var author: Int64?
   }
 
   private let table: any ZoneTable
-  /// The zones that are known, and locked; nil for those that are not there.
+  /// The locked zones; nil for unknown zones.
   private var zones: TextMap<Zone?> = [:]
-  /// Those that the transaction makes, and how many of them are written already.
+  /// The zones that the transaction creates, and how many of them are already written.
   private var made: [String] = []
   private var written = 0
-  /// The roles in the database.
+  /// The stored roles.
   private var known: [ZoneUser: Role?] = [:]
-  /// Those that the transaction changes.
+  /// The roles that the transaction changes.
   private var changed: [ZoneUser: Role?] = [:]
-  /// What to take back when the part is undone: what was before, nil where nothing was.
+  /// The previous values, for undoing the part; nil where there was none.
   private var journal: [(name: String, before: Zone??)] = []
   private var roleJournal: [(member: ZoneUser, before: Role??)] = []
   private var madeBefore = 0
-  /// By how many bytes the change set makes the logs of zones longer.
+  /// The number of bytes that the change set adds to the conflict log of each zone.
   private var logged: TextMap<Int64> = [:]
   private var changedUsers: TextSet = []
-  /// The device whose change set is applied; 0 is the server itself.
+  /// The device whose change set is applied; 0 for the server itself.
   var author: Int64 = 0
-  /// The scope of the service token that the author writes with, if it is one.
+  /// The scope of the author's service token, if the author uses one.
   var scope: TokenScope?
 
   init(_ table: any ZoneTable) { self.table = table }
 
-  /// A transaction begins, with what was fetched for it.
+  /// Resets the ledger for a new transaction, with the fetched data.
   func begin(_ fetched: Fetched) {
     zones = fetched.zones.mapValues { $0.map(Self.zone) }
     known = fetched.roles
@@ -54,7 +54,7 @@ package final class ZoneLedger {
 
   // MARK: Parts
 
-  /// A change set begins.
+  /// Begins a change set.
   func beginChangeSet(by device: Int64) {
     author = device
     logged.removeAll(keepingCapacity: true)
@@ -74,7 +74,7 @@ package final class ZoneLedger {
     beginPart()
   }
 
-  /// What the transaction changes, for the streams of devices.
+  /// The notifications of the transaction, for the event streams.
   package var changes: ZoneChanges {
     var changes = ZoneChanges()
     for (name, zone) in zones {
@@ -84,13 +84,13 @@ package final class ZoneLedger {
     return changes
   }
 
-  /// The zones that are made and not written yet; they are from then on.
+  /// The created zones that are not written yet. Marks them as written.
   func takeMade() -> [String] {
     defer { written = made.count }
     return Array(made[written...])
   }
 
-  /// The zones that moved, and the roles, as they are written right before the commit.
+  /// Adds the changed zones and roles for the write before the commit.
   func fill(_ delta: inout Delta) {
     delta.movedZones = zones.compactMap { name, zone in
       guard let zone, zone.isDirty else { return nil }
@@ -101,15 +101,15 @@ package final class ZoneLedger {
 
   // MARK: Zones
 
-  /// Gives the next seq of a zone that is there.
+  /// Assigns the next seq of an existing zone.
   func next(_ name: String) throws -> Int64 {
-    // What is too great for the database is refused by it.
+    // The database refuses a seq beyond its range.
     try change(name) { $0.seq &+= 1 }.seq
   }
 
-  /// Counts what a zone holds more.
+  /// Adds to the counts of a zone.
   ///
-  /// - Parameter isLog: whether it is in the log of conflicts.
+  /// - Parameter isLog: whether the growth is in the conflict log.
   func count(_ growth: ZoneCounts, in name: String, isLog: Bool) throws {
     if isLog { logged[name, default: 0] += growth.bytes }
     _ = try change(name) { $0.counts += growth }
@@ -127,7 +127,7 @@ package final class ZoneLedger {
     return zone
   }
 
-  /// Requires that no zone that the change set makes larger holds more than it may.
+  /// Requires that every zone that the change set enlarges stays within its limits.
   ///
   /// - Throws: `Problem.zoneFull`.
   func requireRoom(_ limits: ZoneLimits) throws {
@@ -139,31 +139,31 @@ package final class ZoneLedger {
         throw Problem(.zoneFull, "A zone holds at most \(most) records.")
       }
       let growth = new.bytes - old.bytes
-      // What is deleted or shortened is, whatever goes to the log by it.
+      // A change that deletes or shortens records passes, even if it adds to the conflict log.
       if let most = limits.bytes, new.bytes > most, growth > 0, growth >= logged[name] ?? 0 {
         throw Problem(.zoneFull, "A zone holds at most \(most) bytes.")
       }
     }
   }
 
-  /// The last seq of a zone that is there.
+  /// The last seq of a zone; 0 for an unknown zone.
   package func seq(of name: String) throws -> Int64 { try zone(name)?.seq ?? 0 }
 
-  /// The last seq that a zone has in the database; 0 when it is not there.
+  /// The last stored seq of a zone; 0 for an unknown zone.
   func storedSeq(of name: String) throws -> Int64 { try zone(name)?.stored ?? 0 }
 
-  /// Whether there is a zone of this name. From here to the end of the transaction nobody else changes a record of it.
+  /// Whether a zone exists. Locks the zone: no other transaction changes its records until this one ends.
   package func exists(_ name: String) throws -> Bool { try zone(name) != nil }
 
-  /// Whether everybody may read the zone.
+  /// Whether the zone is visible to every user.
   func isPublic(_ name: String) throws -> Bool { try zone(name)?.isPublic ?? false }
 
-  /// Whether the transaction makes the zone.
+  /// Whether the transaction creates the zone.
   func isMade(_ name: String) -> Bool { (zones[name] ?? nil).map { $0.stored == nil } ?? false }
 
-  /// Makes a zone.
+  /// Creates a zone.
   ///
-  /// - Throws: `Problem.tokenLimited` when the author's token names its zones.
+  /// - Throws: `Problem.tokenLimited` if the author's token is limited to named zones.
   package func create(_ name: String) throws {
     if let scope, scope.zones != nil {
       throw Problem(.tokenLimited, "The record would make a zone: that takes a token for all zones.")
@@ -173,10 +173,10 @@ package final class ZoneLedger {
     zones[name] = .some(Zone(seq: 0, isPublic: false, counts: ZoneCounts(), stored: nil))
   }
 
-  /// Whether the transaction has the zone's lock.
+  /// Whether the transaction holds the zone's lock.
   func isLocked(_ name: String) -> Bool { (zones[name] ?? nil) != nil }
 
-  /// Locks a zone, which may have been made since it was looked for last.
+  /// Locks a zone, which another transaction may have created since the last look-up.
   func lock(_ name: String) throws {
     zones[name] = .some(try table.lock(name).map(Self.zone))
   }
@@ -188,14 +188,14 @@ package final class ZoneLedger {
 
   // MARK: Roles
 
-  /// What a user may do in a zone; nil for a stranger, and when there is no such zone.
+  /// A user's role in a zone; nil without access, and for an unknown zone.
   func role(of user: String, in zone: String) throws -> Role? {
-    // A service token's own word takes the place of memberships.
+    // For a service token, the scope decides instead of memberships.
     if let scope { return try scope.has(zone: zone) && exists(zone) ? scope.role : nil }
     return try memberRole(of: user, in: zone) ?? (isPublic(zone) ? .viewer : nil)
   }
 
-  /// What a user may do in a zone as its own member or by its groups.
+  /// A user's role in a zone, by an own membership or by groups.
   func memberRole(of user: String, in zone: String) throws -> Role? {
     let member = ZoneUser(zone: zone, user: user)
     if let role = changed[member] ?? known[member] { return role }
@@ -205,14 +205,14 @@ package final class ZoneLedger {
     return role
   }
 
-  /// The same of all users who may something.
+  /// The roles of all users with access to the zone.
   func roles(in zone: String) throws -> TextMap<Role> {
     var roles = try isMade(zone) ? [:] : table.roles(in: zone)
     for (member, role) in changed where member.zone == zone { roles[member.user] = role }
     return roles
   }
 
-  /// Writes what a user may do in a zone: what its members say.
+  /// Stores a user's effective role in a zone, as its members grant it.
   func setRole(_ role: Role?, of user: String, in zone: String) {
     let member = ZoneUser(zone: zone, user: user)
     roleJournal.append((member, changed[member]))
@@ -220,10 +220,10 @@ package final class ZoneLedger {
     changedMember(user)
   }
 
-  /// A membership of a user was written.
+  /// Records that a membership of a user was written.
   func changedMember(_ user: String?) { if let user { changedUsers.insert(user) } }
 
-  /// The zones in which the transaction changes the role of one of some users.
+  /// The zones in which the transaction changes a role of any of the users.
   func changedZones(of users: String...) -> [String] {
     TextSet(changed.keys.lazy.filter { users.contains($0.user) }.map(\.zone)).sorted()
   }

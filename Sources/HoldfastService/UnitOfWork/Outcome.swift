@@ -1,24 +1,24 @@
 package import HoldfastCore
 
-/// What became of a command.
+/// The result of a command.
 package enum Outcome: Sendable, Equatable {
   case done
-  /// What could not be taken of what a device recovers; nil when none of it was looked at.
+  /// The recovered items that were refused; nil if no item was processed.
   case synced(refusedRecoveries: [RefusedRecovery]?)
   case session(NewSession)
-  /// The sender is a member of a zone, and was not one unless `isNew`.
+  /// The sender's membership of a zone, and whether this command created it.
   case membership(Membership, isNew: Bool)
-  /// How a request of REST is answered, and whether it was so before.
+  /// The answer to a REST request, and whether it repeats an earlier answer.
   case rest(RestAnswer, isReplay: Bool)
-  /// A part of a request is done; the rest is for another transaction, behind those who wait.
+  /// A part of a request is done. Another transaction continues it, after the commands that are waiting.
   case unfinished(RestProgress)
   case purged(Purged)
   case time(TimeStep)
 }
 
-/// Why something that a device recovered can't be taken.
+/// The reason why a recovered item was refused.
 package struct RefusedRecovery: Sendable, Equatable {
-  /// Its place in the request.
+  /// The index of the item in the request.
   package let index: Int
   package let problem: Problem
 }

@@ -1,10 +1,10 @@
 package import HoldfastCore
 import Synchronization
 
-/// The service's hybrid logical clock: never behind a stamp that was written. Writers move it, all read it.
+/// The service's hybrid logical clock. It never falls behind a stamp that was written. Writers advance it; all threads read it.
 package final class ServiceClock: Sendable {
   private let value: Atomic<Int64>
-  /// By which ages are judged.
+  /// The clock for ages of data.
   package let trusted: TrustedClock
 
   package init(_ start: Stamp, _ trusted: TrustedClock) {
@@ -12,16 +12,16 @@ package final class ServiceClock: Sendable {
     self.trusted = trusted
   }
 
-  /// That of a database, behind all that is in it.
+  /// The clock of a database. It starts after every stamp in the database.
   package convenience init(of store: any StoreWriter, _ environment: ServerEnvironment) throws {
     let last = try store.latestClock()
     let stored = try store.purging.time()
     let trusted = TrustedClock(stored: stored, last: last.milliseconds, environment)
     if stored == nil {
-      // What devices write from now on by a clock that is wrong must not stand in for it at the next start.
+      // Stores the trusted time now. Otherwise timestamps that devices write by a wrong clock would replace it at the next start.
       do {
         _ = try store.begin([])
-        // Another node may have done it.
+        // Another node may have stored it.
         if try store.purging.lockTime() == nil {
           try store.purging.setTime(TrustedTime(time: trusted.now()))
         }
@@ -34,12 +34,12 @@ package final class ServiceClock: Sendable {
     self.init(last, trusted)
   }
 
-  /// The clock as it stands, or the wall clock when that is later.
+  /// The current value, or the wall clock if that is later.
   package func now(milliseconds: Int64) -> Stamp {
     max(Stamp(rawValue: value.load(ordering: .acquiring)), Stamp(milliseconds: milliseconds))
   }
 
-  /// ZoneChanges on and gives the new time, which is later than any before and than `seen`.
+  /// Advances the clock, and returns the new time. It is later than every earlier time, and than `seen`.
   package func advance(milliseconds: Int64, past seen: Stamp) -> Stamp {
     while true {
       let last = value.load(ordering: .acquiring)

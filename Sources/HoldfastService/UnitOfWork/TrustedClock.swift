@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The clock by which ages are judged. One that jumps ahead is not believed: time goes on as it is measured, until the clock has proved right. Every
-/// deletion by age asks here; all nodes of a cluster go by the one row that is kept of it.
+/// The clock for ages of data. It does not follow a jump ahead: it continues by measured time until the wall clock has proved right. Every
+/// deletion by age uses it. All nodes of a cluster share its one stored row.
 package final class TrustedClock: Sendable {
-  /// In milliseconds. A clock that is not more ahead is believed.
+  /// In milliseconds. A wall clock that is ahead by at most this is trusted.
   static let day: Int64 = 86_400_000
-  /// For how long a clock that is ahead has to run steadily.
+  /// How long a clock that is ahead must run steadily before it is trusted.
   static let proof = 7 * day
 
   private struct State {
     var time: TrustedTime
-    /// When that was.
+    /// The measured time at which `time` was set.
     var measured: Int64
-    /// The latest that the clock has shown since.
+    /// The latest time that the wall clock has shown since.
     var latest: Int64
   }
 
@@ -20,8 +20,8 @@ package final class TrustedClock: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - stored: what the database keeps; nil for nothing.
-  ///   - last: the latest time that is in the database, which stands in for it.
+  ///   - stored: the stored trusted time, if any.
+  ///   - last: the latest time in the database, used if no trusted time is stored.
   package init(stored: TrustedTime?, last: Int64, _ environment: ServerEnvironment) {
     self.environment = environment
     let now = environment.now()
@@ -31,7 +31,7 @@ package final class TrustedClock: Sendable {
         latest: now))
   }
 
-  /// The time by which ages are judged.
+  /// The time by which ages are computed.
   package func now() -> Int64 {
     let (shown, measured) = (environment.now(), environment.measured())
     return state.withLock { state in
@@ -41,18 +41,18 @@ package final class TrustedClock: Sendable {
     }
   }
 
-  /// The time that is written of what happens now: what the clock shows, but never less than was measured, as a clock that was set back may be set
-  /// right again, and what was written meanwhile must not be old by it.
+  /// The timestamp for current events: the wall clock, but at least the measured time. A clock that was set back may be corrected again;
+  /// events in between must not look old then.
   package func written() -> Int64 {
     let (shown, measured) = (environment.now(), environment.measured())
     return state.withLock { max(shown, $0.time.time + measured - $0.measured) }
   }
 
-  /// Goes on with the time; in a transaction, which has the row of it.
+  /// Advances the trusted time, in a transaction that has locked its row.
   ///
   /// - Parameters:
   ///   - stored: the row, which another node may have written.
-  ///   - trusts: whether an operator says that the clock is right.
+  ///   - trusts: whether an operator has confirmed that the clock is right.
   package func step(_ stored: TrustedTime?, trusts: Bool) -> TimeStep {
     let (shown, measured) = (environment.now(), environment.measured())
     return state.withLock { state in
@@ -63,7 +63,7 @@ package final class TrustedClock: Sendable {
       var time = TrustedTime(time: shown)
       if ahead > Self.day, !trusts {
         var doubt = TrustedTime.Doubt(since: expected, ahead: ahead)
-        // Further away, or nearer: it has jumped again.
+        // The distance changed: the clock has jumped again.
         if let known, abs(ahead - known.ahead) <= Self.day { doubt = known }
         if expected - doubt.since < Self.proof { time = TrustedTime(time: expected, doubt: doubt) }
       }

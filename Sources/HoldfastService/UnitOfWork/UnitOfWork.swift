@@ -1,39 +1,41 @@
 package import HoldfastCore
 
-/// The transaction at work, in parts that are kept or taken back by themselves: one change set each. Many commands share it.
+/// A transaction in progress. Each change set is a part of it that is kept or rolled back separately. Many commands share one transaction.
 package final class UnitOfWork {
   package let stores: RecordStores
   package var store: any StoreWriter { stores.store }
   package var transaction: Transaction { stores.transaction }
   package let environment: ServerEnvironment
+  /// The service's clock.
   package let clock: ServiceClock
-  /// That of the transaction.
+  /// The history of the transaction.
   package var history: History { store.history }
-  /// What was recovered in this transaction.
+  /// The recoveries of this transaction.
   var recovery = RecoveryLedger()
-  /// Who makes the positions that are asked for by REST. It is made of the database's epoch: the same after a start and on each node, so that what
-  /// is appended over years stays in one waypoint, and positions short. They don't meet, as each is made under the lock of its zone.
+  /// The replica of positions that the server creates for REST requests. It derives from the epoch, so it is the same after a restart and
+  /// on each node. Appended positions then stay in one waypoint, and short. They never collide, because the server creates each under the
+  /// lock of its zone.
   package var replica: Position.Replica { Position.Replica(random: Fingerprint(of: history.epoch).value) }
-  /// What was changed since they were taken; also by a commit that failed, as it may yet come to light.
+  /// The zone changes since the caller last took them. They include those of a failed commit, which may have taken effect.
   package var changes = ZoneChanges()
   /// The numbers of the transactions that were committed since they were taken.
   package var tally = Tally()
   /// The numbers of the open transaction.
   private var uncommitted = Tally()
-  /// What ended whole transactions of the command at work, and is refused at its turn.
+  /// Parts that ended a whole transaction of the current command, by turn. Each is refused when its turn comes again.
   private var condemned: [Int: RefusedOperation] = [:]
-  /// How many parts the transaction has had.
+  /// The number of parts so far.
   private var turn = 0
-  /// Whether all that a transaction needs at its beginning has been read.
+  /// Whether the transaction has fetched its footprints.
   private(set) var hasBegun = false
-  /// When the transaction began, as it is measured.
+  /// The measured time at which the transaction began.
   private var began: Int64 = 0
   private let log: @Sendable (String) -> Void
 
   /// - Parameters:
-  ///   - rules: the team's own, which fit the schema.
-  ///   - clock: shared with whoever else writes in this process.
-  ///   - log: takes the reason of an unexpected failure, without a user's data.
+  ///   - rules: the team's rules. They must fit the schema.
+  ///   - clock: shared with the other writers of this process.
+  ///   - log: receives the reason of an unexpected failure, without user data.
   package init(
     _ store: any StoreWriter, _ schema: SyncSchema, rules: Rules, clock: ServiceClock,
     environment: ServerEnvironment, log: @escaping @Sendable (String) -> Void
@@ -49,8 +51,8 @@ package final class UnitOfWork {
 
   /// Begins a transaction.
   ///
-  /// - Parameter isCareful: whether parts are taken back one by one, so that it is known whose fault a failure is.
-  /// - Returns: the commands that are put off, as somebody else is in their way; and the stamp of what is written.
+  /// - Parameter isCareful: whether each part uses a savepoint, so that a failure is attributed to one part.
+  /// - Returns: the indexes of the deferred commands, which another transaction blocks; and the stamp of this transaction's writes.
   package func begin(_ footprints: [Footprint], isCareful: Bool) throws -> (waiting: Set<Int>, now: Stamp) {
     recovery = RecoveryLedger()
     uncommitted = Tally()
@@ -63,7 +65,7 @@ package final class UnitOfWork {
     return (waiting, clock.advance(milliseconds: environment.now(), past: transaction.clockSeen))
   }
 
-  /// Writes what was counted in memory, and commits.
+  /// Writes the counts that are kept in memory, and commits.
   package func commit(at now: Stamp) throws {
     try recovery.flush(to: store.recovery)
     changes.add(stores.ledger.changes)
@@ -74,22 +76,22 @@ package final class UnitOfWork {
   /// Counts a change set that was refused before it ran, as it could not be read.
   func count(refused problem: ProblemCode) { uncommitted.refused[problem, default: 0] += 1 }
 
-  /// Remembers what ended the whole transaction: done again, that part is refused at its turn. Nil forgets all.
+  /// Stores which part ended the whole transaction. In the next attempt that part is refused at its turn. Nil clears all.
   func condemn(_ end: EndedTransaction?) {
     if let end { condemned[end.turn] = end.refusal } else { condemned = [:] }
   }
 
-  /// Whether the transaction has lasted so long that others have waited enough.
+  /// Whether the transaction has used up its time budget.
   var hasTakenItsTime: Bool { environment.measured() - began >= environment.writeBudget.milliseconds }
 
-  /// Whether a request of which so many change sets or items were done leaves the rest to another transaction.
+  /// Whether a request with `count` finished change sets or items leaves the rest to another transaction.
   func hasDoneEnough(_ count: Int) -> Bool {
     hasTakenItsTime || count >= environment.writeBudget.changeSets
   }
 
   /// The device of a key.
   ///
-  /// - Throws: `Problem.tokenInvalid` when its token is not good any more.
+  /// - Throws: `Problem.tokenInvalid` if its token is no longer valid.
   package func device(_ key: DeviceKey) throws -> DeviceState {
     guard let device = try stores.devices.device(key), key.use.isTaken(after: device.issuedAfter) else {
       throw Problem(.tokenInvalid)
@@ -97,12 +99,12 @@ package final class UnitOfWork {
     return device
   }
 
-  /// Runs one change set in a savepoint of its own.
+  /// Runs one change set in its own savepoint.
   ///
   /// - Parameters:
-  ///   - keeper: the device that has the changes already, and need not be told of them: the author's, unless given; 0 for none.
+  ///   - keeper: the device that already has the changes and needs no notification: the author's by default; 0 for none.
   ///   - prepare: see `ChangeSetRun`.
-  /// - Returns: why it was refused, nil when it was applied.
+  /// - Returns: the reason if the change set was refused; nil if it was applied.
   package func run(
     _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil,
     prepare: ChangeSetRun.Preparation? = nil
@@ -110,10 +112,10 @@ package final class UnitOfWork {
     try perform(ChangeSetRun(operations, by: author, on: stores, prepare: prepare), keeper)
   }
 
-  /// Runs one change set, or a piece of it, where so many records go along with what it deletes that others would wait too long.
+  /// Runs one change set. If its deletions cascade to too many records for one transaction, runs only a piece of it.
   ///
-  /// - Parameter isCut: whether a piece of it is done.
-  /// - Returns: why it was refused, nil when it was not; and whether something of it is left to do, by the same call in another transaction.
+  /// - Parameter isCut: whether an earlier transaction has done a piece.
+  /// - Returns: the reason if the change set was refused, else nil; and whether another transaction must call this again for the rest.
   func runPiece(
     _ operations: [RecordOperation], by author: Author, keeper: Int64? = nil, isCut: Bool,
     prepare: ChangeSetRun.Preparation? = nil
@@ -146,11 +148,11 @@ package final class UnitOfWork {
     }
   }
 
-  /// Does a part of the transaction, in a savepoint of its own, and keeps it.
+  /// Runs a part of the transaction in its own savepoint, and keeps it.
   ///
-  /// - Parameter operation: which operation is at work.
-  /// - Returns: why it was refused before and is now, as it ended the whole transaction; nil when it is done.
-  /// - Throws: `Problem` when it is refused; the caller takes it back.
+  /// - Parameter operation: the index of the current operation.
+  /// - Returns: the reason if the part ended the whole transaction before and is refused now; nil if it is done.
+  /// - Throws: `Problem` if the part is refused; the caller rolls it back.
   package func part(at operation: @autoclosure () -> Int = 0, _ body: () throws -> Void) throws
     -> RefusedOperation?
   {
@@ -165,7 +167,7 @@ package final class UnitOfWork {
       throw problem
     } catch {
       guard transaction.isCareful, case .rule(let code) = store.meaning(of: error) else { throw error }
-      // A trigger or check that a team added in SQL. To fail would block the device's queue for ever.
+      // A trigger or check that a team added in SQL. A failure would block the device's queue forever, so the change set is refused.
       log("A change set broke a rule of the database: \(error)")
       let problem = Problem(.invalidOperation, "A rule of the server's database forbids it (\(code)).")
       if store.hasEnded {
@@ -182,15 +184,15 @@ package final class UnitOfWork {
   }
 }
 
-/// A part made the database roll back the whole transaction: the others are done again without it.
+/// A part made the database roll back the whole transaction. The other parts run again without it.
 struct EndedTransaction: Error {
-  /// Which part, from 1 on.
+  /// The part's turn, from 1.
   let turn: Int
   let refusal: RefusedOperation
 }
 
 extension Transition {
-  /// The refusal with a code, if it is one of those that are counted.
+  /// The transition of a refusal code, if the tests count it.
   fileprivate init?(refusal code: ProblemCode) {
     switch code {
     case .recordExists: self = .recordExists
