@@ -48,9 +48,9 @@ public struct JSONError: Error, Hashable, Sendable {
 
   /// What is wrong.
   public let code: Code
-  /// The byte, counted from 0, at which it was noticed.
+  /// The offset of the offending byte, from 0.
   public let offset: Int
-  /// The kind of value asked for, when the code is `typeMismatch`.
+  /// The expected kind of value, if the code is `typeMismatch`.
   public let expected: JSONKind?
 
   init(_ code: Code, offset: Int, expected: JSONKind? = nil) {
@@ -61,7 +61,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-  /// A sentence for a person; holds nothing of the text that was read.
+  /// A sentence for people. It contains nothing of the parsed text.
   public var description: String {
     "\(sentence) at byte \(offset)"
   }
