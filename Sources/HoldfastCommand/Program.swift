@@ -1,7 +1,7 @@
 import Glibc
 import HoldfastSQLite
 
-/// The command line: finds the subcommand, parses its options, runs it.
+/// The command line: finds the subcommand, parses its options and runs it.
 @main
 enum Program {
   static func main() {
@@ -10,7 +10,7 @@ enum Program {
     exit(run(Array(CommandLine.arguments.dropFirst())))
   }
 
-  /// The subcommands. A new one is one line here.
+  /// The subcommands.
   static var commands: [any Subcommand.Type] {
     [
       InitCommand.self, SchemaCommand.self, ServeCommand.self, SnapshotCommand.self, BackupCommand.self,
@@ -21,9 +21,9 @@ enum Program {
     ]
   }
 
-  /// Runs a command line, without the program's name.
+  /// Runs a command line without the program's name.
   ///
-  /// - Returns: the exit status: 0, 1 for a failure, 64 for a command line that makes no sense.
+  /// - Returns: the exit status: 0, 1 for a failure, 64 for an invalid command line.
   static func run(_ arguments: [String]) -> Int32 {
     guard let name = arguments.first, name != "--help", name != "-h", name != "help" else {
       print(help)
@@ -36,7 +36,7 @@ enum Program {
       print(command.form.help)
       return 0
     }
-    // Databases, backups, snapshots and exports are for their owner alone.
+    // Only the owner may read created files: databases, backups, snapshots and exports.
     umask(0o077)
     do {
       return try command.run(try command.form.parse(Array(arguments.dropFirst())))

@@ -1,18 +1,18 @@
 import HoldfastCore
 
-/// A command line that makes no sense.
+/// An invalid command line.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// What a subcommand takes, declared: the parser and the help are made of it.
+/// The declared arguments of a subcommand, for the parser and the help.
 struct CommandForm {
-  /// An option: `--name VALUE`, or `--name` alone when it has no value.
+  /// An option: `--name VALUE`, or the flag `--name`.
   struct Option {
     let name: String
-    /// What stands for the value in the help; nil for a flag.
+    /// The placeholder of the value in the help; nil for a flag.
     let value: String?
     let help: String
     var isRequired = false
@@ -20,15 +20,15 @@ struct CommandForm {
 
   let name: String
   let summary: String
-  /// How the arguments that are no options stand in the help, such as `[FILE]`.
+  /// The placeholder of the positional arguments in the help, such as `[FILE]`.
   var arguments = ""
-  /// How many of those there may be.
+  /// The permitted number of positional arguments.
   var argumentCount = 0...0
   var options: [Option] = []
-  /// Sentences under the options.
+  /// Sentences below the options.
   var notes = ""
 
-  /// Parses what follows the command's name. `--name=VALUE` is taken as well, and `--` ends the options.
+  /// Parses the words after the command's name. `--name=VALUE` is valid too, and `--` ends the options.
   ///
   /// - Throws: `UsageError` for an unknown option, a missing value or a wrong number of arguments.
   func parse(_ words: [String]) throws(UsageError) -> Options {
@@ -66,7 +66,7 @@ struct CommandForm {
     return parsed
   }
 
-  /// The help of the command.
+  /// The help text of the command.
   var help: String {
     var usage = "Usage: holdfast \(name)"
     for option in options where option.isRequired { usage += " \(form(option))" }
@@ -87,12 +87,12 @@ struct CommandForm {
   private func form(_ option: Option) -> String { "--\(option.name)\(option.value.map { " \($0)" } ?? "")" }
 }
 
-/// What a command line said.
+/// The parsed options and arguments of a command line.
 struct Options {
   fileprivate(set) var arguments: [String] = []
   fileprivate(set) var values: TextMap<String> = [:]
 
-  /// The value of an option, or nil.
+  /// The value of an option; nil if absent.
   subscript(name: String) -> String? { values[name] }
 
   /// Whether an option was given.
