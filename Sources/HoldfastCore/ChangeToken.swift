@@ -5,8 +5,7 @@ public struct ChangeToken: Hashable, Sendable {
   /// The seq up to which changes were received.
   public let seq: Int64
   /// In an unfinished download: the zone's purge horizon at its start, if beyond `seq`, otherwise -1. The copy has no tombstones up to that
-  /// horizon.
-  /// It is 0 when everything up to `seq` was received.
+  /// horizon. It is 0 when everything up to `seq` was received.
   public let purged: Int64
 
   /// Creates a token.

@@ -58,8 +58,7 @@ public struct AckDigest: Hashable, Sendable {
   }
 
   /// Spreads every bit over all others. Otherwise tokens that differ in the last digit would differ by the FNV-1a prime, and two zones that
-  /// advance
-  /// together could cancel out in the sum.
+  /// advance together could cancel out in the sum.
   ///
   /// Source: the finalizer of MurmurHash3 by Appleby, with the constants of Stafford's variant 13.
   private static func mixed(_ value: UInt64) -> UInt64 {

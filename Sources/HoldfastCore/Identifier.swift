@@ -1,6 +1,5 @@
 /// The `id` of a record. New ids are lower-case UUIDs of version 7 (RFC 9562, section 5.7). Adopted tables may have others: a UUID of
-/// another version,
-/// or any text of 1 to 64 bytes.
+/// another version, or any text of 1 to 64 bytes.
 ///
 /// Ids of version 7 sort by creation time in milliseconds, so that inserts go to the end of an index.
 public enum Identifier {

@@ -5,8 +5,7 @@ import HoldfastCore
 /// changed.
 ///
 /// SQLite's update hook is not called for WITHOUT ROWID tables, nor for a DELETE without WHERE, which empties a table at once. So each
-/// statement also knows from the
-/// authorizer which tables it writes. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
+/// statement also knows from the authorizer which tables it writes. Sources: <https://www.sqlite.org/c3ref/update_hook.html>,
 /// <https://www.sqlite.org/c3ref/set_authorizer.html>.
 final class Observation {
   /// Called after each commit with the names of the tables that it changed.

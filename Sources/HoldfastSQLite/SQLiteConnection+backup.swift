@@ -12,15 +12,13 @@ extension SQLiteConnection {
   /// Copies the current database to a file. Other connections can read meanwhile and, in WAL mode, write.
   ///
   /// One read transaction covers the whole copy, so it is a consistent snapshot, and writers never restart it. The call blocks the
-  /// connection's thread; use a
-  /// separate connection for a large database. Source: <https://www.sqlite.org/backup.html>.
+  /// connection's thread; use a separate connection for a large database. Source: <https://www.sqlite.org/backup.html>.
   /// - Parameters:
   ///   - path: the file to write; a database there is replaced.
   ///   - pagesPerStep: pages copied between two calls of `progress`, at least 1; default 1024.
   ///   - progress: called after each step. Its error ends the backup and is rethrown.
   /// - Throws: `.busy` if this connection has written in an open transaction, or the file stays locked; `.full`, `.ioError`, `.cantOpen`
-  ///   and others of the new
-  /// file, which is then unusable; errors of `progress`.
+  ///   and others of the new file, which is then unusable; errors of `progress`.
   public func backup(
     to path: String, pagesPerStep: Int = 1024, progress: (BackupProgress) throws -> Void = { _ in }
   ) throws {

@@ -15,8 +15,7 @@ extension SQLiteConnection {
   public var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
   /// Checks that the open files are still at their paths: the database, its write-ahead log and the log's index. The log and its index are
-  /// compared with those of
-  /// the first call.
+  /// compared with those of the first call.
   ///
   /// Call it first after the connection has read, because SQLite creates the log then.
   /// - Throws: `SQLiteError` with `.readOnlyMoved`: writes go to a file without a path.
@@ -59,8 +58,7 @@ extension SQLiteConnection {
   ///   - body: the work of the transaction; it must not begin or end a transaction. Nest with `savepoint`.
   /// - Returns: the result of `body`, after the commit.
   /// - Throws: the error of `body`; `.busy` if the lock is not available; `.error` inside another transaction; `.constraintForeignKey`,
-  ///   `.full`, `.ioError` and others if
-  /// the commit fails.
+  ///   `.full`, `.ioError` and others if the commit fails.
   public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
     try run(kind == .immediate ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED")
     do {
@@ -76,8 +74,7 @@ extension SQLiteConnection {
   /// Runs `body` in a savepoint: keeps its changes when it returns, rolls back only them when it throws.
   ///
   /// Outside a transaction it begins a deferred one. If SQLite can't roll back to the savepoint, the whole transaction is rolled back, so
-  /// that no part of `body` is
-  /// ever committed.
+  /// that no part of `body` is ever committed.
   /// - Parameters:
   ///   - name: a short constant name; savepoints may nest with the same name.
   ///   - body: the work of the savepoint.
@@ -136,10 +133,9 @@ extension SQLiteConnection {
   /// Calls `handler` after each commit of this connection with the names of the tables whose rows it changed.
   ///
   /// The call is on the connection's thread, after the commit and before the committing function returns. `handler` may use the connection.
-  /// Rollbacks, rolled-back
-  /// savepoints and commits without changed rows are not reported. A name too many is possible: after a failed statement inside a
-  /// transaction, or a trigger that
-  /// decided otherwise on a WITHOUT ROWID table. A missing name is not possible. A virtual table is reported by its shadow tables.
+  /// Rollbacks, rolled-back savepoints and commits without changed rows are not reported. A name too many is possible: after a failed
+  /// statement inside a transaction, or a trigger that decided otherwise on a WITHOUT ROWID table. A missing name is not possible. A
+  /// virtual table is reported by its shadow tables.
   /// - Parameter handler: replaces the previous one; nil stops observing. Changes of the currently open transaction are not reported.
   public func onChange(_ handler: ((TextSet) -> Void)?) {
     observation.observe(database, handler)

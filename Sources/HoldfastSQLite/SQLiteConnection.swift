@@ -4,8 +4,7 @@ import HoldfastCore
 /// One connection to an SQLite database.
 ///
 /// Use it from one thread at a time. It is opened without SQLite's own locks and is not `Sendable`, so an actor, a `Mutex` or a thread must
-/// own it.
-/// Only its `interrupter` may be used from elsewhere. Using a closed connection traps.
+/// own it. Only its `interrupter` may be used from elsewhere. Using a closed connection traps.
 public final class SQLiteConnection {
   /// The permitted access to the file.
   public enum Access: Sendable, Hashable {
@@ -65,8 +64,7 @@ public final class SQLiteConnection {
   deinit { close() }
 
   /// Closes the connection and its cached statements. An open transaction is rolled back. Statements that a caller still holds fail when
-  /// stepped, and keep the file
-  /// open until they are released. A second call does nothing.
+  /// stepped, and keep the file open until they are released. A second call does nothing.
   public func close() {
     guard let handle else { return }
     self.handle = nil
@@ -87,10 +85,8 @@ public final class SQLiteConnection {
   /// The prepared statement of a text, cached.
   ///
   /// A running statement is never returned twice: a request for the same text meanwhile prepares a new one. So bind and step before you
-  /// request the same text again, and
-  /// reset a statement that you leave early. Bindings of an earlier use are still present. On the hottest paths keep the statement in a
-  /// property, because the
-  /// lookup hashes the text.
+  /// request the same text again, and reset a statement that you leave early. Bindings of an earlier use are still present. On the hottest
+  /// paths keep the statement in a property, because the lookup hashes the text.
   /// - Parameter sql: exactly one statement; pass values as parameters, not in the text.
   /// - Throws: `.error` if the SQL is wrong, `.misuse` unless it is one statement, `.notADatabase`, `.busy` and others if the schema can't
   ///   be read.

@@ -3,8 +3,7 @@ internal import CSQLite
 /// An error reported by SQLite.
 ///
 /// Decide by `code`, never by `message`. `description` is safe for a log: it shows the code, the statement's text (with `?` for bound
-/// values), and SQLite's message only if
-/// it can't quote a value. `debugDescription` always shows the message.
+/// values), and SQLite's message only if it can't quote a value. `debugDescription` always shows the message.
 public struct SQLiteError: Error, Sendable, Hashable {
   /// SQLite's extended result code.
   public let code: Code

@@ -1,8 +1,7 @@
 /// A value of one of SQLite's five storage classes.
 ///
 /// It can be written as a literal: `try connection.run(sql, [1, "milk", nil])`. A `real` that is not a number is stored as `null`, as in
-/// SQLite.
-/// Source: <https://www.sqlite.org/datatype3.html>.
+/// SQLite. Source: <https://www.sqlite.org/datatype3.html>.
 public enum SQLiteValue: Sendable, Hashable {
   /// No value.
   case null

@@ -4,9 +4,8 @@ import HoldfastCore
 /// A prepared statement: bind its parameters, step through its rows, use it again.
 ///
 /// It belongs to its connection's thread. `step()` resets the statement after the last row and on a failure, so a loop needs only `bind`
-/// and `step`.
-/// Bindings stay until they are replaced or cleared. Call `reset()` when you leave before the last row: until then the statement keeps a
-/// read transaction open.
+/// and `step`. Bindings stay until they are replaced or cleared. Call `reset()` when you leave before the last row: until then the
+/// statement keeps a read transaction open.
 public final class Statement {
   let handle: OpaquePointer
   let database: OpaquePointer
@@ -80,8 +79,7 @@ public final class Statement {
   /// Prepares the statement to start again; bindings stay. Does nothing if it is not running.
   ///
   /// A write with RETURNING outside a transaction commits only when it is stepped to its end, so that a failed commit can be thrown. To
-  /// skip its remaining rows, use `run()`,
-  /// not `reset()`.
+  /// skip its remaining rows, use `run()`, not `reset()`.
   public func reset() {
     if isRunning { end() }
   }

@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 
-/// Event streams: the throughput of writes with listeners, the delay until an event arrives, and the cost of 10,000 listeners.
-/// The listeners are a hundred devices of each of a hundred members of one list. They receive an event for each write to it.
+/// Event streams: the throughput of writes with listeners, the delay until an event arrives, and the cost of 10,000 listeners. The
+/// listeners are a hundred devices of each of a hundred members of one list. They receive an event for each write to it.
 struct PushBench {
   private let server: ServerProgram
   private let runs: Int

@@ -1,8 +1,7 @@
 import Glibc
 
 /// Measures an HTTP/1.1 server. One thread keeps a number of connections busy, each with one request at a time, at a cost of a few
-/// microseconds per request.
-/// Of an answer it parses only the status and the Content-Length, which every answer must have.
+/// microseconds per request. Of an answer it parses only the status and the Content-Length, which every answer must have.
 struct LoadGenerator {
   /// The result of a measurement.
   struct Result: Sendable, Equatable {
@@ -46,8 +45,7 @@ struct LoadGenerator {
   /// Runs until all requests are answered, or the time is over.
   ///
   /// - Parameter nextRequest: returns a connection's next request, given the body of its previous answer (nil at first; valid during the
-  ///   call). An empty request ends the
-  /// connection's work. Called on this thread.
+  ///   call). An empty request ends the connection's work. Called on this thread.
   func run(
     _ nextRequest: (_ connection: Int, _ previousResponseBody: UnsafeRawBufferPointer?) -> [UInt8]
   ) throws -> Result {

@@ -1,7 +1,7 @@
 /// The keys of the open objects, for the detection of duplicates.
 ///
-/// An object's first 64 keys are compared one by one through a 64-bit signature, which is fastest for small objects.
-/// Beyond 64, a seeded hash set takes over: n keys cost O(n), and an attacker can't construct collisions.
+/// An object's first 64 keys are compared one by one through a 64-bit signature, which is fastest for small objects. Beyond 64, a seeded
+/// hash set takes over: n keys cost O(n), and an attacker can't construct collisions.
 struct JSONKeyStack: ~Copyable {
   /// An open object: the start of its keys on the stack, and the set once it has many.
   struct Frame {

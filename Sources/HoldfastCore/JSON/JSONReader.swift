@@ -1,12 +1,11 @@
 /// A strict pull parser of one JSON value in a borrowed UTF-8 buffer. It builds no tree.
 ///
-/// Each `read…` consumes the next value. It throws a ``JSONError`` if the value is missing, of another kind, or invalid.
-/// Strict means RFC 8259 without extensions, and also: no byte order mark, no invalid UTF-8, no lone surrogate, no duplicate key in an
-/// object, nothing after the
-/// value. Skipped values are checked too. No input traps, and every input takes linear time.
+/// Each `read…` consumes the next value. It throws a ``JSONError`` if the value is missing, of another kind, or invalid. Strict means RFC
+/// 8259 without extensions, and also: no byte order mark, no invalid UTF-8, no lone surrogate, no duplicate key in an object, nothing after
+/// the value. Skipped values are checked too. No input traps, and every input takes linear time.
 ///
-/// After an error, every further call throws the first error again, so that a swallowed error can't cause a misread text.
-/// A reader is valid inside ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)``, on the calling thread.
+/// After an error, every further call throws the first error again, so that a swallowed error can't cause a misread text. A reader is valid
+/// inside ``read(_:maximumDepth:_:)-(UnsafeBufferPointer<UInt8>,_,_)``, on the calling thread.
 ///
 /// Source: RFC 8259.
 public struct JSONReader: ~Copyable {
@@ -222,8 +221,7 @@ extension JSONReader {
 }
 
 // Not inlinable, unlike the functions called per value. One call per text costs nothing, and the optimizer of Swift 6.3 crashes when it
-// inlines the end of a
-// noncopyable value into another module.
+// inlines the end of a noncopyable value into another module.
 extension JSONReader {
   /// Reads the single value in `bytes`.
   ///

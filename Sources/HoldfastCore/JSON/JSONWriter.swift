@@ -1,8 +1,7 @@
 /// Writes one JSON text into its own buffer, with commas and escapes.
 ///
 /// The calls must follow the grammar: a key before each value of an object, an end for each begin. The writer only checks the number of
-/// ends.
-/// Strings and numbers always become valid JSON in valid UTF-8. A writer must not be used concurrently.
+/// ends. Strings and numbers always become valid JSON in valid UTF-8. A writer must not be used concurrently.
 ///
 /// Source: RFC 8259.
 public struct JSONWriter: ~Copyable {

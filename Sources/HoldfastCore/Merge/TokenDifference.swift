@@ -1,10 +1,9 @@
 /// The difference of two texts: the stretches in which they differ, in order, with at least one equal token between two stretches.
 ///
-/// Source: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy algorithm.
-/// If a part differs too much for it, tokens unique in both texts and in the same order become anchors (B. Cohen's patience diff), and the
-/// parts between are
-/// compared in the same way. The work is linear in the length of the texts, with a bound for their differences. Beyond the bound, a part
-/// becomes one stretch.
+/// Source: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy algorithm. If a part differs too much for it,
+/// tokens unique in both texts and in the same order become anchors (B. Cohen's patience diff), and the parts between are compared in the
+/// same way. The work is linear in the length of the texts, with a bound for their differences. Beyond the bound, a part becomes one
+/// stretch.
 struct TokenDifference {
   /// Tokens of the base, and the tokens that replace them.
   struct Stretch: Equatable {

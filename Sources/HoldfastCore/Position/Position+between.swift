@@ -2,20 +2,17 @@ extension Position {
   /// Makes a position between two neighbours of a list. Pure.
   ///
   /// The result is strictly between its neighbours, and differs from every other replica's. Runs that replicas concurrently insert at the
-  /// same place
-  /// do not interleave, whether they grow forward, backward or both.
+  /// same place do not interleave, whether they grow forward, backward or both.
   ///
   /// If `left` is not before `right`, the result comes after `left`, and `right` is ignored. If every position between two neighbours would
-  /// exceed
-  /// ``maximumLength``, the result equals `left`. Ids then decide, so the list still has one order on all devices.
+  /// exceed ``maximumLength``, the result equals `left`. Ids then decide, so the list still has one order on all devices.
   ///
   /// - Parameters:
   ///   - left: the preceding neighbour; nil at the start of the list.
   ///   - right: the following neighbour; nil at the end of the list.
   ///   - replica: this device.
   ///   - nonce: random bits, new for each call. They distinguish positions that a replica makes between the same neighbours: a view may
-  ///     hide a record
-  /// between them, or the first one was deleted or moved.
+  ///     hide a record between them, or the first one was deleted or moved.
   /// - Returns: a position of at most ``maximumLength`` bytes.
   public static func between(
     _ left: Position?, _ right: Position?, replica: Replica, nonce: UInt64

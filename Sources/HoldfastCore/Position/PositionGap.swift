@@ -1,10 +1,8 @@
 /// The gap between two neighbours, and the rules by which a replica fills it.
 ///
 /// The tree is Fugue's: each place has descendants before and after it. The names of places differ. A replica that continues a run needs no
-/// new level.
-/// It counts up in its waypoint when it appends (1, 3, 5, …), and down when it prepends (-1, -3, …). The waypoint may be further up the
-/// neighbour's path,
-/// so alternating authors do not add levels either.
+/// new level. It counts up in its waypoint when it appends (1, 3, 5, …), and down when it prepends (-1, -3, …). The waypoint may be further
+/// up the neighbour's path, so alternating authors do not add levels either.
 struct PositionGap {
   /// The preceding neighbour, or the root at the start of the list.
   let left: PositionPath

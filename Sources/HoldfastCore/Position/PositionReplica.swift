@@ -2,8 +2,7 @@ extension Position {
   /// The author of positions: six random characters that each device draws once, and again if it loses them.
   ///
   /// Positions of two replicas with the same name may interleave, but their order is the same on all devices. With 10,000 devices in one
-  /// zone the
-  /// probability that any two share a name is about 1 in 1,100.
+  /// zone the probability that any two share a name is about 1 in 1,100.
   public struct Replica: Hashable, Sendable {
     /// The number of characters in a replica's name.
     public static let length = 6

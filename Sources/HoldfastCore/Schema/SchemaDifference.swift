@@ -1,6 +1,5 @@
 /// The difference between a new schema and that of a database: additions, renames and removals; see docs/SCHEMA-CHANGES.md. Limits,
-/// defaults, roles, policies and lists of
-/// positions can always change. Other changes are refused.
+/// defaults, roles, policies and lists of positions can always change. Other changes are refused.
 public struct SchemaDifference: Sendable {
   /// A changed name.
   public struct Renaming: Hashable, Sendable {

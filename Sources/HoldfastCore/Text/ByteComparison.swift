@@ -1,12 +1,10 @@
 // `String` compares by canonical equivalence: "é" as one scalar and as two are equal, and one key of a dictionary. Both databases and the
-// wire compare bytes.
-// This file makes its module compare bytes too. Other modules have a symbolic link to it, because the declarations must be internal.
+// wire compare bytes. This file makes its module compare bytes too. Other modules have a symbolic link to it, because the declarations must
+// be internal.
 //
 // A declaration of the module shadows that of the standard library wherever the static type is known, even in synthesized `Hashable`
-// conformances.
-// Exceptions: comparing an array of optionals, or an optional array, with a literal.
-// Dictionaries and sets use the standard library's `==`, so those of `String` do not compile; use `TextMap` and `TextSet`. A test scans the
-// sources for the rest.
+// conformances. Exceptions: comparing an array of optionals, or an optional array, with a literal. Dictionaries and sets use the standard
+// library's `==`, so those of `String` do not compile; use `TextMap` and `TextSet`. A test scans the sources for the rest.
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,5 @@
 /// A dictionary whose text keys are compared by bytes. It has the interface of `[String: Value]`, which compares keys by canonical
-/// equivalence.
-/// Its initializers do not trap on duplicate keys: the last value wins.
+/// equivalence. Its initializers do not trap on duplicate keys: the last value wins.
 public struct TextMap<Value> {
   private var pairs: [TextKey: Value]
 

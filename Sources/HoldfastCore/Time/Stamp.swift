@@ -1,8 +1,7 @@
 /// A hybrid logical clock value: the time of an edit. Causally related edits are always in order.
 ///
 /// It has 48 bits of milliseconds since 1970, then a 16-bit counter. On the wire it is 16 lower-case hex digits, whose order is that of the
-/// stamps.
-/// Source: Kulkarni and others, "Logical Physical Clocks", 2014.
+/// stamps. Source: Kulkarni and others, "Logical Physical Clocks", 2014.
 public struct Stamp: Hashable, Comparable, Sendable {
   /// The value as one integer: milliseconds shifted left by 16, plus the counter.
   public let rawValue: Int64

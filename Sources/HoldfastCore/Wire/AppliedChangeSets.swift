@@ -21,8 +21,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
   private static let size = 16
 
   /// The form that the server stores, oldest first: 16 bytes for each entry, number and chain, big-endian. The number of a refused change
-  /// set is negative.
-  /// The form is appendable, so a request need not parse it.
+  /// set is negative. The form is appendable, so a request need not parse it.
   public private(set) var bytes: [UInt8]
 
   /// Restores stored entries. Truncated ones are left out.

@@ -3,8 +3,8 @@ import HoldfastCore
 /// Tables whose cascading deletions lead back to themselves: a table that references itself, or several tables in a cycle.
 ///
 /// SQLite runs a trigger recursively only with `recursive_triggers=ON`, which is off by default. So the first deletion finds all cascaded
-/// records with one query,
-/// records them, and deletes them. The triggers of these rows then have nothing left to do. Deep trees need no deep recursion.
+/// records with one query, records them, and deletes them. The triggers of these rows then have nothing left to do. Deep trees need no deep
+/// recursion.
 struct CascadeCycle {
   private let schema: SyncSchema
   private let root: Int

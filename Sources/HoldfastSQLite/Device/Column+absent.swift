@@ -2,8 +2,7 @@ package import HoldfastCore
 
 extension ColumnSchema {
   /// The value on the device if the server sends none, because its schema lacks the column: the default. For a required column without
-  /// default, it is the empty value of the type.
-  /// A required reference has no usable empty value, so a record without it is left out.
+  /// default, it is the empty value of the type. A required reference has no usable empty value, so a record without it is left out.
   package var absentValue: Value {
     if let defaultValue, defaultValue != .null { return defaultValue }
     if !required { return .null }

@@ -3,8 +3,7 @@ import HoldfastCore
 /// Records `INSERT OR REPLACE`, and guards against other writes that would bypass the triggers.
 ///
 /// SQLite fires no delete trigger for a row that REPLACE removes, unless `recursive_triggers` is ON, which is off by default. So a trigger
-/// saves the row that an INSERT
-/// may replace. If it was replaced, the difference is recorded as an update.
+/// saves the row that an INSERT may replace. If it was replaced, the difference is recorded as an update.
 extension DeviceTables {
   /// An SQL condition: whether the inserted row replaced another without a delete trigger.
   func isReplaced(_ table: TableSchema) -> String {

@@ -3,8 +3,7 @@ package import HoldfastCore
 /// The SQL that creates a device's database: Holdfast's own tables, the schema's tables, and the triggers that record edits.
 ///
 /// The server creates snapshots with it, which a device opens as its own database. The triggers are plain SQL, so they also record writes
-/// by another SQLite library or
-/// the sqlite3 shell.
+/// by another SQLite library or the sqlite3 shell.
 package struct DeviceTables {
   /// Stored as `PRAGMA application_id`: "HfDv".
   package static let applicationID: Int64 = 0x4866_4476

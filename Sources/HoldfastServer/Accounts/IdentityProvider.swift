@@ -20,8 +20,8 @@ public struct IdentityProviderConfiguration: Sendable {
   }
 }
 
-/// Checks JWTs with the cached keys of the provider. The keys are fetched again when they are old or a key id is unknown.
-/// Source: docs/IDENTITY.md, section 5.
+/// Checks JWTs with the cached keys of the provider. The keys are fetched again when they are old or a key id is unknown. Source:
+/// docs/IDENTITY.md, section 5.
 ///
 /// @unchecked Sendable: mutable state is accessed only with the lock held.
 final class IdentityProvider: @unchecked Sendable {

@@ -15,10 +15,9 @@ public struct DatabaseRepair {
     self.environment = environment
   }
 
-  /// Repairs the database while servers run. One transaction recounts the zones.
-  /// In PostgreSQL it first restores missing triggers, compares tables and ledger, and records the difference as changes for devices. It
-  /// blocks writers of the tables.
-  /// Then access is recomputed from the memberships, one zone per transaction.
+  /// Repairs the database while servers run. One transaction recounts the zones. In PostgreSQL it first restores missing triggers, compares
+  /// tables and ledger, and records the difference as changes for devices. It blocks writers of the tables. Then access is recomputed from
+  /// the memberships, one zone per transaction.
   ///
   /// - Returns: one line for each repaired table and zone.
   public func run() throws -> [String] {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastService
 
-/// Decides which event stream receives which zone names: only zones that its user may read. Pure: no thread, clock or sockets.
-/// Source: docs/PUSH.md.
+/// Decides which event stream receives which zone names: only zones that its user may read. Pure: no thread, clock or sockets. Source:
+/// docs/PUSH.md.
 struct EventHub {
   /// The device behind a stream, and the zones whose changes it is sent.
   struct Listener: Equatable {

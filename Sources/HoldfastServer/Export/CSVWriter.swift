@@ -3,9 +3,8 @@ import HoldfastService
 
 /// Writes records of one table as comma-separated values.
 ///
-/// Sources: RFC 4180; OWASP, "CSV Injection". An empty text is quoted and null is not, to distinguish them.
-/// A text that a spreadsheet would evaluate as a formula gets a leading `'`. So does such a text after one or more `'`, to keep the
-/// escaping reversible.
+/// Sources: RFC 4180; OWASP, "CSV Injection". An empty text is quoted and null is not, to distinguish them. A text that a spreadsheet would
+/// evaluate as a formula gets a leading `'`. So does such a text after one or more `'`, to keep the escaping reversible.
 struct CSVWriter {
   /// The bytes that require quoting.
   private static let special = Set("\",\r\n".utf8)

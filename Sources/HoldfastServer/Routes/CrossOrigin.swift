@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastHTTP
 import HoldfastService
 
-/// The CORS policy (the Fetch standard, section 3.2): no web page may call the server unless the operator allows its origin.
-/// Pages send tokens themselves, so there are no cookies to steal.
+/// The CORS policy (the Fetch standard, section 3.2): no web page may call the server unless the operator allows its origin. Pages send
+/// tokens themselves, so there are no cookies to steal.
 struct CrossOrigin: Sendable {
   /// Origins such as `https://app.example.org`, or `*`.
   let allowed: TextSet

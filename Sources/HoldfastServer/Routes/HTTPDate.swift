@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastService
 
-/// HTTP dates (RFC 9110, section 5.6.7) in the preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
-/// Obsolete forms are not parsed, because clients return the server's own dates.
+/// HTTP dates (RFC 9110, section 5.6.7) in the preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`. Obsolete forms are not parsed, because
+/// clients return the server's own dates.
 enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = [

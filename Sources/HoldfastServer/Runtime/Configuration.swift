@@ -55,8 +55,8 @@ public struct Configuration: Sendable {
   public var trustedProxies: TrustedProxies
   /// The certificate of the server; the default nil means plain HTTP.
   public var tls: TLSFiles?
-  /// Receives each line of the log, without its line break. It is called on any thread and must not block.
-  /// The default writes to standard error through a queue of 1 MiB; lines beyond it are dropped and counted.
+  /// Receives each line of the log, without its line break. It is called on any thread and must not block. The default writes to standard
+  /// error through a queue of 1 MiB; lines beyond it are dropped and counted.
   public var log: @Sendable (String) -> Void
   /// The team's resolvers and validators; default none.
   public var rules: Rules

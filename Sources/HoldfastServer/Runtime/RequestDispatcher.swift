@@ -4,8 +4,7 @@ import HoldfastHTTP
 import HoldfastService
 
 /// Runs the steps of the API on threads. Short steps run inline on the HTTP thread; writes, password checks and long reads have threads of
-/// their own.
-/// If reads wait for a network (PostgreSQL), all reads run on reading threads.
+/// their own. If reads wait for a network (PostgreSQL), all reads run on reading threads.
 final class RequestDispatcher: Sendable {
   private struct Write: Sendable {
     let command: ServiceCommand

@@ -12,8 +12,8 @@ import Synchronization
 
 /// A sync server: the service behind HTTP, with its threads.
 ///
-/// HTTP threads parse, read and encode. Long reads, writes and password hashing have their own threads.
-/// Start the server with `init` and stop it with `stop()`, or let `run()` do both.
+/// HTTP threads parse, read and encode. Long reads, writes and password hashing have their own threads. Start the server with `init` and
+/// stop it with `stop()`, or let `run()` do both.
 public final class Server: Sendable {
   /// The port that the server listens on, including one that the system selected.
   public var port: UInt16 { http.port }
@@ -73,8 +73,8 @@ public final class Server: Sendable {
 
   deinit { stop() }
 
-  /// Stops the server and returns when it has stopped. Readiness turns to 503, new connections are refused, requests in flight finish,
-  /// and the write-ahead log is checkpointed. A second call does nothing.
+  /// Stops the server and returns when it has stopped. Readiness turns to 503, new connections are refused, requests in flight finish, and
+  /// the write-ahead log is checkpointed. A second call does nothing.
   ///
   /// - Parameter grace: the time limit for requests in flight; default 10 seconds.
   public func stop(grace: Duration = .seconds(10)) {
@@ -86,8 +86,7 @@ public final class Server: Sendable {
   }
 
   /// Reads the certificate and its key again, and presents them to new connections. An unusable pair is logged, and the current one stays
-  /// in use.
-  /// Does nothing without TLS, or if the files have not changed.
+  /// in use. Does nothing without TLS, or if the files have not changed.
   public func reloadCertificate() {
     guard let tls else { return }
     do {

@@ -5,8 +5,7 @@ import HoldfastService
 /// A bounded queue in which clients take turns, and the threads that process it in batches.
 ///
 /// @unchecked Sendable: `waiting`, `isStopping` and `isEnded` are accessed only with the lock held. `threads` is set before another thread
-/// has the
-/// worker, and read only by its owner.
+/// has the worker, and read only by its owner.
 final class Worker<Job: Sendable>: @unchecked Sendable {
   private let limit: Int
   private let batch: Int

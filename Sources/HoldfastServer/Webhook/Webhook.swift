@@ -6,8 +6,7 @@ import HoldfastService
 /// The thread that notifies a team's program of changed zones; docs/PUSH.md.
 ///
 /// A delivery is recorded in the database after the program's answer. So each zone is delivered at least once, in the order of its seqs,
-/// across crashes.
-/// Of several servers on one database, only the leader calls the program.
+/// across crashes. Of several servers on one database, only the leader calls the program.
 ///
 /// @unchecked Sendable: `plan` and `isLeading` are accessed only with the lock held. `given` is set once, before the thread starts.
 final class Webhook: @unchecked Sendable {
