@@ -51,7 +51,7 @@ public final class PostgresPool<State>: @unchecked Sendable {
   ///
   /// A transaction that `body` leaves open is rolled back, even if it returns normally. A lost connection is closed, and another one opened
   /// on demand. Nothing is retried automatically: the caller decides by the error.
-  /// - Parameter body: must not keep the connection. It must not borrow a second one, which could deadlock.
+  /// - Parameter body: must not keep the connection. It must not borrow a second one: with all connections lent, that could time out.
   /// - Throws: the error of `body`; `.poolExhausted`, `.poolClosed`; the error of opening a connection now or a moment ago.
   public func withConnection<Value>(
     _ body: (PostgresConnection, inout State) throws -> Value

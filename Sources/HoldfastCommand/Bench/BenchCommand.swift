@@ -51,7 +51,7 @@ enum BenchCommand: Subcommand {
     return try value.get()
   }
 
-  // Safe: written once before the semaphore is signalled, read once after it.
+  // @unchecked Sendable: written once before the semaphore is signalled, read once after it.
   private final class Outcome<T>: @unchecked Sendable { var value: Result<T, any Error>? }
 }
 

@@ -38,7 +38,7 @@ struct TokenDifference {
     slide()
   }
 
-  // MARK: Finding
+  // MARK: Comparison
 
   /// Compares a part of the base with the corresponding part of the other text.
   private mutating func compare(_ wholeBase: Range<Int>, _ wholeOwn: Range<Int>, level: Int) {
@@ -176,7 +176,7 @@ struct TokenDifference {
       base: last.base.lowerBound..<next.base.upperBound, own: last.own.lowerBound..<next.own.upperBound)
   }
 
-  // MARK: One form
+  // MARK: Normalization
 
   /// Moves pure insertions and deletions as far to the end as possible. So the same change has the same place, whatever else changed.
   private mutating func slide() {

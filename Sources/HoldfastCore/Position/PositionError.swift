@@ -1,6 +1,6 @@
 /// Why a string isn't a position.
 public struct PositionError: Error, Hashable, Sendable {
-  /// What is wrong; compare with the constants, new ones may be added.
+  /// The kind of fault. Compare it with the constants; new ones may be added.
   public struct Code: Hashable, Sendable {
     enum Fault: Hashable, Sendable { case empty, tooLong, malformed, ownReplicaSpelledOut, incomplete }
     let fault: Fault
@@ -17,7 +17,7 @@ public struct PositionError: Error, Hashable, Sendable {
     public static let incomplete = Self(fault: .incomplete)
   }
 
-  /// What is wrong.
+  /// The kind of fault.
   public let code: Code
   /// The offset of the offending byte, from 0.
   public let offset: Int

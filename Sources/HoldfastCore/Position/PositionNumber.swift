@@ -1,7 +1,7 @@
 /// Integers as strings whose byte order is the numeric order, short near zero, none a prefix of another.
 ///
-/// The first digit gives the number of digits that follow. The digits 8...53 alone stand for -23...22. After 54, one digit encodes the next
-/// 62 numbers up, after 55 two digits, and so on to 61 with eight. The digits 7 down to 0 mirror that below -23.
+/// The first digit gives the number of digits that follow. The digits 8...53 alone encode -23...22. After 54, one digit encodes the next 62
+/// numbers up, after 55 two digits, and so on to 61 with eight. The digits 7 down to 0 mirror that below -23.
 enum PositionNumber {
   /// The maximum magnitude of a step: far above any real count, and far from overflow.
   static let limit: Int64 = 99_999_999_999_999

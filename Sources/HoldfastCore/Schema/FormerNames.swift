@@ -58,7 +58,7 @@ public struct FormerNames: Sendable, Hashable {
     ])
   }
 
-  // MARK: What a name of the server's is here
+  // MARK: Names on the server
 
   /// Whether the server's name `theirs` means a table of this app's schema.
   public func isName(_ theirs: String, of table: TableSchema) -> Bool {

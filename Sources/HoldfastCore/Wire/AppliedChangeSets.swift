@@ -56,7 +56,7 @@ public struct AppliedChangeSets: Hashable, Sendable {
     }
   }
 
-  // MARK: The form of the wire
+  // MARK: Wire format
 
   /// Parses the member `applied` of a session; nil if invalid.
   public init?(json: JSONValue) {

@@ -1,4 +1,4 @@
-/// A device's claim of a zone of which it has more than the server; docs/RESTORING.md, section 4.
+/// A device's claim that it has more of a zone than the server; docs/RESTORING.md, section 4.
 public struct RecoveryClaim: Hashable, Sendable {
   /// The maximum number of claims in one request, and of zones for which the server requests proofs.
   public static let limit = 1000

@@ -58,7 +58,7 @@ public struct SyncAnswer: Sendable {
   public var parts: [Part] = []
   /// The zones that the user may no longer read.
   public var lost: [String] = []
-  /// A zone of which a restored server does not know whether the user may read it.
+  /// A zone to which a restored server can't check access, because it does not know the zone or the member.
   public struct AwaitingZone: Sendable {
     /// The zone.
     public var zone = ""
@@ -68,7 +68,7 @@ public struct SyncAnswer: Sendable {
     public var until: Int64?
   }
 
-  /// The zones of which a restored server does not know whether the user may read them.
+  /// The zones to which a restored server can't check access.
   public var awaitingRecovery: [AwaitingZone] = []
   /// The proof that the server processed the device's operations up to `confirmed`; "" if absent.
   public var proof = ""

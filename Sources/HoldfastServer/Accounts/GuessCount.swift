@@ -10,7 +10,7 @@ struct GuessCount {
     let name: TokenHash
     let address: TokenHash
 
-    /// - Parameter address: the network that the client shares with its neighbours; see `IPAddress.network`.
+    /// - Parameter address: the client's network; see `IPAddress.network`.
     init(name: String, address: String) {
       pair = TokenHash(of: "pair\u{0}\(address)\u{0}\(name)")
       self.name = TokenHash(of: "name\u{0}\(name)")

@@ -3,7 +3,7 @@ import HoldfastService
 
 /// Decisions of an operator after a restore: docs/RESTORING.md, section 7.
 extension Administration {
-  /// Lists the recovery claims: zones of which a device has more than the database, with user and device.
+  /// Lists the recovery claims: each names a zone, and a device and user that have more of it than the database.
   public func recoveryClaims() throws -> Listing {
     let (accounts, devices) = (operators.store.accounts, operators.store.devices)
     let rows = try operators.zoneClaims().map { claim in
@@ -39,7 +39,7 @@ extension Administration {
     }
   }
 
-  /// Refuses a user's recovery claim. The user's devices drop the zone, and quarantine the edits that the user could make.
+  /// Refuses a user's recovery claim. The user's devices drop the zone. Records that the user could write go to quarantine.
   ///
   /// - Throws: `ServerError`: `notFound` if there is no such user or claim; `refused` if it was granted before.
   public func refuseRecovery(of zone: String, toUser name: String) throws {

@@ -123,7 +123,7 @@ struct EventHub {
     }
   }
 
-  // MARK: ZoneChanges
+  // MARK: Zone changes
 
   /// Adds the changes of a commit. Call it after the commit.
   ///
@@ -150,7 +150,7 @@ struct EventHub {
     return ended
   }
 
-  /// Clears the log, because changes may have been missed. A device that reconnects with an earlier event id is then told to pull.
+  /// Clears the log, because changes may have been missed. A device that reconnects with an earlier event id then gets `missed`, and pulls.
   mutating func purge() { log.purgeAll() }
 
   private func affected(_ changes: ZoneChanges) -> [Int] {

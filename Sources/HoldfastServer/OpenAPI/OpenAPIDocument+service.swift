@@ -49,7 +49,7 @@ extension OpenAPIDocument {
       answers: [OpenAPIOperation.answer(200, summary, Self.anything)], isSecured: false)
   }
 
-  // MARK: Devices with a copy
+  // MARK: Sync
 
   private var sync: OpenAPIOperation {
     let number: JSONValue = ["type": "integer", "format": "int64", "minimum": 0]

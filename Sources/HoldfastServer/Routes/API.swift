@@ -217,7 +217,7 @@ final class API: Sendable {
       ], body: body)
   }
 
-  // MARK: Shared by all addresses
+  // MARK: Shared by all endpoints
 
   /// The problem of a failed request, by precedence: a missing or invalid token, then malformed JSON, then the error itself.
   func problem(of error: any Error, in request: HTTPRequest) -> Problem {

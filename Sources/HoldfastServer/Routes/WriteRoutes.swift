@@ -95,7 +95,7 @@ struct WriteRoutes {
     }
   }
 
-  // MARK: Heads
+  // MARK: Header fields
 
   private func requestID(_ request: HTTPRequest) throws(Problem) -> String? {
     let (one, other) = (request.headers["X-Client-Request-ID"], request.headers["Idempotency-Key"])

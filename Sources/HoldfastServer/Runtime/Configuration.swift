@@ -7,7 +7,7 @@ public import HoldfastService
 public struct Configuration: Sendable {
   /// The schema to serve; nil uses the one stored in the database.
   public var schema: SyncSchema?
-  /// What happens to tables and columns of the database that `schema` lacks; default `refuse`.
+  /// The treatment of tables and columns of the database that `schema` lacks; default `refuse`.
   public var removals: Removals
   /// The location of the database. A missing data directory is created.
   public var database: DatabaseLocation

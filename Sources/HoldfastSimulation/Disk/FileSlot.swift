@@ -45,7 +45,7 @@ nonisolated(unsafe) private let methods: UnsafePointer<sqlite3_io_methods> = {
   return UnsafePointer(methods)
 }()
 
-// MARK: - What SQLite calls. Source: <https://www.sqlite.org/c3ref/io_methods.html>
+// MARK: - Callbacks of SQLite. Source: <https://www.sqlite.org/c3ref/io_methods.html>
 
 private func open(_ slot: Slot?) -> OpenFile { FileSlot.handle(slot).takeUnretainedValue() }
 

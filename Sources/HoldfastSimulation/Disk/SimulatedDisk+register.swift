@@ -47,7 +47,7 @@ extension SimulatedDisk {
   }
 }
 
-// MARK: - What SQLite calls. Source: <https://www.sqlite.org/c3ref/vfs.html>
+// MARK: - Callbacks of SQLite. Source: <https://www.sqlite.org/c3ref/vfs.html>
 
 private typealias Record = UnsafeMutablePointer<sqlite3_vfs>
 

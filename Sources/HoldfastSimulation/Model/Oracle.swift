@@ -227,7 +227,7 @@ struct Soundness {
 }
 
 extension Oracle {
-  /// The network works, no one writes any more, and every device has synced completely.
+  /// Final check: the network works, all writes have ended, and every device has synced completely.
   ///
   /// - Returns: all violations, including earlier ones.
   func finish(devices final: [FinalDevice], server view: ServerView, soundness: [Soundness]) -> [Violation] {

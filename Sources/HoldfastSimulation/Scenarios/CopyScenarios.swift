@@ -124,7 +124,7 @@ enum CopyScenarios {
           // Its next request acknowledges the refusal.
           stage.makeNote(0)
           stage.sync(0)
-          // Nothing prevents the create any more.
+          // The create would now succeed.
           stage.delete(1, "items", first)
           stage.sync(1)
           stage.goOnline(2)
