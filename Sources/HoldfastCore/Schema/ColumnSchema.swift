@@ -18,7 +18,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
   case position
 }
 
-/// The result of concurrent edits of a column. See PROTOCOL.md, section 5.1.
+/// Decides the result of concurrent edits of a column. See PROTOCOL.md, section 5.1.
 public enum MergePolicy: String, Sendable, CaseIterable {
   /// The later edit by hybrid logical clock.
   case latest

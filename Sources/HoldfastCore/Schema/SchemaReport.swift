@@ -6,7 +6,7 @@ public struct SchemaReport: Sendable {
     case none
     /// The change is possible without removals. Old and new apps keep working.
     case safe
-    /// Data is removed: the server requires `--allow-removals`.
+    /// Tables or columns are removed: the server requires `--allow-removals`.
     case removes
     /// The change is refused.
     case impossible

@@ -98,7 +98,7 @@ extension RecordRoutes {
     return written
   }
 
-  /// Writes the tombstone-like object for a record that is no longer in a visible zone.
+  /// Writes a record that is no longer in a visible zone in the short form of a deleted one.
   func writeGone(_ id: String, of table: Int, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("table")

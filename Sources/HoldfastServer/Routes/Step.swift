@@ -61,7 +61,7 @@ extension HTTPResponse {
     HTTPResponse(status: status, headers: [("Cache-Control", "no-store")])
   }
 
-  /// The answer of the HTTP layer to bytes that are no valid request.
+  /// The answer to a request that the HTTP layer itself refuses.
   static func failure(_ failure: HTTPFailure) -> HTTPResponse {
     switch failure.status {
     case 408: return .problem(Problem(.requestTimeout))

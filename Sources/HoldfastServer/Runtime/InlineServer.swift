@@ -171,7 +171,7 @@ public final class InlineServer {
     return step
   }
 
-  // MARK: Streams of events
+  // MARK: Event streams
 
   /// Answers `GET /v1/events` with a stream.
   ///

@@ -14,7 +14,7 @@ import HoldfastService
 ///
 /// @unchecked Sendable: mutable state is accessed only with the lock held.
 final class LogQueue: @unchecked Sendable {
-  /// The queue of the standard error.
+  /// The queue of standard error.
   static let standardError = LogQueue(descriptor: 2, now: ServerEnvironment.system.now)
   /// The maximum size of the queue in bytes.
   static let limit = 1 << 20

@@ -45,7 +45,7 @@ final class Worker<Job: Sendable>: @unchecked Sendable {
   func enqueue(_ job: Job, of client: Client) -> Bool {
     lock.hold {
       if isStopping || waiting.count >= limit || !waiting.append(job, of: client) { return false }
-      // A thread can sleep only if the queue was nearly empty.
+      // Without a limit of running jobs, a thread sleeps only if the queue is nearly empty.
       if waiting.count <= threads.count { lock.broadcast() }
       return true
     }
